@@ -24,7 +24,8 @@ int main() {
 }
 """
 OPTIONS = {"O0": ["-O0"], "O3": ["-O3", "-march=native"]}
-# Name, source below examples/ or text, and the most that it may take at -O0 and at -O3.
+# Name; source (a file of examples/, or the text itself); the largest accepted CPU times at -O0 and
+# at -O3, relative to Eigen's program.
 PROGRAMS = [
     ("Eigen", EIGEN, None),
     ("`ashlar.hpp` alone", "#include <ashlar/ashlar.hpp>\n", (0.6, 0.6)),

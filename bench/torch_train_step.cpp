@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the same training steps as torch_train_step.py in PyTorch, from the same weights on the same
-// batches. bench/run_torch.sh runs both in turns.
+// Runs the same training steps as torch_train_step.py runs in PyTorch, from the same weights on the
+// same batches. bench/run_torch.sh runs both programs in turns.
 //
 //   mpirun -n 2 bench/torch_train_step gpt --steps 20 --write FOLDER
 //   mpirun -n 2 bench/torch_train_step vgg --steps 4 --layout data --lr 1e-5
@@ -10,13 +10,15 @@
 //   gpt   the net of bench/train_step: 4 layers, d-model 512, 8 heads, context 256, batch 8
 //   vgg   VGG13 with 32 channels in its first stage, on 64 images of 3 x 32 x 32
 //
-// --write writes the initial weights and the batches into files of FOLDER, which PyTorch reads.
-// parameters.txt has a line "NAME EXTENTS" for each parameter, in the order of the net, and
-// parameters.bin has their values (float). inputs.bin (int32 or float) and targets.bin (int32) have
-// the batches of all steps.
+// --write writes the initial weights and the batches into files of FOLDER, which PyTorch reads:
 //
-// The program prints three lines: "ms MEDIAN", the median time of a step without the first step,
-// "cpu_ms MEDIAN", the same for the CPU time of rank 0, which other processes disturb less, and the
+//   parameters.txt   a line "NAME EXTENTS" for each parameter, in the order of the net
+//   parameters.bin   the values of the parameters (float)
+//   inputs.bin       the inputs of all steps (int32 or float)
+//   targets.bin      the targets of all steps (int32)
+//
+// The program prints three lines: "ms MEDIAN", the median time of a step without the first one;
+// "cpu_ms MEDIAN", the same for the CPU time of rank 0, which other processes disturb less; and the
 // losses of all steps.
 
 #include <algorithm>
@@ -51,7 +53,8 @@ void write_values(std::ofstream& out, std::vector<T> const& values) {
             static_cast<std::streamsize>(values.size() * sizeof(T)));
 }
 
-/// Returns the median of the steps in milliseconds. The first step is a warm-up and does not count.
+/// Returns the median time of a step in milliseconds. The first step is a warm-up and does not
+/// count.
 double median_ms(std::vector<double> seconds) {
   if (seconds.size() > 1) seconds.erase(seconds.begin());
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2),
@@ -120,7 +123,7 @@ void train_gpt(ashlar::mesh const& mesh, arguments const& args) {
   for (auto& data : batches)
     for (int s = 0; s < batch; ++s) {
       auto token = static_cast<std::int32_t>(random() % vocabulary);
-      for (int i = 0; i < context; ++i) {  // a fixed rule with some noise
+      for (int i = 0; i < context; ++i) {  // the next token follows a fixed rule, with noise
         data.inputs.push_back(token);
         token = static_cast<std::int32_t>(
             random() % 8 == 0 ? random() % vocabulary : (5u * unsigned(token) + 3) % vocabulary);
@@ -140,7 +143,7 @@ void train_vgg(ashlar::mesh const& mesh, arguments const& args) {
     for (int s = 0; s < images; ++s) {
       auto const target = static_cast<std::int32_t>(random() % classes);
       data.targets.push_back(target);
-      for (int i = 0; i < 3 * side * side; ++i)  // stripes that are wider for each class, and noise
+      for (int i = 0; i < 3 * side * side; ++i)  // stripes, wider for each class, and noise
         data.inputs.push_back(normal(random) + (i % side / (target + 1) % 2 == 0 ? 0.5f : -0.5f));
     }
   train(mesh, args, net, nn::image_batch{images, 3, side, side}, batches);

@@ -10,11 +10,11 @@
 //                                                       seconds for each measurement, sizes
 //   ASHLAR_COLLECTIVES=table.txt mpirun -n 8 program
 //
-// It measures groups of 2, 4, 8, … and all ranks, which are consecutive. On several nodes it also
-// measures groups that consist of one rank of each node. All groups run at once, as on a mesh. The
-// pairwise algorithm is chosen unless another one is more than 5 % faster. Elements are double, so
-// MPI's own reductions are measured only for groups of two (algorithm_table.hpp). All transfers use
-// messages, even between ranks that share memory. The time of the blocking MPI call is printed for
+// It measures groups of 2, 4, 8, … consecutive ranks, and of all ranks. On several nodes it also
+// measures groups with one rank of each node. All groups run at once, as on a mesh. The pairwise
+// algorithm is chosen unless another one is more than 5 % faster. Elements are double, so MPI's own
+// reductions are measured only for groups of two (algorithm_table.hpp). All transfers use messages,
+// even between ranks that share memory. The time of the blocking MPI call is printed for
 // comparison.
 
 #include <cstdio>
@@ -38,15 +38,15 @@ using namespace ashlar::mpi;
 using ashlar::collective;
 using ashlar::element_type;
 
-/// A way to divide the world into groups of one size.
+/// A way to divide all ranks into groups of one size.
 struct grouping {
   int members;
   spread where;
   int color, key;  // the arguments of MPI_Comm_split on this rank
 };
 
-/// Returns the groupings to measure: consecutive ranks, and on several nodes one rank of each node.
-/// Collective.
+/// Returns the groupings to measure: groups of consecutive ranks, and on several nodes groups with
+/// one rank of each node. Collective.
 std::vector<grouping> groupings(MPI_Comm world) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(world, &rank);
@@ -65,7 +65,8 @@ std::vector<grouping> groupings(MPI_Comm world) {
   return all;
 }
 
-/// Returns the transfer of `kind` on a flat array of `elements`.
+/// Returns the transfer that member `index` of a group of `members` ranks makes in the collective
+/// `kind` on a one-dimensional array of `elements` elements.
 ashlar::transfer flat_transfer(collective kind, std::int64_t elements, int members, int index) {
   ashlar::topology const t{{"x", members}};
   auto const whole = ashlar::placement::all_broadcast(1);
@@ -102,8 +103,8 @@ class tuned_case {
   }
   exchange_facts const& facts() const { return facts_; }
 
-  /// Returns the times of all algorithms that can carry the transfer, the pairwise one first. Sets
-  /// `bare` to the median of the bare MPI call. Collective.
+  /// Measures all algorithms that support this transfer. Returns their times, the pairwise
+  /// algorithm first. Sets `bare` to the median time of the bare MPI call. Collective.
   std::vector<measured> run(effort const& how, double& bare) {
     std::vector<contestant> all;
     std::vector<algorithm> taken;
@@ -164,8 +165,8 @@ bool is_faster(timing const& a, timing const& b) {
   return a.median < 0.95 * b.median && a.least < 0.95 * b.least;
 }
 
-/// Measures one case and prints the times. Adds a row to the table if, without it, the table would
-/// not choose the fastest algorithm.
+/// Measures one case and prints the times. Adds a row to the table only if the table does not
+/// already choose the fastest algorithm for this case.
 template <class T>
 void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes, effort const& how,
           ashlar::mpi::algorithm_table& table) {

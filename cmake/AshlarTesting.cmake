@@ -94,10 +94,10 @@ function(ashlar_test_program target)
   endforeach()
 endfunction()
 
-# ashlar_test_programs(<out> <kind> <main> <source>...): adds the test programs of one kind and
-# returns, in the order of the sources, the target that contains each source. Sources whose names
-# begin with the same word share a program. Sources whose first word is unique share the program
-# KIND_others. So the programs are KIND_plan, KIND_search, …, KIND_others.
+# ashlar_test_programs(<out> <kind> <main> <source>...): adds the test programs of one kind (unit,
+# mpi), which link the library <main>. Returns, for each source in order, the target that contains
+# it. Sources whose names begin with the same word share the program KIND_WORD, such as KIND_plan.
+# Sources whose first word is unique share the program KIND_others.
 function(ashlar_test_programs out kind main)
   set(words "")
   foreach(source IN LISTS ARGN)
@@ -241,7 +241,7 @@ endfunction()
 # ranks in that line. Without a GPU, all these programs exit with 77 before they run a case
 # (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
-  # For the reason see ashlar_add_mpi_tests.
+  # Open MPI starts more ranks than cores only with this option.
   set(oversubscribe "")
   if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
     set(oversubscribe --oversubscribe)

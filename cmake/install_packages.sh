@@ -73,8 +73,8 @@ ashlar_has() {
   esac
 }
 
-# ashlar_concerns <kind> <row kind>: succeeds if a row of the table that has the second kind belongs
-# to the packages of the first kind.
+# ashlar_concerns <kind> <row kind>: succeeds if `kind` needs the packages of the rows of `row
+# kind`. A kind needs its own rows, and tests need those of program too.
 ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes a site of HTML from README.md, docs/*.md, the pages of the rooms and the comments of the headers
-# with Doxygen (docs/Doxyfile, docs/site), and checks the links within it. Nothing else needs the site.
+# Makes a site of HTML from README.md, docs/*.md, the pages of the rooms and the comments of the
+# headers with Doxygen (docs/Doxyfile, docs/site), and checks the links within it. Nothing else
+# needs the site.
 set -euo pipefail
 
 usage() {
@@ -49,7 +50,8 @@ cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 output="${output:-$PWD/build/site}"
 export LC_ALL=C
 
-# An earlier site is removed, because pages of headers that are gone would stay. Other files are not.
+# A folder with an earlier site is removed, because pages of removed headers would stay. A folder
+# with other files is refused.
 if [ -e "$output/navtree.js" ]; then
   rm -rf -- "$output"
 elif [ -n "$(ls -A -- "$output" 2>/dev/null)" ]; then
@@ -60,7 +62,8 @@ mkdir -p -- "$output"
 work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 
-# ---- The rooms. Each is a group, in the order of docs/rooms.md. Parts of rooms follow them.
+# ---- The rooms. Each room becomes a group of Doxygen, in the order of docs/rooms.md, followed by
+# the folders of rooms.
 # shellcheck disable=SC2016 # These are backquotes of Markdown.
 {
   sed -n 's/^| \(`.*`\) |.*/\1/p' docs/rooms.md | tr -d '`' | tr ' ' '\n' |
@@ -125,6 +128,6 @@ sort -u "$work/links" | awk '
 cat "$work/report"
 printf 'Warnings of Doxygen: %s\n' "$(grep -cE '(warning|error):' "$work/warnings" || true)"
 printf '%s\n' "$output/index.html"
-# A link that Doxygen could not follow is no link in the HTML.
+# A link that Doxygen could not resolve is missing in the HTML, so its warning is an error.
 if grep -q 'unable to resolve reference' "$work/warnings"; then broken=yes; fi
 [ -z "${broken:-}" ]

@@ -114,7 +114,7 @@ options=(-DASHLAR_WERROR="$werror")
 # At -O3 examples and benchmarks take half of the build time. Here only their results are checked.
 case "$preset" in default | clang) options+=(-DASHLAR_PROGRAM_OPTIONS=-O1) ;; esac
 if [ -n "$mpi" ]; then options+=(-B "$build" "-DASHLAR_MPI=$mpi"); fi
-# MPICH is slow if ranks share cores and it cannot be made to yield.
+# MPICH is slow if ranks share cores and waiting ranks cannot be made to yield.
 if [ "$mpi" = mpich ]; then
   options+=(-DASHLAR_TEST_TIMEOUT=900)
   export ASHLAR_TEST_DEADLINE=800

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the programs of tests/bits against this tree and against another version, runs both in turn,
-# and compares: trainings by the bits of losses and parameters, or plans by placements and cost.
+# Builds the programs of tests/bits against this tree and against another version, runs both in
+# turn, and compares their output: trainings by the bits of losses and parameters, or plans by
+# placements and cost.
 set -euo pipefail
 
 usage() {
@@ -58,7 +59,8 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/bits
 mkdir -p "$build"
 
-# build_version <old|new> <folder of the version> <target>...
+# build_version <old|new> <folder of the version> <target>...: builds the targets against this
+# version of the library.
 build_version() {
   local name="$1" folder="$2"
   shift 2
@@ -86,12 +88,12 @@ if [ -z "$against" ]; then
   build_version old "$tree" "$program"
 fi
 
-# More ranks than cores, ranks that would spin while they wait, root in a container.
+# Allows more ranks than cores, lets waiting ranks yield their core, and allows root in a container.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 \
   OMPI_MCA_hwloc_base_binding_policy=none OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-# run <old|new> <ranks> <output> [option]...
+# run <old|new> <ranks> <output> [option]...: runs the program that was built against this version.
 run() {
   local name="$1" n="$2" out="$3"
   shift 3
@@ -113,7 +115,7 @@ for n in $ranks; do
   else run old "$n" "$old" "${run_both[@]}"
   fi
   if [ -n "$save" ]; then cp -- "$old" "${save}_$kind.txt"; fi
-  # Both versions search below the same limits.
+  # Both versions search with the same memory limits.
   if [ "$plans" = yes ]; then run_new+=(--limits "$old"); fi
   run new "$n" "$new" "${run_both[@]}" "${run_new[@]}"
   if [ "$plans" = yes ]; then printf '\nplans: '; else printf '\n%s ranks: ' "$n"; fi

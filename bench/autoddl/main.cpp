@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Repeats the experiments of section 5 of the AutoDDL paper, with costs predicted for the preset
-// machines. For each experiment it reports which share of the communication our training plan saves
-// against the best baseline, and the saving that the paper measured.
+// Repeats the experiments of section 5 of the AutoDDL paper. Costs are not measured but predicted,
+// for the preset machines of the library. For each experiment the program prints how much
+// communication time our training plan saves compared with the fastest baseline, and the saving
+// that the paper measured.
 //
 //   bench/autoddl                     all experiments; ends with the table of
 //                                     bench/results/autoddl.md
 //   bench/autoddl --only vgg          the experiments whose name contains this text
 //
-// Each plan is the best over several numbers of micro-batches. Our plan is also the best over all
-// ways to factor the ranks of each tier into axes. The plans of the baselines Megatron and Summa
-// are the best over all meshes of two axes. Only ratios of predicted seconds are reported.
+// Each plan, ours or a baseline's, is the best over several numbers of micro-batches. Ours is also
+// the best over all meshes that factor the ranks of each link tier into axes. The plans of the
+// baselines Megatron and Summa are the best over all meshes of two axes. Only ratios of predicted
+// seconds are reported.
 
 #include <chrono>
 #include <cstdio>
@@ -41,13 +43,15 @@ using chain_source = std::function<search::problem(int)>;
 struct experiment {
   std::string name;
   chain_source net;
-  ashlar::topology ranks;  ///< one axis for each tier
+  ashlar::topology ranks;  ///< the mesh, with one axis for each link tier
   ashlar::machine machine;
   std::vector<int> micro_batches, stages;
-  std::string paper;  ///< the share of communication saved, as measured in the paper
+  /// The saving that the paper measured, in communication time if nothing else is said.
+  std::string paper;
 };
 
-/// Our layout: the exact search over all ways to factor the ranks of each tier into axes.
+/// Makes our plan: the exact search over all meshes that factor the ranks of each link tier into
+/// axes. A mesh has at most `most_axes` axes.
 struct factored_layout {
   int most_axes = 3;
   template <int N>
@@ -162,14 +166,14 @@ outcome best_of(experiment const& e, Layout const& layout) {
   }
 }
 
-/// Formats by how much a is less than b, for example "41.5 %".
+/// Formats the saving 1 - a / b in per cent, for example "41.5 %". Returns "-" if b is 0.
 std::string saved(double a, double b) {
   char text[16];
   std::snprintf(text, sizeof text, "%.1f %%", 100 * (1 - a / b));
   return b > 0 ? text : "-";
 }
 
-/// Prints one experiment and returns its row of the table.
+/// Prints one experiment, and returns its row of the table at the end.
 std::string run(experiment const& e, int most_axes) {
   auto const start = std::chrono::steady_clock::now();
   auto const ours = best_of(e, factored_layout{most_axes});
@@ -196,8 +200,9 @@ std::string run(experiment const& e, int most_axes) {
          ours.text + " |";
 }
 
-/// The bytes that rank 0 receives in a step for the middle block of a chain of equal blocks: for
-/// activations and their gradients, and for weights and their gradients.
+/// The bytes that rank 0 receives in one training step for one block of a chain of equal blocks.
+/// The block is the middle one. Gradients of activations count as activations, gradients of weights
+/// as weights.
 struct volume {
   double activations = 0, weights = 0;
 };
@@ -216,9 +221,9 @@ volume block_volume(search::problem const& net, search::plan const& chosen,
   return v;
 }
 
-/// Reproduces figure 3: attention with 8,192 features and 2^20 tokens on 64 nodes. As in the paper,
-/// every weight matrix must be split over at least 16 nodes, and must be stored with the placement
-/// with which it is used. The net contains `block` four times.
+/// Reproduces figure 3 of the AutoDDL paper: attention with 8,192 features and 2^20 tokens on 64
+/// nodes, in a net that contains `block` four times. As in the paper, every weight matrix must be
+/// split over at least 16 nodes, and must be stored with the placement that the layer uses.
 template <class Block>
 void figure_3(char const* what, Block const& block) {
   using enum ashlar::link_tier;

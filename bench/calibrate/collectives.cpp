@@ -10,10 +10,10 @@
 namespace ashlar_bench {
 namespace {
 
-/// Source and target buffers in the mesh's memory, where tensors are stored, so that other ranks of
-/// the node can read them. There are `slots` buffers of each kind, and successive calls use
-/// successive buffers, so that the next buffers are in no cache. This resembles a training step,
-/// which returns to a tensor only after it has used all the others.
+/// The buffers of the measured collectives: `slots` source buffers and `slots` target buffers. They
+/// are in the mesh's memory, as tensors are, so that other ranks of the node can read them.
+/// Successive calls use successive buffers, so that no cache holds the buffers of the next call.
+/// This resembles a training step, which returns to a tensor only after it has used all the others.
 struct rotation {
   std::int64_t stride, slots;
   ashlar::buffer<float> source, target;
@@ -29,7 +29,8 @@ struct rotation {
   float* last() const { return target.data() + (turn + slots - 1) % slots * stride; }
 };
 
-/// Runs one step of a redistribution as a contestant. All elements of the input are 1.
+/// Runs one step of a redistribution as a contestant, which is a program that support/trials.hpp
+/// measures. All elements of the input are 1.
 class step_run {
  public:
   step_run(ashlar::mesh const& m, measured_step const& s, rotation const& buffers)

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures single steps of redistribution plans: the median time of the slowest rank. All groups of
-// ranks of a mesh run at once, and the buffers are in no cache. The cost model is fitted to these
-// samples (sample_of in groups.hpp).
+// Measures single steps of redistribution plans. The time of a step is the median over several
+// trials of the time of the slowest rank. All groups of ranks of a mesh run the step at once, and
+// the buffers are in no cache. sample_of() in groups.hpp turns the times into samples, to which the
+// cost model is fitted.
 
 #include <cstdint>
 #include <vector>
@@ -19,18 +20,18 @@ namespace ashlar_bench {
 struct collective_sample {
   group of;
   measured_step what;
-  /// The messages, bytes and seconds of the step (sample_of). For groups that use both tiers only
-  /// the seconds are valid.
+  /// The step's number of messages, number of bytes and seconds, computed by sample_of() in
+  /// groups.hpp. If the group has links within nodes and between nodes, only the seconds are valid.
   ashlar::link_sample sample;
 };
 
 /// Returns the seconds that `m` predicts for the measured step.
 double predicted_seconds(collective_sample const& s, ashlar::machine const& m);
 
-/// Measures every step of every group at every size in bytes. Calls rotate through source buffers
-/// with `cold` bytes in total and through target buffers of the same size, which should not fit
-/// into any cache. Results are checked before anything is timed. Throws if one is wrong.
-/// Collective.
+/// Measures every step of every group at every size. Sizes are in bytes. Calls rotate through
+/// several source buffers of `cold` bytes in total, and through as many target buffers. No cache
+/// should be large enough for `cold` bytes. Every result is checked before anything is timed, and a
+/// wrong one makes the function throw. Collective.
 std::vector<collective_sample> measure_collectives(MPI_Comm world, std::vector<group> const& groups,
                                                    std::vector<std::int64_t> const& sizes,
                                                    std::int64_t cold, effort const& how);

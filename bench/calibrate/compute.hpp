@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures the speed of a rank while all ranks compute: products of float matrices, and a pass over
-// arrays that are too large for the caches. The results are median times of the slowest rank.
+// Measures the speed of a rank while all ranks compute: the speed of products of float matrices,
+// and of a pass over arrays that are too large for the caches. Each result is the median over
+// several trials of the time of the slowest rank.
 
 #include <cstdint>
 #include <vector>

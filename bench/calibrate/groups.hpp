@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The groups of ranks whose collectives are measured, and the redistribution steps that are
-// measured on each group. All groups of a mesh run at once, as in a redistribution. On N nodes of R
-// ranks the groups are:
+// Lists the groups of ranks whose collectives bench/calibrate measures, and the redistribution
+// steps that it measures on each group. There are two link tiers: "intra", within a node, and
+// "inter", between nodes. Each tier has its own α (seconds per message) and β (seconds per byte).
+// On N nodes of R ranks the groups are:
 //
-//   group of                       mesh                   its axes     determines
+//   group of                       mesh                   its axes     used to fit
 //   m ranks of a node              N (nodes) x R/m x m    the last     α and β of the tier intra
 //   m nodes, one rank of each      N/m x m (nodes) x R    the second   α and β of the tier inter
-//   all ranks                      N (nodes) x R          both         nothing: shows how well both
-//                                                                      tiers predict
+//   all ranks                      N (nodes) x R          both         nothing, only to check the
+//                                  fit
 //
-// The R ranks of a node share its link to other nodes, so R groups of the second kind share it.
-// Every divisor m >= 2 is measured. A permute needs two axes of the same extent e, so m = e².
+// All groups of a mesh run at once, as in a redistribution. So R groups of the second kind share
+// the link of a node to other nodes. Every divisor m >= 2 is measured. A permute needs two axes of
+// the same extent e, so it is measured only if m = e².
 
 #include <algorithm>
 #include <vector>
@@ -30,7 +32,7 @@ inline char const* to_string(reach r) {
   return names[static_cast<int>(r)];
 }
 
-/// A step of a tensor of float, with the tensor's extents.
+/// A redistribution step of a float tensor, and the extents of that tensor.
 struct measured_step {
   ashlar::redistribution_step step;
   ashlar::shape extents;
@@ -45,9 +47,13 @@ struct group {
 
 namespace detail {
 
-/// Makes a group of `members` ranks along one new axis or, if `square` > 0, along two new axes of
-/// extent `square` each. The new axes follow the axes of `mesh`. If `inner` > 1, another axis of
-/// extent `inner`, which lies within nodes, comes last.
+/// Makes a group along new axes, which follow the axes of `mesh`.
+///
+///   members   the number of ranks of the group, the extent of its one axis
+///   square    if positive, the group has two axes of this extent instead; members = square *
+///             square
+///   tier      the links that the group's axes use
+///   inner     if above 1, one more axis of this extent follows, within nodes and not in the group
 inline group make_group(reach where, ashlar::topology mesh, ashlar::link_tier tier, int members,
                         int square, int inner) {
   int const axis = mesh.axes();
@@ -68,7 +74,8 @@ inline int root_of(int n) {
 
 }  // namespace detail
 
-/// Returns every group on `nodes` nodes of `per_node` ranks, in the order of the table.
+/// Returns every group of the table in the file comment, in its order, for `nodes` nodes of
+/// `per_node` ranks.
 inline std::vector<group> groups_on(int nodes, int per_node) {
   auto const within = ashlar::link_tier::intra_node, between = ashlar::link_tier::inter_node;
   std::vector<group> all;
@@ -91,9 +98,10 @@ inline std::vector<group> groups_on(int nodes, int per_node) {
   return all;
 }
 
-/// Returns the steps to measure on a group, with tensors of about `bytes` bytes. A group on two
-/// axes of one tier gets the permute, all other groups get the other collectives. Gathers,
-/// reduce-scatters and all-to-alls are measured along both dimensions, since plans contain both.
+/// Returns the steps to measure on a group, with tensors of about `bytes` bytes. A group along two
+/// axes is measured with a permute only, unless it contains all ranks. All other groups are
+/// measured with the other collectives. All-gathers, reduce-scatters and all-to-alls are measured
+/// along both dimensions, since plans contain both.
 inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   using ashlar::collective;
   auto const whole = ashlar::placement::all_broadcast(g.mesh.axes());
@@ -104,7 +112,7 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   };
   auto sums = whole;
   for (auto const a : g.axes) sums = sums.with(a, ashlar::partial());
-  // The extents are nearly square, and the number of members divides both.
+  // The extents are nearly square, and the number of ranks in the group divides both.
   std::int64_t const m = g.members, elements = bytes / std::int64_t(sizeof(float));
   std::int64_t rows = m;
   while (4 * rows * rows <= elements) rows *= 2;
@@ -127,10 +135,10 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   return all;
 }
 
-/// Returns the number of messages and of bytes that the cost model charges for a step to the tier
-/// of the group, together with the seconds that the step took. Both numbers come from the model
-/// itself: it is evaluated on a machine where a message takes one second and a byte nothing, and
-/// vice versa.
+/// Returns the seconds that a step took, together with its number of messages and of bytes on the
+/// links of the group's tier. The two numbers are those of the cost model. To get them, the model
+/// is evaluated for two artificial machines: on one a message takes one second and a byte none, on
+/// the other a byte takes one second and a message none.
 inline ashlar::link_sample sample_of(group const& g, measured_step const& s, double seconds) {
   auto const counted = [&](ashlar::link const& unit) {
     ashlar::machine m;

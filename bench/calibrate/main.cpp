@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the machine it is launched on and writes the machine file from which plans are priced:
+// Measures the machine on which it runs, and writes the machine file with which plans are priced:
 //
 //   mpirun -n 8 bench/calibrate --out machine.json          one or two minutes
 //   mpirun -n 8 build/default/examples/train_gpt --machine machine.json ...
 //
-// It measures every collective, within nodes and across them, for several tensor sizes and group
-// sizes, each as a step of a redistribution. It also measures products of float matrices and a pass
-// over memory. α and β of each tier and collective are fitted to the times (machine/fit_link.hpp),
-// and so is the speed of products (machine/fit_gemm.hpp). The tables show the errors of the fits: a
-// worst error of 50 % means that some step takes 50 % more or less than the cost model predicts.
+// It measures every collective as a step of a redistribution, within nodes and across them, for
+// several tensor sizes and group sizes. It also measures products of float matrices and the
+// bandwidth of memory. To these times it fits α and β of each link tier and collective
+// (machine/fit_link.hpp), and the speed of products (machine/fit_gemm.hpp). The tables show the
+// errors of the fits: a worst error of 50 % means that some step takes 50 % more or less than the
+// cost model predicts.
 
 #include <ctime>
 #include <filesystem>
@@ -47,8 +48,8 @@ struct options {
   measuring_options measuring{{0.5, 3, 31}};
 };
 
-/// Returns the samples of the groups of kind `where`. If `kind` is not negative, it returns only
-/// the samples of that collective.
+/// Returns the samples of all groups of this reach: within a node, across nodes, or both. If `kind`
+/// is not negative, only samples of the collective with this number are returned.
 std::vector<ashlar::link_sample> samples_of(std::vector<collective_sample> const& all, reach where,
                                             int kind = -1) {
   std::vector<ashlar::link_sample> some;
@@ -77,8 +78,8 @@ void print_row(char const* tier, char const* name, std::size_t samples, ashlar::
   std::printf("\n");
 }
 
-/// Fits α and β of a tier, for all collectives together and for each one. Stores them in `m` and
-/// prints them.
+/// Fits α and β of a link tier: once for all collectives together, and once for each collective.
+/// Stores the fits in `m` and prints them.
 void fit_tier(std::vector<collective_sample> const& all, reach where, ashlar::machine& m,
               bool prints) {
   auto const general = fit_link(samples_of(all, where));

@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures causal attention forward and backward on one GPU, for several sequence lengths with the
-// same number of tokens. bench/cuda/torch_attention.py measures PyTorch on the same shapes into the
-// same table. bench/run_cuda.sh runs the two programs in turns; --round is the number of the turn.
+// Measures causal attention, forward and backward, on one GPU. The sequence lengths differ, the
+// number of tokens is always the same. bench/cuda/torch_attention.py measures PyTorch on the same
+// shapes and writes to the same table. bench/run_cuda.sh runs the two programs in turns; --round is
+// the number of the turn.
 //
 //   bench/cuda/attention                                  16384 tokens, 12 heads of 64
 //   bench/cuda/attention --tokens 64 --heads 2 --sequences 16,64 --types float --trials 1
 //
-// Before anything is timed, one head of one sequence is compared with the result of the host. The
-// floating-point operations count only the part that the causal mask leaves. For a head of d
-// columns and a sequence of length s they are half of 4 s^2 d forward, and 2.5 times as many
-// backward.
+// Before anything is timed, one head of one sequence is compared with the result of the host.
+//
+// The counted floating-point operations leave out the part that the causal mask removes. For a head
+// of d columns and a sequence of length s they are half of 4 s^2 d in the forward pass, and 2.5
+// times as many in the backward pass.
 
 #include <cstdio>
 #include <iostream>
@@ -65,9 +67,10 @@ class attention_case {
     overwrite(dqkv_);
   }
 
-  /// Computes forward and backward of the last head of the last sequence on the host, and returns
-  /// whether the device's forward result agrees with it. backward_is_right() uses the same results
-  /// of the host.
+  /// Computes the forward and the backward pass of the last head of the last sequence on the host.
+  /// Returns whether the device's forward result agrees with the host's up to an error of `enough`.
+  /// backward_is_right() must be called afterwards: it compares the gradients from the same
+  /// computation on the host.
   bool forward_is_right(double enough) {
     run_on_host();
     return matches(out_, 1, host_out_, enough);

@@ -3,7 +3,7 @@
 #pragma once
 
 // Matrix products by direct calls of cuBLASLt, with which ashlar's products are compared. They use
-// none of ashlar's descriptors or heuristics.
+// none of ashlar's descriptors or heuristics. There are two ways to choose cuBLASLt's algorithm:
 //
 //   first   cuBLASLt's first proposal for the shape
 //   best    the fastest of all its proposals (64 are requested), each measured here
@@ -37,7 +37,8 @@ class bare_product {
  public:
   static constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
 
-  /// Computes with alpha = 1 and beta = 0. `scale` is the type of both.
+  /// Prepares the product C = op(A) op(B), with alpha = 1 and beta = 0. `scale` is the type of
+  /// alpha and beta.
   bare_product(cublasLtHandle_t handle, cudaStream_t stream, void* workspace,
                product_shape const& s, cudaDataType_t type, cublasComputeType_t compute,
                cudaDataType_t scale, void const* a, void const* b, void* c)
@@ -64,7 +65,7 @@ class bare_product {
   void run_first() { require(run(proposals_.front().algo)); }
   void run_best() { require(run(proposals_[best_].algo)); }
 
-  /// Times every proposal in two rounds and remembers the fastest.
+  /// Times every algorithm that cuBLASLt proposed, in two rounds, and stores the fastest.
   void find_best() {
     ashlar::cuda::event begin(true), end(true);
     std::vector<float> least(proposals_.size(), std::numeric_limits<float>::max());

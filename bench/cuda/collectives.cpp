@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures redistributions between GPU ranks in turns with the NCCL call that moves the same bytes.
-// The bare NCCL calls use their own communicator.
+// The NCCL calls use a communicator of their own.
 //
-//   [P] to [B]         ncclAllReduce             [S(0)] to [B]      ncclAllGather
-//   [P] to [S(0)]      ncclReduceScatter         [S(0)] to [S(1)]   ncclAlltoAll without packing
+//   redistribution     NCCL call
+//   [P] to [B]         ncclAllReduce
+//   [P] to [S(0)]      ncclReduceScatter
+//   [S(0)] to [B]      ncclAllGather
+//   [S(0)] to [S(1)]   ncclAlltoAll, without packing
 //
 //   mpirun -n 8 bench/cuda/collectives --sizes 1MiB,256MiB
 //
 // A size is the number of bytes of the whole tensor. Times are those of the slowest rank. Results
-// are checked before anything is timed. If ranks share a GPU, which setting NCCL_HOSTID makes
-// possible, the times mean nothing.
+// are checked before anything is timed. Ranks can share a GPU if NCCL_HOSTID is set, but then the
+// times mean nothing.
 
 #include <cstdio>
 #include <cstring>
@@ -76,7 +79,8 @@ class bare_ranks {
   bare_ranks& operator=(bare_ranks const&) = delete;
   ~bare_ranks() { ncclCommDestroy(comm_); }
 
-  /// `elements` is the number of elements of the whole tensor.
+  /// Makes the NCCL call that corresponds to the redistribution `m`, from this rank's source shard
+  /// to its target shard. `elements` is the number of elements of the whole tensor.
   void run(move const& m, float const* from, float* to, std::int64_t elements,
            cudaStream_t stream) const {
     auto const all = static_cast<std::size_t>(elements);
@@ -118,7 +122,8 @@ bool holds_totals(matrix const& x, float addends) {
   return true;
 }
 
-/// Makes the tensor to redistribute. With [P] each rank's addend is the whole tensor.
+/// Makes the tensor to redistribute. With the placement [P], every rank's addend is the whole
+/// tensor.
 matrix make_source(nccl::mesh const& mesh, ashlar::shape const& extents, placement const& p) {
   matrix x(mesh, extents, p);
   std::vector<float> mine;

@@ -5,16 +5,16 @@
 // (bare_products.hpp):
 //
 //   matmul   ashlar::matmul of tensors on a mesh of one rank, with the algorithm that cuBLASLt
-//            proposes first. Transposed operands are transposed(x).
-//   tuned    the product alone with the fastest of eight proposals, which ASHLAR_CUDA_TUNE=on
-//            selects
+//            proposes first. A transposed operand is given as transposed(x).
+//   tuned    ashlar's product without tensors, with the fastest of eight algorithms that cuBLASLt
+//            proposes. ASHLAR_CUDA_TUNE=on makes tensors use this one.
 //
 //   bench/cuda/gemm                             the products of a step of GPT-2, and squares
 //   bench/cuda/gemm --shapes 64x48x32,33x17x5 --trials 1
 //
 // The types are bfloat16, float on tensor cores (tf32), float and double. Before anything is timed,
-// some elements of each result are compared with sums in double on the host. Target: the best bare
-// time is at least 0.97 of matmul's time.
+// some elements of each result are compared with sums in double on the host. Target: the fastest
+// bare call takes at least 0.97 of matmul's time.
 
 #include <cmath>
 #include <cstdio>
@@ -105,15 +105,15 @@ class bench {
   bench& operator=(bench const&) = delete;
   ~bench() { cublasLtDestroy(handle_); }
 
-  /// `enough` is the permitted error of an element, relative to the root of the sum of its squared
-  /// terms.
+  /// `enough` is the permitted error of an element of the product, relative to the square root of
+  /// the sum of the element's squared terms.
   template <class T>
   void run(std::string const& type, cudaDataType_t data, cublasComputeType_t compute,
            double enough) {
     using A = accumulation_t<T>;
     using matrix = ashlar::tensor<T, 2, ashlar::sbp<ashlar::placements::B>, cuda::processor>;
     bool const is_tf32 = type == "tf32";
-    // This must be set before the mesh is made.
+    // This setting has an effect only before the mesh is made.
     ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);
     ashlar::nccl::mesh const mesh(world_, {{"gpu", 1}});
     cudaStream_t const stream = mesh.processor();

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures memory-bound kernels on one GPU, each in turns with a device copy that reads and writes
-// the same number of bytes: packing, transpositions, layer norm, softmax, cross-entropy, AdamW and
-// element-wise maps. Results are compared with the host's before anything is timed.
+// Measures memory-bound kernels on one GPU: packing, transpositions, layer norm, softmax,
+// cross-entropy, AdamW and element-wise maps. Each kernel takes turns with a device copy that reads
+// and writes the same number of bytes. Results are compared with the host's before anything is
+// timed.
 //
 //   bench/cuda/kernels                        the sizes of a step of GPT-2
 //   bench/cuda/kernels --tokens 64 --width 32 --vocabulary 96 --parameters 5000 --trials 1
@@ -46,7 +47,9 @@ class bench {
     csv_.emplace(o.csv, "case,type,shape,bytes,ours_us,copy_us,copy/ours,ours_gbs,wanted,missed");
   }
 
-  /// Measures one case. `wanted` says whether the target applies to it.
+  /// Measures one kernel beside a copy of the same number of bytes, and prints the times. `body`
+  /// runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: the copy takes at
+  /// least 0.85 of its time.
   template <class T, class Body>
   void add(std::string const& name, std::string const& shape, bool wanted,
            std::vector<operand> const& operands, pass_extents const& e, Body const& body) {
@@ -108,7 +111,7 @@ void moves(bench& b, options const& o) {
   std::int64_t const s = sizeof(T), n = rows * cols;
   auto const copy_block = [](auto const& on, auto& p, int rank, std::int64_t const* extents,
                              std::int64_t const* from, std::int64_t const* to) {
-    // The source is const for the host and for the device.
+    // Both the device's and the host's copy_strided read from a pointer to const.
     auto const* source = p.value(0);
     copy_strided(on, rank, extents, source, from, p.value(1), to);
   };

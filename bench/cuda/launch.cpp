@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures the overhead of launching work on a GPU, with work that takes almost no time. Each call
-// of the library takes turns with a direct call of CUDA or cuBLASLt that does the same or similarly
-// little.
+// of the library takes turns with a direct call of CUDA or cuBLASLt that does the same work, or
+// similarly little work.
 //
 //   issue    the microseconds that a call takes on the host
 //   device   the microseconds on the device from the end of one call's work to the end of the next

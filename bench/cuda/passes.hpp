@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a memory-bound kernel on the GPU and compares its results with the host's. The kernel is
-// given as a function `body`, which calls operations that exist for every processor
-// (device/cuda/operations.hpp). On the device, body computes with elements of type T. On the host
-// it computes some of the rows with elements of type accumulation_t<T>, as the reference.
+// Runs a memory-bound kernel on the GPU and compares its results with the host's. The kernel is a
+// function `body(processor, memory, rows, p)`. It calls operations that exist for every processor
+// (device/cuda/operations.hpp). On the device it computes with elements of type T. On the host it
+// computes some of the rows with elements of type accumulation_t<T>, as the reference.
 //
-//   body(processor, memory, rows, p)     p.value(k), p.sum(k), p.ids(k) are pointers to operand k
+// p gives pointers to the operands. Each operand has one of three kinds:
 //
-//   kind      type of the elements           number of elements
-//   value     T                              rows * per_row, or per_row if `fixed`
-//   sum       accumulation_t<T>              the same
-//   ids       std::int32_t in [0, limit)     the same
+//   kind    pointer      type of the elements         number of elements
+//   value   p.value(k)   T                            rows * per_row, or per_row if `fixed`
+//   sum     p.sum(k)     accumulation_t<T>            the same
+//   ids     p.ids(k)     std::int32_t in [0, limit)   the same
 
 #include <cmath>
 #include <memory>
@@ -35,13 +35,14 @@ struct operand {
   /// The initial values are normally distributed with this standard deviation. 0 means zeros.
   double deviation = 1;
   bool is_positive = false;  ///< whether to take the absolute values of the initial values
-  std::int32_t limit = 1;    ///< all ids are below this
+  std::int32_t limit = 1;    ///< exclusive upper bound of all ids
 };
 
 struct pass_extents {
   std::int64_t rows;
-  std::int64_t sampled;  ///< the number of rows compared at the beginning, and again at the end
-  std::int64_t bytes;    ///< the least number of bytes that one call reads and writes
+  /// The number of rows that are compared with the host's: this many first and this many last rows.
+  std::int64_t sampled;
+  std::int64_t bytes;  ///< the least number of bytes that one call reads and writes
 };
 
 /// Workspace memory of the host, with the interface that operations expect.
@@ -74,7 +75,8 @@ class pass {
     }
   }
 
-  /// Makes one call on the next copy of the operands.
+  /// Runs the kernel once. Successive calls use successive copies of the operands, so that the
+  /// operands are not in the cache.
   void run() {
     copy_ = (copy_ + 1) % copies_;
     body_(ashlar::cuda::processor{memory_.stream}, memory_, extents_.rows, on_copy{this, copy_});
@@ -84,7 +86,8 @@ class pass {
       if (operands_[k].is == operand::out)
         std::visit([&](auto& array) { overwrite(array); }, on_device_[k]);
   }
-  /// Returns whether the last run() produced the host's results.
+  /// Returns whether the results of the last run() agree with the host's. `enough` is the largest
+  /// permitted distance() of an element.
   bool is_right(double enough) {
     std::int64_t const rows = extents_.rows;
     std::int64_t const part = 2 * extents_.sampled < rows ? extents_.sampled : rows;
@@ -118,7 +121,8 @@ class pass {
   static std::int64_t elements(operand const& o, std::int64_t rows) {
     return o.fixed ? o.per_row : rows * o.per_row;
   }
-  /// Returns the initial values of operand k, which are the same on host and device.
+  /// Returns the initial values of elements [first, first + n) of operand k. They are the same on
+  /// host and device.
   template <class E>
   static std::vector<E> beginning(operand const& o, std::size_t k, std::int64_t first,
                                   std::int64_t n) {
@@ -141,8 +145,8 @@ class pass {
   template <class E>
   held<E> make(operand const& o, std::size_t k, std::int64_t n) {
     auto const made = std::make_shared<rotated<E>>(memory_, n, copies_);
-    // The host uploads the elements of one period. The device copies them to the rest of the array
-    // and then copies the array.
+    // The initial values are periodic. The host uploads one period, and the device fills the rest
+    // of the first copy from it. Then the device makes the other copies.
     std::int64_t const once = std::is_same_v<E, id> ? n : std::min(n, repeated_normals<A>::period);
     auto const values = beginning<E>(o, k, 0, once);
     ashlar::cuda::upload(memory_.stream, values.data(), once, made->of(0));
@@ -165,7 +169,7 @@ class pass {
                           "cudaMemsetAsync");
   }
 
-  /// Compares the device's results for rows [first, first + rows) with the host's.
+  /// Returns whether the device's results for rows [first, first + rows) agree with the host's.
   bool matches(std::int64_t first, std::int64_t rows, double enough) {
     std::vector<std::vector<A>> numbers(operands_.size());
     std::vector<std::vector<id>> indices(operands_.size());
@@ -206,7 +210,7 @@ class pass {
   pass_extents extents_;
   Body body_;
   int copies_, copy_ = -1;
-  // A is T itself or another type, and a variant must not contain a type twice.
+  // A is accumulation_t<T>, which may be T itself. A variant must not contain a type twice.
   using any_held = std::conditional_t<std::is_same_v<T, A>, std::variant<held<T>, held<id>>,
                                       std::variant<held<T>, held<A>, held<id>>>;
   std::vector<any_held> on_device_;

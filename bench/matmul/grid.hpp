@@ -24,7 +24,8 @@ inline std::string to_string(grid const& g) {
   return std::to_string(g.pm) + "x" + std::to_string(g.pn) + "x" + std::to_string(g.pk);
 }
 
-/// Returns the number of elements that a rank receives.
+/// Returns the number of elements that a rank receives for the product on grid g, by the formula of
+/// the file comment.
 inline double received_elements(product_shape const& s, grid const& g) {
   double const m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   double const k = static_cast<double>(s.k);
@@ -33,9 +34,9 @@ inline double received_elements(product_shape const& s, grid const& g) {
          m * n / (pm * pn) * (1 - 1 / pk);
 }
 
-/// Returns the grid with the fewest received elements. Among equally good grids it prefers the
-/// smallest pk and then the largest pm, because the gathered rows of B are then contiguous and need
-/// no unpacking.
+/// Returns the grid on which a rank receives the fewest elements. Among equally good grids it
+/// prefers the smallest pk and then the largest pm, because the gathered rows of B are then
+/// contiguous and need no unpacking.
 inline grid best_grid(product_shape const& s, int ranks) {
   grid best;
   double least = 1e300;

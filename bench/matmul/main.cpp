@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures matrix products in turns with ScaLAPACK and COSMA, and with the speed that dgemm reaches
-// on all ranks at once, in one run. Every result is checked before anything is timed.
+// Measures matrix products in turns with ScaLAPACK and COSMA. The speed that a local dgemm reaches
+// on all ranks at once is measured in the same run. Every result is checked before anything is
+// timed.
 //
 //   mpirun -n 4 bench/matmul --shapes 2048x2048x2048 --csv table.csv
 //   mpirun -n 4 bench/matmul --float                  the square shapes in float
 //   mpirun -n 4 bench/matmul --bytes                  counts received bytes and measures no times
 //
-// The targets for the two contestants of the library (ours.hpp):
+// The library takes part with two contestants (ours.hpp), which have these targets:
 //
-//   free      with placements that it chooses: as fast as the faster of COSMA and ScaLAPACK, each
-//             with its best layout
-//   given     with matrices in blocks of a 2-D grid: as fast as the faster of ScaLAPACK and COSMA's
-//             pdgemm
+//   free      The library chooses the placements. Target: as fast as the faster of COSMA and
+//             ScaLAPACK, each with its best layout.
+//   given     The matrices are in blocks of a 2-D grid. Target: as fast as the faster of ScaLAPACK
+//             and COSMA's pdgemm.
 //
-// With --bytes the target is for "free": the maximum over the ranks of the bytes received in one
+// With --bytes only "free" has a target: the maximum over the ranks of the bytes received in one
 // product equals the bytes of the best grid (grid.hpp). All ranks then communicate by messages.
 
 #include <cmath>
@@ -66,7 +67,8 @@ std::vector<product_shape> shapes_of(options const& o) {
   return list;
 }
 
-/// Returns the process grids of `ranks` that are closest to a square, with both orientations.
+/// Returns the two process grids of `ranks` ranks that are closest to a square: one with at most as
+/// many rows as columns, and its transpose. If they are equal, returns one.
 std::vector<cyclic_layout> process_grids(int ranks) {
   int rows = static_cast<int>(std::sqrt(double(ranks)) + 0.5);
   while (ranks % rows != 0) --rows;
@@ -75,8 +77,8 @@ std::vector<cyclic_layout> process_grids(int ranks) {
   return list;
 }
 
-/// Returns the process grid and block size with which ScaLAPACK is fastest. Each candidate runs
-/// twice, and the second run is timed.
+/// Returns the process grid and block size with which ScaLAPACK is fastest. It runs each candidate
+/// twice and times the second run.
 template <class T>
 cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
                                  std::shared_ptr<reference const> const& expected) {
@@ -102,7 +104,8 @@ cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
   return best;
 }
 
-/// A square GEMM of order n on every rank, without communication.
+/// Returns a contestant that computes a local square product of order n on every rank, without
+/// communication. Its speed is the upper bound of all others.
 template <class T>
 contestant roof(std::int64_t n) {
   auto const a = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n * n), T(0.5));
@@ -131,7 +134,8 @@ std::vector<contestant> contestants_of(MPI_Comm comm, product_shape const& s,
   return all;
 }
 
-/// Returns the value of the contestant of this name, or 0 if it did not take part.
+/// Returns the element of `values` that belongs to the contestant with this name, or 0 if there is
+/// none.
 double of(std::vector<contestant> const& all, std::vector<double> const& values,
           std::string const& name) {
   for (std::size_t i = 0; i < all.size(); ++i)

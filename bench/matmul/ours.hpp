@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The matrix products of this library, as contestants:
+// The two contestants of bench/matmul that are matrix products of this library:
 //
 //   free    with the placements that plan_matmul_layouts chooses. The mesh has one axis for each
 //           prime factor of the number of ranks, so that any grid of ranks can be chosen.
@@ -18,7 +18,7 @@
 
 namespace ashlar_bench {
 
-/// A mesh and the placements of A, B and C on it.
+/// A mesh, and the placements of A, B and C on it for the product C = A B.
 struct product_layout {
   ashlar::topology mesh;
   ashlar::placement a, b, c;

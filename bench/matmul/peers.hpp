@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products of the other libraries that CMake found. Each function returns no contestant if its
-// library is missing.
+// Matrix products by the other libraries that CMake found. Each function returns no contestant if
+// its library is missing.
 //
-//   ScaLAPACK     pdgemm or psgemm on block-cyclic matrices, for a given process grid and block
-//                 size
-//   COSMA         with the layout that it chooses, which is its best case
-//   COSMA pdgemm  COSMA behind ScaLAPACK's interface, which includes converting from the given
-//                 layout
+//   ScaLAPACK      pdgemm or psgemm on block-cyclic matrices, for a given process grid and block
+//                  size
+//   COSMA          with the layout that COSMA chooses, which is its best case
+//   COSMA pdgemm   COSMA behind ScaLAPACK's interface. The time includes converting from the given
+//                  layout.
 
 #include <memory>
 #include <vector>

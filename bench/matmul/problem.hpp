@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One product C = A B and the check of its result. The elements of A and B are integers from -4 to
-// 4, computed from their global indices. All sums are therefore exact, in double and in float and
-// in every order. The check is whether, for one vector x of positive integers,
+// A product C = A B and the check of its result. The elements of A and B are integers from -4 to 4,
+// computed from their global indices. All sums are therefore exact, in double and in float, and in
+// every order. The check is, for one vector x of positive integers, whether
 //
 //   C x  =  A (B x)
 //
@@ -56,7 +56,7 @@ inline int value_of_a(std::int64_t i, std::int64_t j) { return small_integer(i, 
 inline int value_of_b(std::int64_t i, std::int64_t j) { return small_integer(i, j, 77); }
 inline double value_of_x(std::int64_t j) { return static_cast<double>(1 + j * 7 % 97); }
 
-/// The vector A (B x), with which C x is compared.
+/// The vector A (B x). A product C = A B is checked by comparing C x with it.
 class reference {
  public:
   /// Computes the vector. Collective: each rank computes a part.

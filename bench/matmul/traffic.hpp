@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the bytes that ranks receive during a call. It intercepts the MPI calls and counts from
-// their arguments (tests/support/mpi_traffic.hpp), so that it works for every library.
+// Counts the bytes that ranks receive during a call of any library. It intercepts the MPI calls of
+// the library and computes the bytes from their arguments (tests/support/mpi_traffic.hpp).
 
 #include <cstdint>
 #include <functional>

@@ -11,11 +11,14 @@
 //   end s       Every rank leaves the program with exit status s.
 //
 // A trial is a barrier followed by about a millisecond of runs (support/trials.hpp). Its time is
-// the time of the slowest rank per run. The reported time of n runs is n times the median of the
-// trials. A benchmark may run in turns: then a second instance of it, with operands of its own, runs
-// once before each trial. It leaves the caches and the scheduler in the state in which the
-// contestants of bench/redistribute leave them to each other. An exception on any rank ends all
-// ranks (comm/mpi/environment.hpp).
+// the time per run of the slowest rank. The reported time of n runs is n times the median over the
+// trials.
+//
+// If a benchmark sets work::in_turns, a second instance of it, with its own operands, runs once
+// before each trial. It then finds the caches and the scheduler in the same state as a contestant
+// of bench/redistribute, where other contestants run in between.
+//
+// An exception on any rank ends all ranks (comm/mpi/environment.hpp).
 
 #include <array>
 #include <cstdint>
@@ -54,8 +57,8 @@ class conductor {
     return status;
   }
 
-  /// Carries out the orders of rank 0 until the order `end`. Returns the exit status. All ranks but
-  /// rank 0 call this.
+  /// Carries out the orders of rank 0 until the order `end`. Returns the exit status. Every rank
+  /// except rank 0 calls this.
   int follow() {
     for (;;) {
       order received{};
@@ -98,7 +101,7 @@ class conductor {
                           once)[0];
   }
 
-  /// Makes `calls` runs and returns the seconds of one run on this rank.
+  /// Runs the prepared benchmark `calls` times and returns the seconds of one run on this rank.
   double trial(int calls) {
     if (other_.run) other_.run();
     return trial_seconds(team_.world, work_.run, calls);
@@ -106,7 +109,7 @@ class conductor {
   timing measured(std::int64_t runs) {
     std::int64_t const trials = (runs + repeats_ - 1) / repeats_;
     std::vector<double> seconds;
-    // The numbers of runs in the trials differ by at most one.
+    // The numbers of runs in two trials differ by at most one.
     for (std::int64_t t = 0; t < trials; ++t) {
       auto const calls = static_cast<int>(runs / trials + (t < runs % trials ? 1 : 0));
       seconds.push_back(trial(calls));

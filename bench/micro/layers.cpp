@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the forward and the backward pass of layers, called as the executor of a training step
-// calls them: layer/NAME/PASS/DIM:N... The extents are the global extents of the layer's input. The
-// batch is split over the ranks and the parameters are replicated, so no pass communicates.
+// Measures the forward and the backward pass of layers. The passes are called as the executor of a
+// training step calls them. A benchmark is named layer/NAME/PASS/DIM:N..., with the global extents
+// of the layer's input. The batch is split over the ranks and the parameters are replicated, so no
+// pass communicates.
 //
 //   forward    computes the output and saves the values that the backward pass needs
 //   backward   computes the gradients of the parameters and of the input
@@ -25,8 +26,8 @@ using namespace ashlar_bench::micro;
 namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 
-/// Returns the layer choice that splits the batch and replicates the parameters. On one rank it is
-/// the choice that splits nothing, because choices with splits are not generated there.
+/// Returns the layer choice that splits the batch and replicates the parameters. On one rank it
+/// returns the choice that splits nothing, because there no choice has a split.
 step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology const& t) {
   auto const whole = ashlar::placement::all_broadcast(t.axes());
   ashlar::placement const rows = t.ranks() == 1 ? whole : whole.with_split(0, 0);
@@ -40,7 +41,7 @@ step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology co
 
 /// A layer placed on a mesh with one axis of all ranks. Its values are stored in slots, in this
 /// order: the input x, the parameters, the output y, the values saved for the backward pass, dy,
-/// dx. The layer may not have statistics (nn/call.hpp).
+/// dx. Layers with statistics (nn/call.hpp) are not supported.
 template <class Layer, int XRank>
 class placed_layer {
   using choice = nn::run_time_choice<>;
@@ -107,8 +108,9 @@ class placed_layer {
   nn::execution<ashlar::device::host::processor> on_;
 };
 
-/// Adds the benchmarks of the two passes of a layer, for an input of rank XRank. If a pass contains
-/// GEMMs, its floating-point operations are reported, otherwise the bytes that it reads and writes.
+/// Adds the benchmarks of the two passes of a layer, for an input of rank XRank. They report
+/// floating-point operations if the pass contains GEMMs, otherwise the bytes that the pass reads
+/// and writes.
 template <int XRank, class Layer>
 void add_layer(suite& all, std::string const& name, std::string const& sizes, Layer const& layer,
                ashlar::shape const& x) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures how long a rank takes to plan. Nothing is communicated. N is the number of mesh axes,
-// which have extent 2 each.
+// Measures how long a rank takes to plan redistributions and matrix products. Nothing is
+// communicated. N is the number of mesh axes, which have extent 2 each.
 //
 //   plan/lookup                  finds the plan of a redistribution in the cache of the mesh, as
 //                                every repeated redistribution does

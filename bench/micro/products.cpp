@@ -3,12 +3,12 @@
 
 // Measures products of float matrices, m x k times k x n:
 //
-//   product/gemm/order:N     a local product on every rank at once: the speed of the ranks without
-//                            communication
-//   product/free/m:/n:/k:    with the placements that plan_matmul_layouts chooses, like the
-//                            contestant "free" of bench/matmul
-//   product/blocks/m:/n:/k:  with all three matrices in blocks of a 2-D grid, like the contestant
-//                            "given" of bench/matmul
+//   product/gemm/order:N     a local product on every rank at once. It shows the speed of the ranks
+//                            without communication.
+//   product/free/m:/n:/k:    a product with the placements that plan_matmul_layouts chooses, like
+//                            the contestant "free" of bench/matmul
+//   product/blocks/m:/n:/k:  a product with all three matrices in blocks of a 2-D grid, like the
+//                            contestant "given" of bench/matmul
 
 #include "../matmul/ours.hpp"
 #include "bandwidth.hpp"

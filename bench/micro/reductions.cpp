@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures sums over one dimension: reduction/sum/dim:D/n:N is the sum over dimension D of an N x N
-// tensor of float that is split along dimension 0. Nothing is communicated: for D = 0 the result
-// stays partial. The bytes reported are those that one rank reads.
+// Measures sums over one dimension. The benchmark reduction/sum/dim:D/n:N sums an N x N tensor of
+// float over dimension D. The tensor is split along dimension 0. Nothing is communicated: for D = 0
+// the result stays partial. The bytes reported are those that one rank reads.
 
 #include "suite.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the exact search of a training plan: search/NET/MESH, on 64 nodes of Piz Daint without a
-// memory limit. Every rank runs the same search, as in a program that searches when it starts.
-// bench/search compares different search algorithms.
+// Measures the exact search of a training plan, for 64 nodes of the preset machine Piz Daint
+// without a memory limit. A benchmark is named search/NET/MESH. Every rank runs the same search, as
+// in a program that searches when it starts. bench/search compares different search algorithms.
 //
 //   gpt     8 blocks, d-model 8192, 16 micro-batches of 64 sequences of 1,024 tokens
 //   vgg13   512 images of 3 x 224 x 224

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures each kind of redistribution step, by a redistribution whose plan is that step alone:
-// step/KIND/CASE/bytes:N. The whole tensor has N bytes of double. bench/redistribute compares the
-// same steps on the same tensors with MPI.
+// Measures each kind of redistribution step, by a redistribution whose plan is this one step. A
+// benchmark is named step/KIND/CASE/bytes:N, where the whole tensor of double has N bytes.
+// bench/redistribute compares the same steps on the same tensors with MPI.
 //
-// The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to
-// a square. A redistribution is left out if its plan on this mesh is not the one step of that kind.
-// For example, the grid of a prime number of ranks has no permutation.
+// The mesh is a line of all ranks. Permutations use instead the grid of all ranks that is closest
+// to a square. A redistribution is left out if its plan on this mesh is not a single step of that
+// kind. For example, there is no permutation on the grid of a prime number of ranks.
 
 #include <algorithm>
 #include <memory>

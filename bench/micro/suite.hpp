@@ -21,12 +21,12 @@
 
 namespace ashlar_bench::micro {
 
-/// What one run of a benchmark moves and computes. Zeros are not reported.
+/// The bytes and floating-point operations of one run of a benchmark. Zeros are not reported.
 struct counts {
-  /// For redistribution steps the size that nccl-tests uses (bandwidth.hpp), for other benchmarks
-  /// the bytes that a rank reads and writes.
+  /// For redistribution steps the size in bytes that nccl-tests uses (bandwidth.hpp), for other
+  /// benchmarks the bytes that a rank reads and writes.
   double bytes = 0;
-  double bus_factor = 0;  ///< bus bandwidth per algorithm bandwidth (bandwidth.hpp)
+  double bus_factor = 0;  ///< bus bandwidth divided by algorithm bandwidth (bandwidth.hpp)
   double flops = 0;       ///< floating-point operations of all ranks together
 };
 
@@ -36,10 +36,10 @@ struct work {
   /// Returns whether this rank's result is right. All ranks call it after one run. Empty if the
   /// result is not checked.
   std::function<bool()> is_right{};
-  bool in_turns = false;  ///< A second instance runs once before each trial (conductor.hpp).
+  /// If true, a second instance of the benchmark runs once before each trial (conductor.hpp).
+  bool in_turns = false;
 };
 
-/// The ranks of the program.
 struct team {
   MPI_Comm world;
   int ranks;

@@ -8,22 +8,24 @@
 //
 // It measures in three ways:
 //
-//   held back   Every transfer is delayed by α and β without using a core (support/held_back.hpp).
-//               α and β are chosen so that communication takes 0.5, 1 and 2 times as long as
-//               computation. The serial program and the program with overlap take turns. The times
-//               of computations are measured in the serial program. From these times and α and β,
-//               the timelines of both programs are computed and compared with the measured steps.
+//   held back   Every transfer is delayed by α seconds per message and β seconds per byte, without
+//               using a core (support/held_back.hpp). α and β are chosen so that communication
+//               takes 0.5, 1 and 2 times as long as computation. The serial program and the program
+//               with overlap take turns. The times of computations are measured in the serial
+//               program. From these times and α and β, the timelines of both programs are computed
+//               and compared with the measured steps.
 //   asleep      The same, but computations only sleep for the measured times. Other processes on
 //               the same cores then disturb little, so any loss of time is caused by the library.
 //   plain       The speed of a trainer with overlap divided by the speed of a trainer without
-//               overlap, with no delays. There are two figures: with the optimization passes that
-//               pay on a workstation, and with the passes that pay on a slow network ("forced").
+//               overlap, with no delays. There are two figures: for the program that is optimized
+//               for this machine, and for the program that is optimized for a slow network
+//               ("forced").
 //
-// The columns of the table:
+// The columns of the table (a move is a redistribution in a program):
 //
 //   step      the time of the slowest rank from the first action of the program to its last move.
 //             The norm of the gradients and the updates are not included.
-//   exposed   the time spent waiting for the ends of moves, on the rank that computed longest
+//   exposed   the time spent waiting for moves to end, on the rank that computed longest
 //
 // Figures are medians. Gradients are not combined into buckets here, so that every delayed transfer
 // belongs to exactly one move of the program.
@@ -71,17 +73,17 @@ char const* const plain_heading = "ranks,net,plan,as_planned,is_same,forced,othe
 
 /// The times of one run of a step program.
 struct walk_times {
-  double seconds = 0;  ///< of the slowest rank
-  double work = 0;     ///< the time in computations, on the rank that computed longest
-  double exposed = 0;  ///< the time spent waiting for the ends of moves, on the same rank
+  double seconds = 0;  ///< the time of the slowest rank
+  double work = 0;     ///< the time spent in computations, on the rank that computed longest
+  double exposed = 0;  ///< the time that the same rank spent waiting for redistributions
   std::vector<double> actions;
 };
 
 template <class Model, class Data>
 class walked_program {
  public:
-  /// If `asleep` is true, computations only sleep for the seconds that the program states. They
-  /// sleep at most a millisecond at a time, and transfers make progress in between.
+  /// If `asleep` is true, a computation does nothing but sleep for the seconds that its action in
+  /// `p` states. It sleeps at most a millisecond at a time, and transfers make progress in between.
   walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),
         sleepers_(asleep ? make_sleepers() : elements()),
@@ -146,7 +148,7 @@ class walked_program {
 
   Model* model_;
   std::unique_ptr<step::program> program_;
-  elements sleepers_;  // empty if the model computes
+  elements sleepers_;  // sleeping replacements of the elements; empty if the model computes
   walker walker_;
   Data const* data_;
   MPI_Comm world_;
@@ -158,10 +160,9 @@ double median_of_walks(std::vector<walk_times> const& walks, double walk_times::
   return median_of(all);
 }
 
-/// Returns the seconds of each action: its median over several runs, and then the maximum over the
-/// ranks. All values are scaled so that their sum equals the median, over the runs, of the total
-/// computing time. Without scaling the sum would be too small, because a disturbance lengthens only
-/// a few actions of each run, and the medians of the single actions ignore it.
+/// Returns the seconds of each action: the median over several runs, then the maximum over the
+/// ranks. They are scaled so that their sum equals the median of the total computing times. Without
+/// scaling the sum would be too small, because medians of single actions ignore disturbances.
 std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world) {
   std::vector<double> work;
   for (std::size_t i = 0; i < walks.front().actions.size(); ++i) {
@@ -183,7 +184,8 @@ step::program measured(Model const& model, std::vector<double> const& work) {
   return p;
 }
 
-/// Returns `p` with the seconds of the corresponding computations of `serial`.
+/// Returns `p` with the seconds of its computations replaced by those of the same computations in
+/// `serial`.
 step::program with_work_of(step::program const& serial, step::program p) {
   for (auto& a : p.actions)
     for (auto const& s : serial.actions)
@@ -194,8 +196,8 @@ step::program with_work_of(step::program const& serial, step::program p) {
 }
 
 /// Returns the machine `m` with the given α, and with the β for which the communication of the
-/// program takes `seconds`. α is reduced if messages alone would take more than a tenth of
-/// `seconds`.
+/// program takes `seconds`. α is reduced if it alone would make the communication take more than a
+/// tenth of `seconds`.
 ashlar::machine network_for(step::program const& p, ashlar::machine m, double alpha,
                             double seconds) {
   auto const communication = [&](double a, double b) {
@@ -208,8 +210,7 @@ ashlar::machine network_for(step::program const& p, ashlar::machine m, double al
   return m;
 }
 
-/// Prints the actions with their measured and (in parentheses) predicted times, to find where a
-/// step loses time.
+/// Prints the measured and (in parentheses) the predicted times of the actions.
 void print_details(step::program const& p, step::timeline const& when,
                    std::vector<step::time_span> const& times, walk_times const& last) {
   for (std::size_t i = 0; i < p.actions.size(); ++i) {
@@ -223,9 +224,9 @@ void print_details(step::program const& p, step::timeline const& when,
   std::printf("  step %.2f (%.2f) ms\n", 1e3 * last.seconds, 1e3 * when.seconds);
 }
 
-/// Measures one net, training plan and ratio, and writes a row of the table. On entry, `first_work`
-/// holds the seconds of the model's actions, from which the network and the optimization passes are
-/// chosen. On return it holds the seconds that were measured in this function.
+/// Measures one net, training plan and ratio of communication to computation, and writes a row of
+/// the table. On entry, `first_work` holds the seconds of the model's actions, from which the
+/// network and the optimization passes are chosen. On return it holds the seconds measured here.
 template <class Model, class Data>
 void measure_held_back(std::string const& net, std::string const& plan, double ratio, Model& model,
                        Data const& data, std::vector<double>& first_work, MPI_Comm world,
@@ -236,7 +237,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   auto const network = network_for(guess, m.machine(), o.alpha, ratio * work);
   auto const before = m.machine();
   m.set_machine(network);
-  // Computed again, because the planned redistributions may be different on this network.
+  // Built again: the redistributions may be planned differently on this network.
   guess = measured(model, first_work);
   step::overlap_options how;
   how.bucket_bytes = {0};
@@ -276,14 +277,13 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
            number(when.exposed, "%.6f"), number(when.communication, "%.6f"), number(busy, "%.0f")});
 }
 
-/// Measures the speed of training with overlap divided by the speed without overlap, with no
-/// delays.
+/// Measures how much faster training with overlap is than without, with no delays.
 template <class Net, class Data>
 void measure_plain(std::string const& net, Net const& layers, search::plan const& plan,
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,
                    MPI_Comm world, options const& o, csv_file& csv) {
   auto const usual = m.machine();
-  // On a network where communication takes as long as computation, all optimization passes pay.
+  // On this network, communication takes as long as computation, so all optimization passes pay.
   auto first = nn::place<float>(layers, m, plan, 7);
   auto const p = first.program();
   auto const slow = network_for(p, usual, 1e-9, step::timeline_of(p, usual).work);

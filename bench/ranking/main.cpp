@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures whether the predicted communication times rank parallelization strategies in the same
-// order as times measured on real ranks (AutoDDL, figure 4). A strategy is a training plan. The
+// Measures whether predicted communication times rank parallelization strategies in the same order
+// as times measured on real ranks (AutoDDL, figure 4). A strategy is a training plan. The
 // strategies of a Transformer and of a perceptron are drawn so that they cover the space of plans.
 // Each one trains for some steps.
 //
@@ -15,12 +15,12 @@
 //   measured    the median time of the same collectives in the same order without computation
 //               (step_communication.hpp), from a barrier until the slowest rank has finished
 //   in step     the median time that the slowest rank spends in collectives during a training step.
-//               It includes waiting for other ranks. With more ranks than cores most of it is the
+//               It includes waiting for other ranks. With more ranks than cores it is mostly the
 //               computation of other ranks.
 //
-// Strategies take turns. Run bench/calibrate with the same number of ranks on the same cores. With
-// more ranks than cores, α must include the time that a rank waits for a core, and a calibration
-// with fewer ranks would not measure that.
+// Strategies take turns. bench/calibrate must run with the same number of ranks on the same cores.
+// With more ranks than cores, α must include the time that a rank waits for a core, and a
+// calibration with fewer ranks would not measure it.
 //
 // tests/smpi/ranking.cpp compares the same strategies with simulated clusters.
 
@@ -55,8 +55,8 @@ struct options : measuring_options {
 char const* const heading =
     "ranks,memory,transport,net,mesh,strategy,predicted_us,measured_us,in_step_us,others";
 
-/// Returns a mesh of two axes that are as even as possible, or of one axis if the number of ranks
-/// is prime.
+/// Returns a mesh of all ranks with two axes that are as even as possible. If the number of ranks
+/// is prime, the mesh has one axis.
 ashlar::topology default_mesh(int ranks) {
   int inner = 1;
   for (int i = 2; i * i <= ranks; ++i)
@@ -82,7 +82,7 @@ double time_step(Net const& net, ashlar::mesh const& m, ashlar::search::plan con
   return most_of_ranks(world, {m.communication_seconds() - before})[0];
 }
 
-/// Returns the position, from 1 on, of the first value among the values in ascending order.
+/// Returns the position of values[0] in ascending order: 1 if no value is smaller.
 int place_of_first(std::vector<double> const& values) {
   return 1 + static_cast<int>(std::count_if(values.begin(), values.end(),
                                             [&](double v) { return v < values[0]; }));

@@ -3,9 +3,8 @@
 #pragma once
 
 // Runs the communication of a training step without its computation: every redistribution in the
-// schedule of a training plan, in the order of the step, each on a tensor of its own. With more
-// ranks than cores, ranks then wait only for communication and not for the computation of other
-// ranks.
+// schedule of a training plan, in the order of the step. Each one has its own tensor. With more
+// ranks than cores, ranks then wait only for communication, not for the computation of other ranks.
 
 #include <functional>
 #include <vector>
@@ -24,7 +23,8 @@ class step_communication {
       if (!move.plan.is_local()) add(m, move.plan);
   }
 
-  /// Runs the communication of one micro-batch and of the synchronization of gradients. Collective.
+  /// Runs the communication of one micro-batch, and then the synchronization of gradients.
+  /// Collective.
   void run() const {
     for (auto const& move : moves_) move();
   }

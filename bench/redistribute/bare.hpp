@@ -43,8 +43,8 @@ struct bare_stage {
 
 class bare_program {
  public:
-  /// Creates the communicators and buffers. The first stage starts from the placement `from`, and
-  /// the last one must end with the placement that the case requires. Collective.
+  /// Creates the communicators and buffers. The first stage starts from the placement `from`. The
+  /// last stage must end with the placement that the case requires. Collective.
   bare_program(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement from,
                std::vector<bare_stage> const& stages) {
     for (auto const& s : stages) {
@@ -54,15 +54,14 @@ class bare_program {
     }
   }
 
-  /// Returns whether any stage packs or unpacks.
   bool needs_packing() const {
     for (auto const& s : stages_)
       if (s.packs || s.unpacks) return true;
     return false;
   }
 
-  /// Runs the calls on `input`, a shard of `from`. Returns the shard of the last placement, which
-  /// stays valid until the next run. Collective.
+  /// Runs the MPI calls on `input`, this rank's shard with the first placement. Returns this rank's
+  /// shard with the last placement, which stays valid until the next run. Collective.
   double const* run(double const* input, bool with_packing) {
     for (auto& s : stages_) input = s.run(input, with_packing);
     return input;
@@ -73,7 +72,8 @@ class bare_program {
     mpi_call call;
     MPI_Comm comm = MPI_COMM_NULL;
     ashlar::box from, to;
-    // One block for each member of the group. No blocks if the whole shard is sent or received.
+    // The blocks that this rank sends to each member of its group, and receives from each member.
+    // Empty if the whole shard is sent or received.
     std::vector<ashlar::box> sent, received;
     std::vector<int> send_counts, send_offsets, recv_counts, recv_offsets;
     bool packs = false, unpacks = false, equal = true;

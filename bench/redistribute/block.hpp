@@ -13,7 +13,8 @@
 
 namespace ashlar_bench {
 
-/// Returns the offset of the first element of `block` in a row-major shard of box `whole`.
+/// Returns the offset of the first element of `block` in a row-major array that holds the indices
+/// of `whole`.
 inline std::int64_t offset_in(ashlar::box const& whole, ashlar::box const& block) {
   std::int64_t offset = 0;
   for (int d = 0; d < whole.rank(); ++d)
@@ -21,7 +22,8 @@ inline std::int64_t offset_in(ashlar::box const& whole, ashlar::box const& block
   return offset;
 }
 
-/// Copies `block` from a row-major shard of box `from` to a row-major shard of box `to`.
+/// Copies `block`, a range of indices, from a row-major array that holds the indices of `from` to a
+/// row-major array that holds the indices of `to`.
 inline void copy_block(ashlar::box const& from, double const* source, ashlar::box const& to,
                        double* target, ashlar::box const& block) {
   if (block.elements() == 0) return;
@@ -51,13 +53,13 @@ inline void copy_block(ashlar::box const& from, double const* source, ashlar::bo
 }
 
 /// Returns whether the nonempty blocks follow each other without gaps, in their order, from the
-/// start of a row-major shard of box `whole`. Such blocks need no packing.
+/// start of a row-major array that holds the indices of `whole`. Such blocks need no packing.
 inline bool lie_in_order(ashlar::box const& whole, std::vector<ashlar::box> const& blocks) {
   std::int64_t expected = 0;
   for (auto const& b : blocks) {
     if (b.elements() == 0) continue;
-    // A block is contiguous if all dimensions after the first one with more than one index have
-    // full extent.
+    // A block is contiguous if it has full extent in all dimensions after the first one in which it
+    // has more than one index.
     int d = 0;
     while (d < b.rank() && b[d].size == 1) ++d;
     for (int i = d + 1; i < b.rank(); ++i)

@@ -55,7 +55,8 @@ redistribution_case make_case(std::string name, std::string group, ashlar::topol
           make_subject<Rank, From, To>};
 }
 
-/// Returns a stage of a program: a call along the axes that ends with the placement `to`.
+/// Returns a stage of an MPI program: the call `c` in groups along `axes`, which ends with the
+/// placement `to`.
 bare_stage one(call c, std::vector<int> axes, std::string to) {
   return {c, std::move(axes), std::move(to)};
 }
@@ -115,8 +116,8 @@ void add_steps(std::vector<redistribution_case>& list, int ranks) {
   }
 }
 
-/// Adds the cases on the grid x by y whose group is "plan". The group along both axes contains all
-/// ranks, in the order of MPI_COMM_WORLD.
+/// Adds the cases of the group "plan", which are redistributions of 2-D blocks and panels on the
+/// grid x by y. A communicator along both axes contains all ranks, in the order of MPI_COMM_WORLD.
 void add_plans(std::vector<redistribution_case>& list, int ranks) {
   ashlar::topology const grid{{"x", 2}, {"y", ranks / 2}};
   auto const plan = "plan";

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Lists the redistributions that are measured, their meshes, and the MPI programs that they are
-// compared with. The extents of the meshes:
+// Lists the redistributions that bench/redistribute measures, their meshes, and the MPI programs
+// that they are compared with. The extents of the meshes:
 //
 //   mesh of a case     2 ranks   4 ranks   8 ranks
 //   line               2         4         8
@@ -30,7 +30,7 @@ struct named_program {
   std::vector<bare_stage> stages;
 };
 
-/// The library's own contestants on one tensor: the caller fills `input`, calls run() or
+/// The library's own contestants for one case. The caller fills `input`, calls run() or
 /// run_typed(), and checks result() or typed_result(). `keep` owns the tensors.
 struct subject {
   double* input = nullptr;
@@ -41,7 +41,8 @@ struct subject {
 
 struct redistribution_case {
   std::string name;
-  std::string group;  ///< "step" or "plan"
+  /// "step" for a single step on a line or square, "plan" for a redistribution on the grid.
+  std::string group;
   ashlar::topology mesh;
   int rank = 2;
   ashlar::placement from, to;

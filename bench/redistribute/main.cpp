@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures redistributions of the library in turns with bare MPI calls on the same bytes, with
-// ScaLAPACK and COSTA where they can do the same, and with memcpy, in one run. Results are checked
-// before anything is timed.
+// Measures redistributions of the library in turns with other programs, in one run: with bare MPI
+// calls on the same bytes, with ScaLAPACK and COSTA if they can do the same, and with memcpy.
+// Results are checked before anything is timed.
 //
 //   mpirun -n 4 bench/redistribute --sizes 256KiB,16MiB --cases all-to-all --csv table.csv
 //   ASHLAR_SHARED_MEMORY=off mpirun -n 4 bench/redistribute         messages only
 //
-// A line of output is one case at one size, which is the bytes of the whole tensor of double. It
-// contains the times of the other contestants divided by the time of the library ("ours"), times in
-// microseconds, and the missed targets (verdict.hpp).
+// A line of output is one case at one size. The size is the number of bytes of the whole tensor of
+// double. The line contains the times of the other contestants divided by the time of the library
+// ("ours"), some times in microseconds, and the missed targets (verdict.hpp).
 
 #include <cstring>
 #include <iostream>
@@ -41,7 +41,7 @@ char const* const heading =
     "ours,"
     "block/ours,ours/pass,wanted,missed";
 
-/// Returns a memcpy of `elements` doubles as a contestant.
+/// Returns a contestant (a program to be measured) that is a memcpy of `elements` doubles.
 contestant copy_of(std::string name, std::int64_t elements) {
   auto const n = static_cast<std::size_t>(elements);
   auto from = std::make_shared<std::vector<double>>(n, 1.0);
@@ -52,7 +52,8 @@ contestant copy_of(std::string name, std::int64_t elements) {
           {}};
 }
 
-/// Returns all contestants for the case `c` at these extents. Collective.
+/// Returns all programs that are measured in turns for the case `c`, with tensors of these extents.
+/// Collective.
 std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mesh const& m,
                                        ashlar::shape const& extents) {
   int const addends = m.topology().group_size(partial_axes(c.from));
@@ -91,7 +92,7 @@ std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mes
   return all;
 }
 
-/// Sorts the timings into the columns of the table.
+/// Assigns the times of the measured programs to the columns of the table.
 case_times columns_of(std::vector<contestant> const& all, std::vector<timing> const& times) {
   case_times c;
   auto const keep_fastest = [](timing& best, timing const& t) {
@@ -113,7 +114,7 @@ case_times columns_of(std::vector<contestant> const& all, std::vector<timing> co
     if (name == "copy pass") c.pass = t;
     if (name == "copy of the larger shard") c.shard = t;
   }
-  if (c.packed.trials == 0) c.packed = c.bare;  // no program packs
+  if (c.packed.trials == 0) c.packed = c.bare;  // no program needs packing
   return c;
 }
 
@@ -139,7 +140,7 @@ int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t byt
   }
   double const ours = t.ours.median;
   auto const us = [](timing const& x) { return number(x.median * 1e6, "%.2f"); };
-  // For small sizes the ratio to a copy pass means nothing, because the pass takes no longer than a
+  // For small sizes the ratio to a memcpy means nothing, because the memcpy takes no longer than a
   // message.
   bool const tells = bytes >= 1024 * 1024 && t.pass.trials > 0;
   std::string const passes = tells ? number(ours / t.pass.median, "%.2f") : "-";

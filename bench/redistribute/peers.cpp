@@ -19,7 +19,7 @@ namespace ashlar_bench {
 namespace {
 
 #if defined(ASHLAR_BENCH_SCALAPACK) || defined(ASHLAR_BENCH_COSTA)
-/// The input and output shards of a contestant.
+/// The input and output shards of a program of another library.
 struct peer_state {
   std::vector<double> input, output;
   peer_state(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& from,

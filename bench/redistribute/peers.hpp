@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same redistributions by other libraries. They can redistribute a matrix of which every rank
-// has exactly one block before and after. In all other cases, or if CMake did not find the library,
-// the functions return no contestant.
+// The redistributions of bench/redistribute by other libraries. Each function returns a contestant,
+// a program to be measured. The libraries can redistribute a matrix if every rank has exactly one
+// block of it before and after. In all other cases, or if CMake did not find the library, the
+// functions return no contestant.
 //
 //   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are
 //               its columns.
@@ -20,7 +21,8 @@ namespace ashlar_bench {
 
 /// A matrix divided into rows x columns blocks of equal size, one for each rank.
 struct block_grid {
-  /// The first row of each row of blocks, followed by the number of rows, and the same for columns.
+  /// row_begins holds the first row of each row of blocks, followed by the number of rows of the
+  /// matrix. column_begins holds the same for columns.
   std::vector<int> row_begins, column_begins;
   std::vector<int> owners;  ///< the ranks that own the blocks, in row-major order
   int rows() const { return static_cast<int>(row_begins.size()) - 1; }
@@ -32,8 +34,9 @@ struct block_grid {
 block_grid grid_of(ashlar::topology const& t, ashlar::shape const& extents,
                    ashlar::placement const& p);
 
-/// Returns a contestant that redistributes `input`, this rank's shard with the placement `from`.
-/// Its elements must be the totals of one addend (values.hpp), with which the result is compared.
+/// Returns a program to be measured, which calls the library to redistribute a tensor from the
+/// placement `from` to `to`. `input` is this rank's shard before. Its elements must be total(i, 1)
+/// of values.hpp, because the result is compared with these.
 std::vector<contestant> scalapack_copy(ashlar::mesh const& m, ashlar::shape const& extents,
                                        ashlar::placement const& from, ashlar::placement const& to,
                                        double const* input);

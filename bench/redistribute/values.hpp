@@ -3,10 +3,11 @@
 #pragma once
 
 // The data that is redistributed: integers stored as double, so that sums are exact in every order
-// and results are compared with ==. For element i of the whole array and addend q of Q:
+// and results can be compared with ==. If Q ranks hold the addends of a partial tensor, element i
+// of the whole array is:
 //
-//   addend(i, q)  =  base(i) + q * (i mod 8 + 1)          the value on member q of the partial axes
-//   total(i, Q)   =  the sum of the Q addends             the value in every other placement
+//   addend(i, q)  =  base(i) + q * (i mod 8 + 1)          on rank q of the Q ranks
+//   total(i, Q)   =  addend(i, 0) + ... + addend(i, Q-1)  in every placement that is not partial
 //
 // The addends of one element differ from rank to rank, so that a missing or doubled addend is
 // noticed.
@@ -30,9 +31,9 @@ inline double total(std::int64_t i, int addends) {
   return base_value(i) * addends + static_cast<double>(addends * (addends - 1) / 2 * ((i & 7) + 1));
 }
 
-/// Calls visit(i, count, offset) for each row of the box, in row-major order. A row runs along the
-/// last dimension and has `count` elements. `i` is the index of its first element in the whole
-/// array, and `offset` that in the shard.
+/// Calls visit(i, count, offset) for each row of the shard with the index range `b`, in row-major
+/// order. A row runs along the last dimension and has `count` elements. `i` is the index of its
+/// first element in the whole array. `offset` is the index of the same element in the shard.
 template <class Visit>
 void for_each_row(ashlar::shape const& extents, ashlar::box const& b, Visit visit) {
   int const last = b.rank() - 1;
@@ -50,7 +51,6 @@ void for_each_row(ashlar::shape const& extents, ashlar::box const& b, Visit visi
   }
 }
 
-/// Returns the partial axes of a placement.
 inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
   ashlar::axis_list list;
   for (int a = 0; a < p.axes(); ++a)
@@ -58,8 +58,8 @@ inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
   return list;
 }
 
-/// Fills a shard of `p`: with this rank's addends if `p` is partial, otherwise with totals of
-/// `addends` addends.
+/// Fills this rank's shard of a tensor with the placement `p`. If `p` is partial, the values are
+/// this rank's addends, otherwise totals of `addends` addends.
 inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& p,
                  int addends, double* shard) {
   auto const axes = partial_axes(p);
@@ -72,7 +72,8 @@ inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::pl
                });
 }
 
-/// Returns whether a shard of `p`, which is not partial, holds the totals of `addends` addends.
+/// Returns whether this rank's shard of a tensor with the placement `p`, which must not be partial,
+/// holds the totals of `addends` addends.
 inline bool holds_totals(ashlar::mesh const& m, ashlar::shape const& extents,
                          ashlar::placement const& p, int addends, double const* shard) {
   bool right = true;

@@ -2,21 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The times of one case at one size, and the targets that they should reach. The times are `ours`
-// (the library), `bare` (the fastest MPI program without packing), `block` (the MPI program that is
-// one MPI_Reduce_scatter_block) and `pass` (a memcpy of the whole tensor, divided evenly among the
-// ranks). The targets depend on the value of ASHLAR_SHARED_MEMORY in the first column:
+// The times of one case at one size, and the targets that they should reach:
 //
-//   off, default  below 256 KiB           ours - bare <= 2 us
-//   off           from 256 KiB            bare / ours >= 0.95
-//                 block, from 16 MiB      block / ours >= 3
-//   default       steps, from 256 KiB     bare / ours >= 2
-//                 plans, from 256 KiB     bare / ours >= 0.95
-//                 block, from 16 MiB      block / ours >= 10
-//                 copies, from 128 MiB    ours / pass <= 1.5
+//   ours    the library
+//   bare    the fastest MPI program without packing
+//   block   the MPI program that is one MPI_Reduce_scatter_block, for the cases that have one
+//   pass    a memcpy of the whole tensor, divided evenly among the ranks
 //
-// "steps" and "plans" are the two groups of cases (cases.hpp). "block" applies to the cases that
-// have such a program. "copies" are the four steps from S to S, S to B and P to S of a matrix that
+// The targets depend on the value of ASHLAR_SHARED_MEMORY, on the case and on the size of the
+// tensor:
+//
+//   value          cases         size             target
+//   off, default   all           below 256 KiB    ours - bare <= 2 us
+//   off            all           from 256 KiB     bare / ours >= 0.95
+//   off            with block    from 16 MiB      block / ours >= 3
+//   default        group step    from 256 KiB     bare / ours >= 2
+//   default        group plan    from 256 KiB     bare / ours >= 0.95
+//   default        with block    from 16 MiB      block / ours >= 10
+//   default        copies        from 128 MiB     ours / pass <= 1.5
+//
+// cases.hpp lists the groups "step" and "plan". "copies" are the four steps of a matrix that
 // report() in main.cpp names in `is_copy`.
 
 #include <cstdint>
@@ -42,7 +47,7 @@ inline std::vector<target> targets_of(case_times const& t, bool messages, bool i
                                       bool is_copy, std::int64_t bytes) {
   std::vector<target> list;
   double const ours = t.ours.median;
-  if (t.ours.trials == 0 || t.bare.trials == 0) return list;  // not measured, because of --only
+  if (t.ours.trials == 0 || t.bare.trials == 0) return list;  // not measured because of --only
   auto const at_least = [&](std::string name, double reached, double limit, char const* text) {
     list.push_back({name + " >= " + text, reached, reached >= limit});
   };

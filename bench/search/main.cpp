@@ -1,20 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the search algorithms of AutoDDL's figure 7 with the exact search, on the same costs:
-// how close to the optimum is each one after how much time? One process on one core.
+// Compares the search algorithms of AutoDDL's figure 7 with the exact search, on the same costs.
+// The question is how close to the optimum each one is after how much time. The program is one
+// process on one core.
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
-//   bench/search --noise 200                  # another table, with wrongly measured machines
-//                                             # (noise.hpp)
+//   bench/search --noise 200                  with wrongly measured machines (noise.hpp)
 //
 // Times are CPU times of this process, so that other processes disturb them little. A search starts
 // from the description of the net, so its time includes computing the tables of costs. All times
-// are divided by the time of the exact search, which is the median of several runs spread over the
-// measurement. The four other algorithms search the whole space, as in the paper. With --reduced
-// they search only choices that are not dominated, as the exact search does. The random algorithms
-// are told the optimal cost and stop when they reach it.
+// are divided by the time of the exact search: the median of several runs, which are spread over
+// the measurement.
+//
+// The four other algorithms search the whole space, as in the paper. With --reduced they search
+// only choices that are not dominated, as the exact search does. The random algorithms are given
+// the optimal cost and stop when they reach it.
 
 #include <algorithm>
 #include <cmath>
@@ -37,8 +39,8 @@ namespace {
 using namespace ashlar_bench;
 namespace search = ashlar::search;
 
-/// A plan counts as near the optimum if it costs at most this factor more. The paper reports the
-/// same gap.
+/// A plan is near the optimum if its cost is at most this factor times the optimal cost. The paper
+/// reports the same gap.
 constexpr double near = 1.03;
 
 struct arguments {
@@ -57,12 +59,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A new best plan: when it was found, and its cost.
+/// A new best plan during a search: the seconds until it was found, and its cost.
 struct point {
   double seconds, best;
 };
 
-/// Returns the CPU time of this process in seconds. Other processes do not count.
+/// Returns the CPU time of this process in seconds.
 double cpu_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 struct trial {
@@ -96,13 +98,14 @@ trial run(search::algorithm const& a, search::problem const& net, ashlar::topolo
   o.seconds += tables;
   it.result = a.run(net, t, m, o);
   it.seconds = cpu_seconds() - start;
-  it.tables = it.points.front().seconds;  // the time until the first plan
+  it.tables = it.points.front().seconds;  // the tables of costs are built before the first plan
   return it;
 }
 
 /// Writes the cost of the best plan as a function of time, for a plot: the median of the runs, and
-/// the 5th and 95th percentile. The curve begins at the time when every run has found a plan, and
-/// ends at `last`. There are 24 points for each factor of ten in time.
+/// the 5th and 95th percentile. Times are divided by `unit`, costs by `optimum`. The curve begins
+/// when every run has found a plan, and ends at the time `last`. It has 24 points for each factor
+/// of ten in time.
 void write_curve(csv_file& curves, std::vector<std::string> const& key,
                  std::vector<trial> const& trials, double unit, double optimum, double last) {
   double from = 0;

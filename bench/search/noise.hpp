@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures how much more a plan costs than the optimum if the machine was measured wrongly (HiDup,
-// table 5). The search gets a machine with disturbed parameters (tests/support/disturbed.hpp), and
-// the cost of its plan is computed for the true machine. Memory is not limited. The disturbances
-// use the seeds 1, 2, ..., which are the same for every net, mesh and machine.
+// Measures how much more a plan costs than the optimum if the machine was measured wrongly, as in
+// table 5 of the HiDup paper. The search gets a machine with disturbed parameters
+// (tests/support/disturbed.hpp). The cost of its plan is then computed for the true machine. Memory
+// is not limited. The disturbances use the seeds 1, 2, ..., the same for every net, mesh and
+// machine.
 
 #include <string>
 #include <vector>
@@ -17,16 +18,17 @@
 
 namespace ashlar_bench {
 
-/// Returns the excess over the optimum in per cent, one value for each trial, in ascending order.
-/// `most` is the largest relative error: 0.2 means up to 20 %. If `of_collectives`, each collective
-/// has its own error, otherwise each tier.
+/// Returns how much more than the optimum the plans of `trials` disturbed machines cost, in per
+/// cent, in ascending order. `most` is the largest relative error of a parameter: 0.2 means up to
+/// 20 %. If `of_collectives` is true, each collective has its own error, otherwise each link tier.
 std::vector<double> noise_trials(ashlar::search::problem const& net, ashlar::topology const& t,
                                  ashlar::machine const& truth, double most, bool of_collectives,
                                  int trials);
 
-/// Runs the trials with errors up to 20 % for each collective, up to 20 % for each tier, and up to
-/// 50 % for each collective. Prints the excess costs and appends them to the table: mean, median,
-/// 95th percentile, maximum, and the number of trials more than 2 % above the optimum.
+/// Runs the trials three times: with errors up to 20 % of each collective, up to 20 % of each link
+/// tier, and up to 50 % of each collective. Prints the excess costs and appends them to the table:
+/// mean, median, 95th percentile, maximum, and the number of trials more than 2 % above the
+/// optimum.
 void report_noise(named_net const& net, std::string const& mesh,
                   ashlar::named_machine const& machine, int trials, csv_file& table);
 

@@ -15,7 +15,8 @@ namespace ashlar_bench {
 
 class csv_file {
  public:
-  /// Opens no file if `path` is empty. Throws if the file cannot be written or has another heading.
+  /// Opens the file, or no file if `path` is empty. Throws if the file cannot be written, or if it
+  /// exists with another heading.
   csv_file(std::string const& path, std::string const& heading) {
     if (path.empty()) return;
     std::string first;

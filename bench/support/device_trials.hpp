@@ -25,7 +25,8 @@ namespace ashlar_bench {
 using agreement = std::function<std::vector<double>(std::vector<double>)>;
 inline std::vector<double> alone(std::vector<double> values) { return values; }
 
-/// Runs each contestant once. Throws on every rank if a result is wrong on any rank.
+/// Runs each contestant once, after filling its results with NaN by overwrite_results(). Throws on
+/// every rank if a result is wrong on any rank.
 inline void check_on_device(std::vector<contestant> const& all, std::string const& what,
                             std::function<void()> const& overwrite_results,
                             agreement const& most = alone) {

@@ -8,8 +8,8 @@
 //                      table[i mod period]. The host can therefore compute any element of an array
 //                      of any size without storing the array.
 //   rotated            several copies of one array. Successive calls use successive copies, so that
-//                      a call reads its operands from memory and not from the cache. One copy is
-//                      enough if the operands are much larger than the cache.
+//                      a call reads its operands from memory and not from the cache. If the
+//                      operands are much larger than the cache, there is only one copy.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace ashlar_bench {
 
-/// A stream-ordered pool and its stream, from which contestants allocate workspaces.
+/// A CUDA stream, and the stream-ordered pool from which contestants allocate workspaces on it.
 struct device_memory {
   ashlar::cuda::stream stream;
   ashlar::cuda::pool pool;
@@ -62,7 +62,8 @@ class repeated_normals {
   std::vector<T> table_;
 };
 
-/// Returns the table for this seed and deviation, which is made on the first call only.
+/// Returns pseudo-random numbers with this seed and standard deviation. They are computed at the
+/// first call and cached.
 template <class T>
 repeated_normals<T> const& normals_of(unsigned seed, double deviation = 1) {
   static std::map<std::pair<unsigned, double>, repeated_normals<T>> made;
@@ -80,7 +81,8 @@ inline int copies_beyond_cache(std::int64_t bytes) {
       4 * std::int64_t{cache} / std::max<std::int64_t>(bytes, 1) + 1, 1, 64));
 }
 
-/// An array in `copies` copies. Each copy starts at a multiple of 256 elements.
+/// `copies` copies of an array of n elements, in device memory. Each copy starts at a multiple of
+/// 256 elements.
 template <class T>
 class rotated {
  public:

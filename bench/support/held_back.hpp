@@ -2,20 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A transport that behaves like a slower network. It delays each transfer by the seconds that the α
-// and β of a machine give it (machine/link.hpp), and then lets the real transport carry it out.
+// A transport that behaves like a slower network. It delays each transfer by the seconds that the
+// cost model computes from the α and β of a machine (machine/link.hpp). Then it passes the transfer
+// to the real transport, whose own time adds to the delay.
 //
-// There is one link for each tier (within a node, between nodes), and it carries one transfer of a
-// rank at a time.
+// Each rank has one link within its node and one link between nodes. A link delays one transfer at
+// a time. The delay begins as soon as the transfer has been started and the link is free. Transfers
+// of one group of ranks enter the link in the order of their tickets (sequence numbers).
 //
-//   start of the delay   as soon as this transport has the transfer and the link of its tier is
-//                        free. Transfers of one group enter the link in the order of their tickets.
-//   end of the delay     The transfer leaves the link, and the real transport starts it.
-//   advance()            compares the clock with the end of the delay, so that a delay uses no core
-//   run()                sleeps until the delay has ended
-//   join()               sleeps for a short time, but not beyond the end of the delay
+// The functions of a transfer do the following:
 //
-// The time that the real transport needs for the same bytes is added to the delay.
+//   advance()   compares the clock with the end of the delay, so that a delay uses no core
+//   run()       sleeps until the delay has ended
+//   join()      sleeps for a short time, but not beyond the end of the delay
 
 #include <algorithm>
 #include <thread>
@@ -90,8 +89,9 @@ class held_back_communicator final : public ashlar::communicator {
 
   static constexpr double longest_nap = 1e-4;
 
-  /// Puts a transfer on its link and sets `until` to the time when it leaves the link. Returns
-  /// false if an earlier transfer of its group, by ticket, has not been put on the link yet.
+  /// Reserves the link for a transfer, and sets `until` to the time when its delay ends. Returns
+  /// false if an earlier transfer of the same group, one with a smaller ticket, has not reserved it
+  /// yet.
   bool leaves_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
     std::uint64_t& last = last_of_group_[ashlar::operation_queue::group_of(x.axes)];
@@ -111,8 +111,8 @@ class held_back_communicator final : public ashlar::communicator {
     return true;
   }
 
-  /// Sleeps for at most `longest_nap`, and not beyond `until`. Does not advance other transfers:
-  /// the caller does that.
+  /// Sleeps for at most `longest_nap`, and not beyond the time `until`. Other transfers make no
+  /// progress meanwhile.
   static void nap(double until = 1e300) {
     double const seconds = std::clamp(until - now(), 0.0, longest_nap);
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -127,7 +127,7 @@ class held_back_communicator final : public ashlar::communicator {
   std::uint64_t last_of_group_[1 << ashlar::max_axes]{};
 };
 
-/// Delays the transfers of a mesh by the α and β of its machine until the returned object is
+/// Delays all transfers of a mesh by the α and β of its machine, until the returned object is
 /// destroyed.
 inline ashlar::decorated_transport held_back(ashlar::mesh const& m) {
   return {m, [&m](std::shared_ptr<ashlar::communicator> inner) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Finds out how ranks are distributed over nodes, for programs that form groups of ranks within a
-// node and across nodes. They need the same number of ranks on every node, and the ranks of a node
-// must be consecutive.
+// Determines how ranks are distributed over nodes, for programs that form groups of ranks within a
+// node and across nodes. These programs need the same number of ranks on every node, and
+// consecutive ranks on each node.
 
 #include <stdexcept>
 #include <string>
@@ -14,7 +14,7 @@
 namespace ashlar_bench {
 
 /// Returns the number of ranks on each node. Throws on every rank if nodes have different numbers
-/// of ranks or a node's ranks are not consecutive. Collective.
+/// of ranks, or if a node's ranks are not consecutive. `program` is named in the error. Collective.
 inline int ranks_per_node(MPI_Comm world, std::string const& program) {
   int rank = 0, on_node = 0;
   MPI_Comm_rank(world, &rank);

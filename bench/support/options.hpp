@@ -17,12 +17,12 @@ namespace ashlar_bench {
 
 struct measuring_options {
   effort how;
-  double others = 100;  ///< the share of all cores, in per cent, that other processes may use
+  double others = 100;  ///< the share of all cores' time that other processes may use, in per cent
   std::string csv{};
 };
 
-/// Adds these options to `app`. `unit` completes the help text of --seconds, "approximate time for
-/// each UNIT".
+/// Adds the options of measuring_options to `app`. `unit` completes the help text of --seconds,
+/// "approximate time for each UNIT".
 inline void add_to(CLI::App& app, measuring_options& o, std::string const& unit) {
   app.add_option("--trials", o.how.most_rounds, "maximum number of trials of each case")
       ->check(CLI::PositiveNumber);

@@ -65,7 +65,7 @@ class others_share {
 };
 
 struct timings {
-  std::vector<timing> of;  ///< one for each contestant
+  std::vector<timing> of;  ///< the times of each contestant
   /// The share of all cores that other processes used, in per cent. Negative if it is unknown.
   double others = -1;
 };

@@ -66,8 +66,8 @@ class blacs_grid {
   int context_ = -1, rows_ = 0, columns_ = 0, row_ = 0, column_ = 0;
 };
 
-/// The descriptor of a block-cyclic matrix on a process grid, and the extents of the part that this
-/// process stores.
+/// The descriptor of an m x n block-cyclic matrix on a process grid, and the extents of the part
+/// that this process stores.
 struct blacs_matrix {
   std::array<int, 9> descriptor{};
   int local_rows = 0, local_columns = 0;

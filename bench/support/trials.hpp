@@ -56,7 +56,8 @@ struct timing {
 };
 
 struct effort {
-  double budget = 1.0;  ///< seconds for all contestants of one measurement
+  /// The seconds that all contestants of one measurement take together, roughly.
+  double budget = 1.0;
   int least_rounds = 3;
   int most_rounds = 31;
   double trial = 1e-3;  ///< the length of a trial in seconds, roughly
@@ -72,10 +73,12 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
-/// Returns the number of calls in a trial, for each contestant. `once()` makes a single call of
-/// each contestant and returns the seconds, which are the same on all ranks. It is called three
-/// times, because one measurement may be disturbed, or less often if the calls take much longer
-/// than a trial should. `least` receives the shortest time of each contestant.
+/// Returns the number of calls in a trial, for each contestant. Single calls are measured up to
+/// three times, because one measurement may be disturbed. It stops earlier if the calls take much
+/// longer than a trial should.
+///
+///   once()   makes a single call of each contestant; returns their seconds, equal on all ranks
+///   least    receives the shortest time of a single call of each contestant
 template <class Once>
 std::vector<int> repeats_of(Once const& once, effort const& how, std::vector<double>& least) {
   for (int i = 0; i < 3; ++i) {
@@ -94,7 +97,8 @@ std::vector<int> repeats_of(Once const& once, effort const& how, std::vector<dou
   return repeats;
 }
 
-/// Returns the average time of `repeats` calls after a barrier on this rank, in seconds per call.
+/// Waits at a barrier and then makes `repeats` calls. Returns the average seconds of a call on this
+/// rank.
 inline double trial_seconds(MPI_Comm comm, std::function<void()> const& run, int repeats) {
   MPI_Barrier(comm);
   double const start = now();
@@ -121,9 +125,10 @@ inline void check(MPI_Comm comm, std::vector<contestant> const& all, std::string
   }
 }
 
-/// Measures all contestants in turns. `seconds_of(run, repeats)` runs one trial on this rank and
-/// returns its seconds per call. `most(values)` returns the maximum over all ranks of each element
-/// of `values`. Expects: each contestant has run once.
+/// Measures all contestants in turns. Expects that each contestant has run once.
+///
+///   seconds_of(run, repeats)   runs one trial on this rank; returns its seconds per call
+///   most(values)               returns the maximum over all ranks of each element of `values`
 template <class SecondsOf, class Most>
 std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
                                std::vector<contestant> const& all, effort const& how) {
@@ -154,7 +159,7 @@ std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
   return result;
 }
 
-/// Measures all contestants in turns, on all ranks of `comm`, with the host's clock. Expects:
+/// Measures all contestants in turns, on all ranks of `comm`, with the host's clock. Expects that
 /// check() has run each contestant once. Collective.
 inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const& all,
                                    effort const& how) {

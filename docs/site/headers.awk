@@ -1,17 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# awk -f docs/site/text.awk -f docs/site/headers.awk HEADER prints a header for Doxygen. The lines keep
-# their numbers.
+# awk -f docs/site/text.awk -f docs/site/headers.awk HEADER prints a header for Doxygen. The lines
+# keep their numbers.
 #
-#   file comment       The first block of // after #pragma once becomes the documentation of the file.
-#   comments of ///    They become Markdown that Doxygen reads as it is meant.
-#   tables in comments Lines that are indented by two spaces or more stay as they are.
-#   namespaces         What they hold goes into the group of the room (pages.awk). Namespaces of
-#                      details do not, since the site hides them.
-#   friends            Functions become members, and classes are left out. Doxygen's links to friends of
-#                      classes that are in groups lead nowhere.
-#   std                Specializations of templates of the standard library are left out.
+#   file comment         The first block of // after #pragma once becomes the documentation of the
+#                        file.
+#   comments of ///      They are escaped, so that Doxygen prints their text unchanged.
+#   tables in comments   Lines that are indented by two spaces or more stay as they are.
+#   namespaces           Their contents go into the group of the room (pages.awk). Namespaces named
+#                        detail do not, since the site hides them.
+#   friends              Functions become members, and classes are left out. Doxygen's links to
+#                        friends of classes that are in groups lead nowhere.
+#   std                  Specializations of templates of the standard library are left out.
 
 BEGIN { literal = 1 }
 FNR == 1 {
@@ -71,7 +72,7 @@ function group_of(path,    folder, line) {
 function open_group() { return group == "" ? "" : " /** @addtogroup " group "\\ilinebr @{ */" }
 function close_group() { return group == "" ? "" : "/** @} */ " }
 
-# gather(mark): keeps one more line of a comment.
+# gather(mark): adds one more line to the stored comment.
 function gather(mark,    text) {
   if (count && mark != kind) flush()
   kind = mark

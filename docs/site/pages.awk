@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# awk -f docs/site/text.awk -f docs/site/pages.awk PAGE prints a page of Markdown for Doxygen, in the root
-# of the repository.
+# awk -f docs/site/text.awk -f docs/site/pages.awk PAGE prints a page of Markdown for Doxygen, in
+# the root of the repository.
 #
 #   README.md                       becomes the main page
 #   include/ashlar/ROOM/README.md   becomes the group room_ROOM, as a comment of C++
@@ -58,7 +58,7 @@ function heading(line,    level, text) {
   }
 }
 
-# slug(heading): returns the heading as links name it.
+# slug(heading): returns the heading in the form in which links name it.
 function slug(text) {
   text = tolower(text)
   gsub(/[^a-z0-9 _-]/, "", text)
@@ -75,7 +75,7 @@ function id_of(path) {
   return tolower(path)
 }
 
-# parent_of(path): returns the page of the room of which this page's folder is a part, or "".
+# parent_of(path): returns the page of the room that contains this page's folder, or "".
 function parent_of(path) {
   if (!sub(/\/[a-z_]+\/README\.md$/, "/README.md", path) || path == "include/ashlar/README.md") return ""
   return path
@@ -115,7 +115,8 @@ function file_named(text,    file, line) {
   return included(file)
 }
 
-# included(file): returns the path by which a header is included, so that Doxygen knows which one is meant.
+# included(file): returns the path by which a header is included, so that Doxygen finds the right
+# file.
 function included(file) {
   sub(/^include\//, "", file)
   return file

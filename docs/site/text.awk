@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Functions of both filters of the site (pages.awk, headers.awk). They write prose such that Doxygen reads
-# it as it is meant: without them it misreads quotes and vertical bars in code, and takes @, # and <
-# for the beginning of commands.
+# Functions of both filters of the site (pages.awk, headers.awk). They escape prose for Doxygen,
+# which would otherwise misread quotes and vertical bars in code, and take @, # and < for the
+# beginning of commands.
 
 BEGIN { root = ENVIRON["PWD"] }
 
-# prose(text): returns a paragraph, a table or a list for Doxygen. Code becomes <code>, and link_to gives
-# the targets of links. If `literal` is set, the text has no links, no HTML and no emphasis.
+# prose(text): returns a paragraph, a table or a list for Doxygen. Code becomes <code>, and
+# link_to() gives the targets of links. If `literal` is set, the text has no links, no HTML and no
+# emphasis.
 function prose(text,    result, at, ticks, rest) {
   result = ""
   while (match(text, literal ? "`+" : "`+|!?[[]")) {

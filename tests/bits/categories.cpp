@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nets on categories: embedding tables, the interaction layer with and without the first vector in
-// its output, and a small DLRM.
+// Nets whose inputs are categories: embedding tables, the interaction layer with and without the
+// first vector in its output, and a small DLRM.
 
 #include <ashlar/nn/dlrm.hpp>
 

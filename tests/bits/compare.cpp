@@ -6,12 +6,14 @@
 //   compare_bits OLD NEW [--tolerance T]    lines of the program bits (suite.hpp)
 //   compare_bits OLD NEW --plans            lines of the program plan_bits (plans.cpp)
 //
-// A case of the program bits is equal if its losses and the hash of its parameters are equal. With
-// --tolerance it is also accepted if its losses differ by at most T relative to the old losses. The
-// hash is then ignored. Differences of gradient norms are counted separately and do not matter. A
-// case whose training plan has another fingerprint is marked in the list, since its results may
-// differ. The first 12 cases that differ are listed, or all of them with --all. Exit status: 0 if
-// all cases are equal or accepted, 1 if some differ or exist in one version only, 2 if there is
+// A case of the program bits is a training. It is equal if its losses and the hash of its
+// parameters are equal. With --tolerance the hash is ignored, and the case is accepted if its
+// losses differ by at most T relative to the old losses. Differences of gradient norms are only
+// counted. If the two versions trained under different plans, the case is marked in the list, since
+// its results may differ.
+//
+// The first 12 cases that differ are listed, or all of them with --all. The exit status is 0 if all
+// cases are equal or accepted, 1 if some differ or exist in one version only, and 2 if there is
 // nothing to compare.
 
 #include <algorithm>
@@ -36,8 +38,8 @@ columns split(std::string const& text, char at) {
   return parts;
 }
 
-/// Returns the lines of a file that contain tabs, split into columns. Other lines are output of
-/// MPI.
+/// Returns the lines of a file that contain tabs, split into columns. The other lines are messages
+/// of MPI and are skipped.
 std::vector<columns> read(char const* path) {
   std::ifstream in(path);
   std::vector<columns> lines;
@@ -46,9 +48,9 @@ std::vector<columns> read(char const* path) {
   return lines;
 }
 
-/// Returns the largest relative difference between corresponding numbers of two lists, which are
-/// separated by spaces. Returns infinity if the lists have different lengths, or if the texts
-/// differ although no number does.
+/// Returns the largest relative difference between corresponding numbers of two lists of numbers,
+/// which are separated by spaces. Returns infinity if the lists have different lengths, or if the
+/// texts differ although the numbers are equal.
 double apart(std::string const& a, std::string const& b) {
   if (a == b) return 0;
   auto const x = split(a, ' '), y = split(b, ' ');
@@ -59,7 +61,7 @@ double apart(std::string const& a, std::string const& b) {
     double const d = x[i] == y[i] ? 0 : std::abs(u - v) / std::max(std::abs(u), 1e-300);
     worst = d <= worst ? worst : (d < HUGE_VAL ? d : HUGE_VAL);
   }
-  // The texts differ. If no number does, the difference is in something that is not a number.
+  // The texts differ. If no number does, they differ in something that is not a number.
   return worst == 0 ? HUGE_VAL : worst;
 }
 
@@ -79,7 +81,7 @@ struct comparison {
     else compare_bits(a, b);
   }
 
-  /// Compares the columns name, plan, losses, norms and hash.
+  /// Compares one case of the program bits, with the columns name, plan, losses, norms and hash.
   void compare_bits(columns const& a, columns const& b) {
     bool const other_plan = a[1] != b[1];
     if (other_plan) ++other_plans;
@@ -102,8 +104,8 @@ struct comparison {
     }
   }
 
-  /// Compares the columns that plans.cpp prints: name, fingerprint, seconds (hexadecimal), seconds
-  /// (decimal), memory, and a text with the other properties of a plan.
+  /// Compares one plan, with the columns that plans.cpp prints: name, fingerprint, seconds
+  /// (hexadecimal), seconds (decimal), memory, and a text with the other properties of the plan.
   void compare_plans(columns const& a, columns const& b) {
     auto const of = [](columns const& c) {
       return c[3] + " s, " + c[4] + " B, " + c[5] + ", " + c[1];
@@ -156,7 +158,7 @@ struct comparison {
 
 int main(int argc, char** argv) {
   comparison all;
-  std::string only;  // a part of the name of a net
+  std::string only;  // the cases to compare: a part of the net's name
   for (int i = 3; i < argc; ++i) {
     std::string const option = argv[i];
     if (option == "--plans") all.plans = true;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nets on rows of numbers: perceptrons with and without bias, residuals, layer norm, dropout,
-// repeats, segments, linear layers between several dims, and a net on a single row.
+// Nets whose inputs are rows of numbers: perceptrons with and without bias, residuals, layer norm,
+// dropout, repeats, segments, linear layers between several dims, and a net on a single row.
 
 #include "suite.hpp"
 

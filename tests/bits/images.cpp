@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nets on images: convolutions with strides, with padding and without bias, both kinds of pooling,
-// flatten, residuals, segments within segments, a stage of VGG, VGG13 and AlexNet.
+// Nets whose inputs are images: convolutions with strides, with padding and without bias, both
+// kinds of pooling, flatten, residuals, segments within segments, a stage of VGG, VGG13 and
+// AlexNet.
 
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/vgg.hpp>

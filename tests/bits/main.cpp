@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains every net of this folder on every mesh for the present number of ranks and prints the bits
-// of the results (suite.hpp). tests/same_bits.sh builds this program against two versions of the
-// library and compares their output.
+// Trains every net of this folder on every mesh of all ranks, and prints the bits of the results
+// (suite.hpp). tests/same_bits.sh builds this program against two versions of the library and
+// compares their output.
 //
 //   mpirun -n RANKS bits [--seed N] [--plans N] [--only PART_OF_A_NAME]
 

@@ -57,7 +57,7 @@ using namespace ashlar_test;
 using ashlar::parse_topology;
 
 std::string only;
-/// The contents of FILE: the memory of each plan in bytes, by the plan's name.
+/// The contents of the file of --limits: the memory of each plan in bytes, by the plan's name.
 std::map<std::string, std::int64_t> limits;
 
 constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
@@ -123,7 +123,8 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Searches over all ways to factor the axes of `mesh` into at most `most_axes` axes.
+/// Prints plans for the best mesh that factors each axis of `mesh`. The factored mesh has at most
+/// `most_axes` axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);
@@ -132,7 +133,7 @@ void find_factored(std::string const& name, search::problem const& net, std::str
   });
 }
 
-/// Searches plans of small random nets, which have the same seeds as in the unit tests.
+/// Prints plans of small random nets. The seeds are those of the unit tests.
 void random_nets() {
   for (unsigned const seed : {1u, 2u, 3u, 11u}) {
     random_cases draw(seed);
@@ -174,7 +175,7 @@ void random_nets() {
   }
 }
 
-/// Searches plans of hand-written nets (unit/search_nets.hpp), whose layers are described without
+/// Prints plans of hand-written nets (unit/search_nets.hpp), whose layers are described without
 /// ashlar::nn, on meshes of up to five axes.
 void blocks() {
   for (auto const& m : {preset("workstation"), preset("gpu_cluster")}) {
@@ -200,7 +201,7 @@ void blocks() {
   }
 }
 
-/// Searches plans of a net that consists of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
+/// Prints plans of a net of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
 void find_small(std::string const& name, search::problem const& net) {
   for (auto const& m :
        {preset("workstation"), preset("gpu_cluster"),
@@ -249,8 +250,8 @@ void small_nets() {
                  nn::image_batch{2, 3, 16, 16})));
 }
 
-/// Searches plans of the nets of bench/search on the meshes of its results page, and of the GPTs
-/// for A100 of bench/autoddl.
+/// Prints plans of the nets of bench/search on the meshes of its results page, and of the GPTs that
+/// bench/autoddl plans for A100 servers.
 void large_nets() {
   for (auto const& net : ashlar_bench::all_nets())
     for (auto const& m : {preset("piz_daint"), preset("a100_server"), preset("h200_server")}) {

@@ -57,8 +57,8 @@ inline std::vector<ashlar::topology> meshes(int n) {
 }
 
 /// Returns a training plan with a pseudo-random choice for each element of the net. Consecutive
-/// elements get very different placements, so that many tensors are redistributed. The plan
-/// recomputes the first segments, and their number is also pseudo-random.
+/// elements get very different placements, so that many tensors are redistributed. The first k
+/// segments are recomputed, where k is pseudo-random too.
 template <class Plan, class Problem>
 constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::size_t seed) {
   auto const draw = [&](std::size_t n) {
@@ -111,7 +111,7 @@ train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int cl
 /// The command-line options of main.cpp.
 struct settings {
   std::uint64_t seed = 3;  ///< the seed of parameters, dropout and data
-  int plans = 2;           ///< random plans per net and mesh
+  int plans = 2;           ///< the number of random plans per net and mesh
   std::string only;        ///< a part of the name of a net; empty: all nets
 };
 
@@ -179,8 +179,8 @@ class suite {
   }
 
   /// Trains a net under one plan: with adam_w on both transports (messages and shared memory), and
-  /// with sgd on one of them. `form` is the plan in the form that place() expects: `plan` itself,
-  /// or nn::constant<Plan> for a plan that is known at compile time.
+  /// with sgd on one of them. `form` is the plan as place() expects it: `plan` itself, or
+  /// nn::constant<Plan> for a plan that is known at compile time.
   template <class T, class Net, class Batch, class Plan, class Form>
   void train_under(std::string const& name, Net const& net, Batch const& batch,
                    ashlar::topology const& t, ashlar::machine const& machine, Plan const& plan,
@@ -194,8 +194,8 @@ class suite {
       std::string const on = name + (messages ? " | messages | " : " | shared memory | ");
       train_case<T>(on + "adam_w", net, batch, m, fingerprint, form, vocabulary, classes,
                     train::adam_w{.lr = 0.01}, {});
-      // The transports differ in the arithmetic of their collectives. Optimizers do not depend on
-      // it, so it is enough to run sgd on one transport, chosen by the fingerprint.
+      // The collectives of the two transports may round differently. Optimizers do not depend on
+      // the transport, so sgd runs on one only, which the fingerprint chooses.
       if (messages == (fingerprint % 2 == 0) || ranks_ == 1)
         train_case<T>(on + "sgd with clip", net, batch, m, fingerprint, form, vocabulary, classes,
                       train::sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}, {.clip = 0.5});

@@ -23,7 +23,7 @@ constexpr auto features_problem = nn::describe<double>(features, feature_rows);
 constexpr auto searched_pair = search::optimal(features_problem, pair, slow_ranks);
 constexpr auto searched_square = search::optimal(features_problem, square, slow_ranks);
 
-/// The type of the plan of a problem.
+/// The type of the training plan of a search problem.
 template <auto const& Problem>
 using plan_of = decltype(search::optimal(Problem, pair, slow_ranks));
 

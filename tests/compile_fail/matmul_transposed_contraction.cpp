@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: the contracted dimension is split on one operand only, or by other axes or in another order on the other. Split it in the same way on both, or let ashlar plan it: matmul<sbp<...>>(x, w).
 
-// The transposed left operand is contracted over dimension 0, but dimension 1 is split.
+// The left operand is transposed, so it is contracted over dimension 0, but dimension 1 is split.
 
 #include <ashlar/tensor/matmul.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: merge_axes: the tensor does not have this dimension
 
-// The dimension would be merged with the one after the last.
+// The last dimension would be merged with a next one, which does not exist.
 
 #include <ashlar/tensor/merge_axes.hpp>
 

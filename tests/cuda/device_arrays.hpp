@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The real device on which the kernel cases of tests/support/kernel_*.hpp run. It has the same
-// interface as tests/support/emulated_arrays.hpp.
+// Makes the test cases of tests/support/kernel_*.hpp run on a real device. The class has the same
+// interface as the one in tests/support/emulated_arrays.hpp, which runs them on an emulated device.
 
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the kernels that do not work on rows with the host's functions, by the cases that the
-// unit tests run on an emulated device.
+// Tests the kernels that do not work on rows: their results must agree with the host's functions.
+// The unit tests run the same test cases on an emulated device.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@
 
 #include "cuda/device_arrays.hpp"
 
-// The functions that the cases call. They must be declared before the cases are defined.
+// Declares the device's functions that the included test cases call.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares cuBLASLt's products with the host's: transposed, batched, with padded rows, with
-// epilogues, with extents for which no epilogue is fused, and with a tuned algorithm.
+// epilogues, with extents for which cuBLASLt has no fused epilogue, and with a tuned algorithm.
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +54,7 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
         engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
                                     on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
         CHECK(gap(device.download(on_c), expected) < enough);
-        // Gradients are accumulated in C of type A, so they are not rounded to T.
+        // With C of type A, in which gradients are accumulated, the result is not rounded to T.
         if constexpr (!std::is_same_v<T, A>) {
           auto const sums = wide(c);
           auto on_sums = device.upload(sums);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests of meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks
-// share one (support/gpu_ranks.hpp). The cases are those of tests/cuda/fake, and a test of
+// Tests meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks share
+// one (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake. One more tests
 // sums::ordered, whose results must be bitwise the sums in the canonical order.
 
 #include <doctest/doctest.h>

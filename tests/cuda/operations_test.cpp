@@ -3,8 +3,8 @@
 
 // Compares the operations of a device (device/cuda/operations.hpp) with the host's: the same calls
 // with the same arguments, in which only the processor differs. Inputs are bfloat16 values, which
-// every element type represents exactly. The host computes in accumulation_t. elements_test and
-// rows_test cover the edge cases of the kernels.
+// every element type represents exactly. The host computes with accumulation_t. The edge cases of
+// the kernels are in elements_test.cpp and rows_test.cpp.
 
 #include <span>
 #include <vector>
@@ -37,7 +37,7 @@ struct on_device {
   ashlar::cuda::processor on{stream, &products};
 };
 
-/// An array in the memory of one side, host or device.
+/// An array in the memory of one side: host or device.
 template <class Side, class T>
 class block {
  public:
@@ -61,7 +61,7 @@ class block {
   ashlar::buffer<T> held_;
 };
 
-/// Runs every operation with elements of T and returns the results.
+/// Runs every operation with elements of type T, and returns the results.
 template <class T, class Side>
 results run_all(Side& s) {
   using A = accumulation_t<T>;

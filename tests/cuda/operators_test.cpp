@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests of the operators of tensors on real devices, by the cases that tests/cuda/fake runs on the
-// fake device. If there are fewer devices than ranks, all ranks share one.
+// Tests the operators of tensors on real devices. The test cases are those that tests/cuda/fake
+// runs on the fake device. If there are fewer devices than ranks, all ranks share one.
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>

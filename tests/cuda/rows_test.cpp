@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the kernels for softmax, cross-entropy and layer norm with the host's functions, by the
-// cases that the unit tests run on an emulated device.
+// Tests the kernels for softmax, cross-entropy and layer norm: their results must agree with the
+// host's functions. The unit tests run the same test cases on an emulated device.
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 
 #include "cuda/device_arrays.hpp"
 
-// The functions that the cases call. They must be declared before the cases are defined.
+// Declares the device's functions that the included test cases call.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of devices, streams, events and memory, and of the messages of their failures.
+// Tests devices, streams, events and memory of CUDA, and their error messages.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ using ashlar_test::message_of;
 TEST_CASE("a_failed_call_is_named") {
   CHECK(has(message_of([] { cuda::check(cudaSetDevice(1 << 20), "cudaSetDevice"); }),
             "cudaSetDevice: cudaErrorInvalidDevice"));
-  CHECK_NOTHROW(cuda::check_last("nothing"));  // check has cleared the error
+  CHECK_NOTHROW(cuda::check_last("nothing"));  // check() has cleared the error
 }
 
 TEST_CASE("a_device_is_selected_and_described") {

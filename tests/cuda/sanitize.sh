@@ -2,10 +2,13 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# sanitize.sh BUILD_FOLDER: runs the kernel tests in this folder under compute-sanitizer, with the tools memcheck
-# and racecheck. Exit status: 0 if no error was found; 1 if an error was found, or a test failed or did not end
-# within ASHLAR_SANITIZE_TIMEOUT seconds (default 600); 77 if there is no GPU, no compute-sanitizer or no test
-# program, with a message that says which of them.
+# sanitize.sh BUILD_FOLDER: runs the kernel tests in this folder under compute-sanitizer, with the
+# tools memcheck and racecheck. Exit status:
+#
+#   0    no error was found
+#   1    an error was found, or a test failed or did not end within ASHLAR_SANITIZE_TIMEOUT seconds
+#        (default 600)
+#   77   there is no GPU, no compute-sanitizer or no test program; a message says which of them
 set -euo pipefail
 
 [ $# -eq 1 ] || { echo "Usage: tests/cuda/sanitize.sh BUILD_FOLDER" >&2; exit 2; }

@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Trains with examples/train_gpt on 1, 2 and 4 GPU ranks and compares the losses of 50 steps with the host's:
-# within 1e-3 in float, and within larger tolerances in tf32 and bf16. If there are fewer GPUs than ranks, the
-# ranks share a GPU. Also starts more ranks than GPUs, which must be refused.
+# Trains with examples/train_gpt on 1, 2 and 4 GPU ranks and compares the losses of 50 steps with
+# the host's: within 1e-3 in float, and within larger tolerances in tf32 and bf16. If there are
+# fewer GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be
+# refused.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
@@ -24,7 +25,8 @@ shared='export NCCL_HOSTID="process $$" NCCL_NET=Socket NCCL_IB_DISABLE=1 NCCL_S
   NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_NVLS_ENABLE=0 NCCL_MNNVL_ENABLE=0 NCCL_RAS_ENABLE=0 \
   NCCL_MAX_NCHANNELS=1 ASHLAR_NCCL_TIMEOUT=60; exec "$@"'
 
-# losses <ranks> <file> <options>...
+# losses <ranks> <file> <option>...: trains on this number of ranks and writes the loss lines to the
+# file.
 losses() {
   local ranks="$1" file="$2" run=()
   shift 2
@@ -33,7 +35,8 @@ losses() {
   [ "$(wc -l <"$file")" -eq "$steps" ] || { echo "$ranks ranks, $*: not $steps losses"; exit 1; }
 }
 
-# compare <ranks> <tolerance> <options>...
+# compare <ranks> <tolerance> <option>...: trains on GPUs and fails unless each loss is within the
+# relative tolerance of the host's.
 compare() {
   local ranks="$1" tolerance="$2"
   shift 2

@@ -20,7 +20,7 @@
 namespace ashlar_test {
 
 /// Returns a net with parameters and statistics: a linear layer inside a residual, which can be
-/// recomputed, and a loss.
+/// recomputed, followed by a loss.
 inline ashlar::search::problem const& fuzzed_net() {
   static ashlar::search::problem const net = [] {
     using namespace ashlar;
@@ -50,8 +50,8 @@ inline ashlar::search::problem const& fuzzed_net() {
 
 inline ashlar::topology fuzzed_mesh() { return {{"node", 2}, {"gpu", 3}}; }
 
-/// Returns how many of the three readers accept the bytes. Aborts if an accepted plan breaks a
-/// rule.
+/// Returns how many of the three readers accept the bytes. Ends the program with std::abort if a
+/// reader accepts a plan that breaks a rule.
 inline int accepted_by_readers(std::string_view text) {
   namespace io = ashlar::io::detail;
   int accepted = 0;

@@ -21,7 +21,7 @@ fail() {
   exit 1
 }
 
-# Without a device: the lists of cases, and messages about wrong arguments.
+# Without a device, the programs must list their cases and refuse wrong arguments.
 "$built/gemm" --list >"$work/output"
 [ "$(grep -c '^bf16 ' "$work/output")" -eq 20 ] || fail "not 20 products of bf16"
 grep -q '^tf32 TN 768x50304x8192$' "$work/output" || fail "no gradient of the last matrix"
@@ -58,7 +58,7 @@ status=0
 bash bench/run_cuda.sh --tiny >"$work/output" 2>&1 || status=$?
 [ "$status" -eq 2 ] || fail "--tiny without --into: exit $status, not 2"
 
-# The script with a fake GPU.
+# Runs the script with a fake GPU.
 [ -x "$fake/bench/cuda/gemm" ] || { echo "benchmarks named; no fake device in this build"; exit 0; }
 cat >"$work/path/nvidia-smi" <<'FAKE'
 #!/bin/sh

@@ -60,13 +60,13 @@ refuses "not a shape" 2 matmul --shapes 12x
 # The microbenchmarks must print a single JSON report, from rank 0, measure each kind of step, and
 # also run on one rank without mpirun.
 if [ -x "$ASHLAR_BINARY_DIR/bench/micro" ]; then
-  micro() { # <ranks> <argument>...
+  micro() { # <ranks> <argument>...: runs the microbenchmarks
     local ranks="$1"
     shift
     "$mpiexec" -n "$ranks" "$ASHLAR_BINARY_DIR/bench/micro" --benchmark_min_time=0.001 "$@" 2>"$work/errors"
   }
   fails() { cat "$work/errors" "$work/report.json"; echo "micro: $1"; exit 1; }
-  once() { # <text> <file>
+  once() { # <text> <file>: demands that exactly one line of the file contains the text
     [ "$(grep -c -- "$1" "$2")" = 1 ] || fails "not once in $2: $1"
   }
 

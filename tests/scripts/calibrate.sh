@@ -42,7 +42,8 @@ unset ASHLAR_SHARED_MEMORY
 grep -q '"permute"' "$work/4.json"  # a mesh of 2 x 2
 if grep -q '"permute"' "$work/3.json"; then exit 1; fi
 
-# Four ranks treated as two nodes: both tiers are fitted, and collectives across both are predicted.
+# Four ranks are treated as two nodes: α and β are fitted within and between nodes, and the times of
+# collectives that use both kinds of links are predicted.
 says "predicted, not fitted" "$mpiexec" -n 4 "$calibrate" "${small[@]}" --ranks-per-node 2
 grep -q "^inter *all-to-all" "$work/output"
 grep -q "^both *all-reduce" "$work/output"

@@ -28,6 +28,7 @@ mpi="$(sed -n 's/^MPI_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
 # user <folder> <full?> <cmake argument>...: configures, builds and runs the programs of a project.
+# <full?> is ON if it includes programs that need MPI and BLAS.
 user() {
   local folder="$1" with_full="$2" build="$work/build $1 $2"
   shift 2

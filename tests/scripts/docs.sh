@@ -47,8 +47,8 @@ complain() {
   status=1
 }
 
-# ---- Blocks: $work/blocks/NUMBER.LANGUAGE. The index has a line "number page line language
-# comment" for each.
+# ---- Blocks. Block n of all pages becomes the file $work/blocks/n.LANGUAGE. The index has a line
+# "number page line language comment" for each.
 mkdir "$work/blocks" "$work/programs" "$work/outputs"
 awk -v folder="$work/blocks" '
   FNR == 1 { if (inside) print "an unclosed block"; inside = 0; comment = "" }
@@ -205,7 +205,7 @@ gcc=no
 if "$(cached CMAKE_CXX_COMPILER)" --version | grep -qE 'Free Software Foundation'; then gcc=yes; fi
 
 # ---- Run.
-run() { # <program> <ranks> <output> <argument>...
+run() { # <program> <ranks> <output> <argument>...: runs a program of a page
   local program="$work/build/$1" ranks="$2" output="$3"
   shift 3
   timeout 120 "$mpiexec" -n "$ranks" "$program" "$@" >"$output" 2>"$work/errors" </dev/null ||

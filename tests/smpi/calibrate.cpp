@@ -47,7 +47,7 @@ void check_fit(std::vector<link_sample> const& samples, ashlar::link const& made
     std::printf(
         "%-22s %3zu samples: alpha %.4f, beta %.4f of the true values, worst error %.2f %%\n",
         what.c_str(), samples.size(), alpha, beta, 100 * fit.error.worst);
-  // SMPI's envelopes of 16 bytes per message add up to 1 %.
+  // SMPI adds 16 bytes to each message, which changes the results by up to 1 %.
   all.check(std::abs(beta - 1) < 0.02, "beta of " + what);
   all.check(std::abs(alpha - 1) < 0.02, "alpha of " + what);
   all.check(fit.error.worst < 0.02, "times of " + what);
@@ -65,8 +65,8 @@ int run(int argc, char** argv) {
     for (auto const& g : groups_on(given.topology.ranks() / per_node, per_node)) {
       if (g.where != where) continue;
       ashlar::mesh const m(env.world(), g.mesh, given.machine);
-      // There are no larger sizes. Larger messages that are packed or summed are sent in several
-      // parts, but the model counts one message.
+      // Sizes are limited because the model counts one message per transfer. Larger messages that
+      // are packed or summed would be sent in several parts.
       for (std::int64_t const bytes : {8'192, 32'768, 131'072})
         for (auto const& s : steps_on(g, bytes)) {
           auto const sample = sample_of(g, s, seconds_of(m, s));

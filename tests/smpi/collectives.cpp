@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the pairwise and the ring algorithm in groups with several ranks on each of several
-// nodes, where all ranks of a node share its link. With the pairwise algorithm, the data of a rank
-// crosses that link once for every member on another node, with the ring only once. The simulated
-// seconds of both algorithms must agree with formulas in α and β within 3 %, and their results must
-// be the same bit by bit. The default table must choose an algorithm that takes at most a fifth
-// longer than the faster one. The arguments are the numbers of elements of the arrays, which are
-// multiples of the number of ranks.
+// Compares the pairwise and the ring algorithm of collectives on several nodes, where the ranks of
+// a node share its link to other nodes. With the pairwise algorithm, the data of a rank crosses
+// that link once for every member on another node. With the ring it crosses the link only once.
+//
+// The simulated seconds of both algorithms must agree with formulas in α and β within 3 %. Their
+// results must be the same bit by bit. The default table must choose an algorithm that takes at
+// most a fifth longer than the faster one. The last arguments are the numbers of elements of the
+// arrays, which are multiples of the number of ranks.
 //
 // run: node=4,gpu=4 latency:gpu_cluster 16384 65536 262144 1048576
 // run: node=8,gpu=8 latency:gpu_cluster 65536 524288
@@ -23,8 +24,8 @@ using namespace ashlar_test;
 using ashlar::collective;
 using ashlar::placement;
 
-/// Returns a mesh whose table of algorithms always selects `algorithm`. If that is "default", the
-/// mesh has the default table.
+/// Returns a mesh that always uses this algorithm for collectives. "default" means the choice of
+/// the default table.
 ashlar::mesh mesh_by(arguments const& given, ashlar::mpi::environment const& env,
                      std::string const& algorithm) {
   char const* const folder = std::getenv("TMPDIR");
@@ -86,8 +87,8 @@ int run(int argc, char** argv) {
       int const halves = s.kind == collective::all_reduce ? 2 : 1;
       double const bytes = 4.0 * static_cast<double>(elements);
       double const moved = halves * bytes * (p - 1) / p * machine.inter.beta;
-      // Pairwise messages are posted at once and wait for α together; the hops of a ring wait for
-      // it one after the other.
+      // Pairwise messages are posted at once, so they wait for α at the same time. The hops of a
+      // ring wait for α one after the other.
       double const pairs_planned = halves * machine.inter.alpha + moved * g * (p - g) / (p - 1);
       double const ring_planned = halves * (p - 1) * machine.inter.alpha + moved;
       if (env.rank() == 0)

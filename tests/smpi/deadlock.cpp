@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One rank waits for a message that nobody sends, while the others redistribute a tensor.
-// simulate.sh must report the deadlock, since smpirun itself exits with 0.
+// Causes a deadlock: one rank waits for a message that nobody sends, while the others redistribute
+// a tensor. simulate.sh must report it, because smpirun itself exits with 0.
 //
 // run: a=4 workstation
 // expect: deadlock

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The machines of the simulated clusters, by name. The plans and the simulated cluster use the same
-// α and β. tests/smpi/platform.cpp makes the bandwidths of the cluster from β, and
-// tests/smpi/message_costs.hpp the time of each message from α.
+// The machines of the simulated clusters, by name. The planner and the simulated cluster use the
+// same α and β. The bandwidths of the cluster are computed from β (platform.cpp), and the time of
+// each message from α (message_costs.hpp).
 
 #include <string>
 #include <string_view>

@@ -29,8 +29,8 @@ bool is_product(ashlar::tensor<float, 2> const& c, std::int64_t inner) {
   return right;
 }
 
-/// Returns whether the ranks divide the rows, the columns and the contracted extent of the product.
-/// `c` is the placement of the local products.
+/// Returns whether the mesh axes split the rows, the columns and the contracted extent of a
+/// product. `c` is the placement of the local products before they are added up.
 bool splits_all(ashlar::placement const& c) {
   return c.split_count(0) > 0 && c.split_count(1) > 0 && c.has_partial();
 }

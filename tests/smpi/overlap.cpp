@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs training steps in which moves overlap with simulated computations, and compares their
-// simulated time with the timelines of their programs. They must agree within 5 % on a flat network
-// and within 15 % on nodes that share one link each. Programs in serial order must take the sum of
-// all times.
+// simulated time with the timelines of their programs. They must agree within 5 % on a flat
+// network, and within 15 % on nodes that share one link each. Programs in serial order must take
+// the sum of all times.
+//
 // The executor and the transports are those of the library. The layers only consume simulated time
 // (support/simulated_element.hpp), and polling for messages takes no time (patient_transport.hpp).
-// The arguments are the net, its training plans, the number of pieces into which the computing time
-// is cut, between which transfers make progress, and ratios of work to communication.
+//
+// The arguments after mesh and machine are:
+//
+// - the net and its training plans
+// - the number of pieces into which the computing time is divided; transfers progress between two
+//   pieces
+// - ratios of computing time to communication time
 //
 // run: a=16 bandwidth mlp data,tensor,zero3 500 2 1 0.5
 // run: a=4,b=4 bandwidth gpt data,tensor,zero3 2000 1
@@ -54,7 +60,8 @@ auto from_rank_0(Make const& make) {
   return copied;
 }
 
-/// Returns the machine with the 16 bytes that SMPI adds to each message included in α.
+/// Returns the machine with a larger α: it includes the time of the 16 bytes that SMPI adds to each
+/// message.
 ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
   m.intra.alpha += 16 * m.intra.beta;
   m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
@@ -84,8 +91,8 @@ step::program with_work(step::program p, ashlar::machine const& m, double ratio)
   return p;
 }
 
-/// Runs a program and returns its simulated seconds on the slowest rank. Only rank 0 gets this
-/// result.
+/// Runs a program and returns the simulated seconds of the slowest rank. The result is valid on
+/// rank 0 only.
 double simulated_walk(step::program const& p, ashlar::mesh const& m, double block) {
   std::vector<std::unique_ptr<nn::element_node<ashlar::device::host::processor>>> elements;
   for (int i = 0; i < p.elements; ++i)
@@ -108,7 +115,7 @@ double simulated_walk(step::program const& p, ashlar::mesh const& m, double bloc
   return slowest;
 }
 
-/// A net, and the names and training plans with which it runs.
+/// A net, and the training plans under which it runs, with their names.
 struct subject {
   search::problem problem;
   std::vector<std::string> names;

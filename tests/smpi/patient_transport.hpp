@@ -3,9 +3,9 @@
 #pragma once
 
 // A transport for simulated ranks that polls for messages without cost. A poll (MPI_Test,
-// MPI_Iprobe) takes no simulated time, and a waiting rank sleeps between two polls. Otherwise SMPI
-// would charge growing costs for every request in every poll, and would simulate a long wait poll
-// by poll.
+// MPI_Iprobe) takes no simulated time, and a waiting rank sleeps between two polls. Without it,
+// SMPI would charge growing costs for every request in every poll, and would simulate a long wait
+// poll by poll.
 
 #include <utility>
 
@@ -58,7 +58,7 @@ class patient_communicator final : public ashlar::communicator {
   double nap_;
 };
 
-/// Makes the mesh use this transport until the returned object is destroyed.
+/// Makes the mesh use a patient_communicator until the returned object is destroyed.
 inline ashlar::decorated_transport patient(ashlar::mesh const& m, double nap) {
   return {m, [&](std::shared_ptr<ashlar::communicator> inner) {
             return std::make_shared<patient_communicator>(std::move(inner), m.operations(), nap);

@@ -39,16 +39,16 @@ trap 'rm -rf "$folder"' EXIT
 "$make_platform" "$mesh" "$machine" "$folder"
 
 settings=(
-  # Use α and β of the platform unchanged.
+  # These options make SimGrid use α and β of the platform unchanged.
   --cfg=network/model:SMPI --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1
   --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0
   # With lazy updates, SimGrid loses half the time of many flows that begin at once.
   --cfg=network/optim:Full --cfg=surf/precision:1e-13
   # Only messages take time.
   --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
-  # Sends of any size wait for their receives, so more orders of calls can deadlock.
+  # Sends of any size wait for their receives, so that wrong orders of calls deadlock.
   --cfg=smpi/send-is-detached-thresh:0
-  # Each rank has its own header-only statics (together with -fno-gnu-unique).
+  # Each rank has its own static variables of header-only code (together with -fno-gnu-unique).
   --cfg=smpi/privatization:dlopen
   # MPI calls use the algorithms that the cost model describes.
   --cfg=smpi/allgather:NTSLR --cfg=smpi/allgatherv:mpich_ring

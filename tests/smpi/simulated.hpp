@@ -39,7 +39,7 @@ struct arguments {
     machine = machine_named(argv[2]);
     rest.assign(argv + 3, argv + argc);
   }
-  /// Returns argument i after mesh and machine, as a number.
+  /// Returns the i-th argument after mesh and machine as a number, where i counts from 0.
   int number(std::size_t i) const { return std::stoi(rest.at(i)); }
 };
 
@@ -76,8 +76,9 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
   int const addends = m.topology().group_size(partial);
   int const mine = m.topology().index_in_group(m.coordinate(), partial);
   for_each_element(t, [&](std::int64_t global, std::int64_t i) {
-    // The first member has the value. All members but the last also add 1, 2, 3, ..., and the last
-    // one subtracts the sum of these. The sign of these offsets alternates with the index.
+    // The addend of the first rank contains the value. Offsets are added that cancel: all ranks but
+    // the last add 1, 2, 3, ..., and the last one subtracts their sum. The sign of the offsets
+    // alternates with the index.
     int const offset = mine + 1 < addends ? mine + 1 : -(addends - 1) * addends / 2;
     int const sign = global % 2 == 0 ? 1 : -1;
     t.data()[i] = static_cast<float>((mine == 0 ? value_at(global) : 0) + sign * offset);
@@ -122,8 +123,8 @@ inline void meet() {
   nanosleep(&wait, nullptr);
 }
 
-/// Returns the simulated seconds of `call` on this rank. All ranks start together. No rank
-/// continues before all have finished, so that later work does not slow down the late ranks.
+/// Returns the simulated seconds of `call` on this rank. All ranks start together. Each waits at
+/// the end until all have finished, so that its later work does not slow down the others.
 template <class Call>
 double simulated_seconds(Call call) {
   meet();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs every kind of redistribution step along every choice of axes on a flat network. The
-// simulated time must be that of the cost model, both if latencies dominate (machine workstation)
-// and if bytes dominate (machine bandwidth).
+// simulated time must equal the prediction of the cost model, both if latencies dominate (machine
+// workstation) and if bytes dominate (machine bandwidth).
 //
 // run: a=4,b=4 workstation 512 512
 // run: a=4,b=4,c=4 workstation 256 256
@@ -21,7 +21,8 @@ using namespace ashlar_test;
 using ashlar::axis_list;
 using ashlar::placement;
 
-/// Returns `p` with a role on each of the axes.
+/// Returns the placement `p` with its entries for `axes` replaced by `role`: a split, broadcast or
+/// partial.
 placement on(placement p, axis_list const& axes, ashlar::axis_placement role) {
   for (auto const a : axes) p = role.is_split() ? p.with_split(a, role.dim) : p.with(a, role);
   return p;

@@ -34,7 +34,7 @@ struct move {
 
 struct timed_move {
   ashlar::redistribution_plan plan;
-  double seconds;  ///< on the slowest rank; only rank 0 knows them
+  double seconds;  ///< the simulated seconds of the slowest rank; valid on rank 0 only
 };
 
 inline std::string text_of(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
@@ -82,7 +82,7 @@ inline std::vector<timed_move> time_moves(ashlar::mesh const& m, ashlar::shape c
 /// The number of bytes that SMPI adds to each message.
 inline constexpr double envelope = 16;
 
-/// Returns the seconds of a plan, including the envelopes.
+/// Returns the predicted seconds of a plan, including the time of the bytes that SMPI adds.
 inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::topology const& t,
                               ashlar::machine const& m) {
   double sum = 0;
@@ -96,7 +96,8 @@ inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::t
   return sum;
 }
 
-/// Returns whether a plan charges each rank with exactly what it receives.
+/// Returns whether the predicted seconds are exact and not only an upper bound: the plan then
+/// charges each rank with exactly the bytes and messages that it receives.
 inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
   for (auto const n : plan.extents.extent)
     if (n % t.ranks() != 0) return false;
@@ -105,7 +106,8 @@ inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology c
   return true;
 }
 
-/// Prints the moves and checks their times against the plans, on rank 0. Other ranks do nothing.
+/// Checks the simulated times of redistributions against their plans, and prints them. Only rank 0
+/// does this.
 inline void check_times(std::vector<timed_move> const& timed, ashlar::mesh const& m, verdict& all) {
   if (m.rank() != 0 || timed.empty()) return;
   auto const& t = m.topology();

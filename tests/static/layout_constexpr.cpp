@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Layouts, topologies and costs can be computed in constant expressions.
+// Checks that layouts, topologies and costs can be computed in constant expressions.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which reshapes, slices and concatenations need no communication is known in constant expressions.
+// Checks in constant expressions which reshapes, slices and concatenations need no communication.
 
 #include <array>
 
@@ -31,7 +31,8 @@ static_assert(!after<sbp<S<1>>>({12, 8}, {16, 6}));
 static_assert(after<sbp<B>>({12, 8}, {16, 6}) == value_of<sbp<B>>);
 static_assert(after<sbp<P>>({12, 8}, {16, 6}) == value_of<sbp<P>>);
 
-// If two axes split one dimension, the outer new dimension is split by as many of them as fit.
+// If two axes split a dimension that becomes two dimensions, as many of the axes as possible split
+// the outer one.
 static_assert(after<sbp<S<0>, S<0>>>({16}, {2, 8}, mesh) == value_of<sbp<S<0>, S<1>>>);
 static_assert(after<sbp<S<0>, S<1>>>({2, 8}, {16}, mesh) == value_of<sbp<S<0>, S<0>>>);
 static_assert(after<sbp<S<0>, S<0>>>({16}, {8, 2}, mesh) == value_of<sbp<S<0>, S<0>>>);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tags and values express the same placements. Converting a canonical tag list to a value and back
-// gives the same tag list, and converting a value to tags and back gives the same value.
+// Checks that tags and values express the same placements. Converting a canonical list of tags to a
+// value and back gives the same tags. Converting a value to tags and back gives the same value.
 
 #include <type_traits>
 
@@ -35,8 +35,8 @@ static_assert(spelled<placement{partial(), partial(reduction::max)}, sbp<P, Pmax
 static_assert(spelled<placement{partial(reduction::min)}, sbp<Pmin>>);
 static_assert(spelled<placement::all_broadcast(6), sbp<B, B, B, B, B, B>>);
 
-// There is one canonical spelling. It has depths only on dimensions whose shard order is not the
-// default.
+// There is one canonical spelling of a placement. It states the shard depth, the second argument of
+// S, only for dimensions whose shard order is not the default.
 template <class Tags, class Canonical>
 inline constexpr bool is_canonical_spelling = std::is_same_v<canonical<Tags>, Canonical> &&
                                               std::is_same_v<canonical<Canonical>, Canonical> &&

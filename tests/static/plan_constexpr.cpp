@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiler finds plans within its default limits. Plans are values: they can be compared, and
-// their steps can be template arguments.
+// Checks that the compiler finds redistribution plans within its default limits, and that plans are
+// values: they can be compared, and their steps can be template arguments.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/redistribution.hpp>
@@ -39,7 +39,7 @@ static_assert(reduce.steps[0].kind == collective::reduce_scatter);
 static_assert(reduce.steps[1].kind == collective::all_reduce);
 static_assert(reduce.steps[2].kind == collective::all_gather);
 
-// Moves without communication.
+// Redistributions without communication.
 constexpr auto cut = plan_on<sbp<B, B>, sbp<S<0>, S<1>>>(mesh, {512, 4096});
 static_assert(cut.is_local());
 static_assert(cut.seconds == 0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiler finds plans of matrix products within its default limits. The plans are values.
+// Checks that the compiler finds plans of matrix products within its default limits, as values.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/matmul_layouts.hpp>
@@ -21,17 +21,18 @@ constexpr ashlar::matmul_plan plan_on(ashlar::topology const& t, ashlar::shape c
                              ashlar::machines::workstation, wanted);
 }
 
-// With blocks as in SUMMA, each operand is gathered along one axis.
+// With operands in 2-D blocks, the plan is that of SUMMA: each operand is gathered along one axis.
 constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(mesh, {512, 512},
                                                                                    {512, 512});
 static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);
 static_assert(blocks.gemm == ashlar::gemm_extents{1, 256, 256, 512});
-// The peak of memory is reached while a' is gathered. A rank then holds a, b, a' and the buffers of
-// the gather, which are two rounds of two chunks in each direction.
+// The peak of memory is reached while the operand a is gathered into a'. A rank then holds a, b, a'
+// and the buffers of the all-gather: two rounds of two chunks of 256 KiB in each direction.
 static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512) + 2 * 2 * 2 * 256 * 1024);
 
-// With four panels along k, a panel is a quarter of a' and of b'. Two panels exist at a time, while
-// c' is accumulated.
+// The gathered operands a' and b' need not exist as a whole. With four panels along k, a rank
+// gathers a quarter of both at a time, and holds at most two such panels while it accumulates the
+// product.
 constexpr auto panels = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(
     mesh, {512, 512}, {512, 512}, {0, 'k', 4});
 static_assert(panels.panels.letter == 'k' && panels.panels.count == 4);
@@ -40,13 +41,14 @@ static_assert(panels.peak_bytes < blocks.peak_bytes);
 static_assert(received_bytes(panels, mesh, {}) == received_bytes(blocks, mesh, {}));
 static_assert(!(panels == blocks));
 
-// If a long contracted dimension is split, only the partial result is communicated.
+// If the contracted dimension is long and split, only the partial result is communicated.
 constexpr auto inner = plan_on<sbp<S<1>>, sbp<S<0>>, sbp<B>>({{"gpu", 4}}, {64, 8192}, {8192, 64});
 static_assert(inner.a.is_local() && inner.b.is_local());
 static_assert(inner.c.steps.size() == 1 && inner.c.steps[0].kind == collective::all_reduce);
 
-// Free placements: a long contracted dimension is split, and only the small result is communicated.
-// On two axes this would exceed a million evaluator steps, which is Clang's limit.
+// The planner chooses the placements here: it splits the long contracted dimension, and only the
+// small result is communicated. On two axes this would exceed a million evaluator steps, which is
+// Clang's limit.
 constexpr ashlar::topology row{{"gpu", 4}};
 constexpr auto free = ashlar::plan_matmul_layouts(64, 64, 8192, row, 8,
                                                   ashlar::machines::workstation);

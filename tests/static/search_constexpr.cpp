@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search runs in the compiler within its default limits: one evaluation finds the plan for a
-// chain of twelve layers on a mesh of two axes. (tests/unit/search_constexpr_test.cpp compares such
-// plans with those found at run time.)
+// Checks that the search runs in the compiler within its default limits: one evaluation finds the
+// training plan for a chain of twelve layers on a mesh of two axes.
+// (tests/unit/search_constexpr_test.cpp compares such plans with those found at run time.)
 
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>

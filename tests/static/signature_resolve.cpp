@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule tables can be evaluated in constant expressions: which operands need no communication, how
-// the result is placed, and what is refused. tests/unit/signature_* proves that the tables are
-// right.
+// Checks that rule tables can be evaluated in constant expressions: which operands need no
+// communication, how the result is placed, and what is refused. tests/unit/signature_* proves that
+// the tables are right.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/signature/training_row.hpp>
@@ -30,7 +30,7 @@ static_assert(matmul_gives<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>());
 static_assert(matmul_gives<sbp<S<1>, S<0>>, sbp<S<0>, B>, sbp<P, S<0>>>());
 static_assert(matmul_gives<sbp<P, B>, sbp<B, S<1>>, sbp<P, S<1>>>());
 
-// Refused operands, and the mesh axis on which they are refused.
+// Refused operands, and the number of the mesh axis on which they are refused.
 static_assert(matmul_fails_on<sbp<S<0>, S<1>>, sbp<B, S<1>>>() == 1);
 static_assert(matmul_fails_on<sbp<P, B>, sbp<P, B>>() == 0);
 static_assert(matmul_fails_on<sbp<B, S<1>>, sbp<B, B>>() == 1);
@@ -42,8 +42,8 @@ static_assert(matmul_gives<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, 
 static_assert(matmul_fails_on<sbp<S<1>, S<1>>, sbp<S<0, 1>, S<0, 0>>>() >= 0);
 static_assert(matmul_gives<sbp<S<0, 1>, S<0, 0>>, sbp<B, B>, sbp<S<0, 1>, S<0, 0>>>());
 
-// Partial operands of non-linear and linear maps and of sums. Partial maxima and minima cannot be
-// combined.
+// Partial operands are allowed for linear maps and for sums, and refused for non-linear maps.
+// Partial maxima and minima cannot be combined.
 static_assert(!resolve(ashlar::nonlinear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>));
 static_assert(resolve(ashlar::linear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>) ==
               value_of<sbp<S<0>, P>>);

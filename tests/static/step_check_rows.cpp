@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The check of a layer's rows runs in the compiler, so that a constexpr net with wrong rows does
-// not compile.
+// Checks that the rows of a layer are checked in the compiler, so that a constexpr net with wrong
+// rows does not compile.
 
 #include <ashlar/step/check_rows.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A step program can be built, transformed, checked and priced in the compiler.
+// Checks that a step program can be built, transformed, checked and priced in the compiler.
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/search/cost.hpp>

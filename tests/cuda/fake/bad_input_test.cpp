@@ -41,13 +41,14 @@ std::string start_on(fake::machine const& m) {
   return said;
 }
 
-/// The exit status and the error output of a process that was not started by MPI.
+/// The exit status and the error output of a process.
 struct ended {
   int status;
   std::string said;
 };
 
-/// Starts `size` ranks of one node, each a process of its own, and waits for them.
+/// Starts `size` ranks of one node, each as a process of its own, without MPI. Waits for them to
+/// end.
 std::vector<ended> start_ranks(int size) {
   auto const meet = std::filesystem::temp_directory_path() /
                     ("ashlar_bad_input_" + std::to_string(::getpid()));

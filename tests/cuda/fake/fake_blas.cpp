@@ -47,7 +47,8 @@ struct matrix {
   std::int64_t stride = 0;
 };
 
-/// Converts the library's opaque types, which point to the types of this file.
+/// These functions cast the library's opaque handles, which point to objects of the types of this
+/// file.
 operation& of(cublasLtMatmulDesc_t d) { return *reinterpret_cast<operation*>(d); }
 matrix& of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<matrix*>(d); }
 

@@ -3,20 +3,20 @@
 #pragma once
 
 // A fake CUDA runtime and a fake NCCL that run on the host, for tests of the code that calls them.
-// They define the functions that ashlar calls (fake_cuda.cpp, fake_nccl.cpp); the linker prefers
-// these definitions to the libraries'.
+// They define the functions that ashlar calls (fake_cuda.cpp, fake_nccl.cpp). The linker prefers
+// these definitions to the real libraries.
 //
 //   stream     a thread that executes its work in order, with random pauses, so that a missing wait
 //              for another stream shows in the results
 //   event      a point in a stream
-//   graph      the work that streams were given while they were captured, with its order
+//   graph      the work that was submitted to captured streams, with its dependencies
 //              (fake_streams.hpp)
 //   memory     host memory, which is filled with garbage when it is allocated and when it is freed
 //   rank       a thread of the test program, with its own communicators and streams
-//   NCCL       a collective waits in its stream for all members, as on a device: ranks that issue
+//   NCCL       A collective waits in its stream for all members, as on a device. Ranks that issue
 //              collectives in different orders wait for each other until their communicators are
-//              aborted
-//   machine    its number of devices, memory size and versions are set by the test
+//              aborted.
+//   machine    the number of devices, the memory size and the versions, which the test sets
 
 #include <cstddef>
 #include <functional>
@@ -29,7 +29,7 @@ namespace fake {
 
 /// Submits work to the stream, whose thread executes it later.
 void enqueue(cudaStream_t stream, std::function<void()> work);
-/// Sets the longest random pause before each piece of work of a stream, in microseconds; 0 means no
+/// Sets the longest random pause before each piece of work of a stream, in microseconds. 0 means no
 /// pauses.
 void pause_up_to(int microseconds);
 /// The numbers of objects that exist. They are 0 after everything was released.
@@ -37,8 +37,8 @@ int live_streams();
 int live_events();
 int live_blocks();
 int live_graphs();
-/// calls_for_memory counts the calls so far that allocate or free device memory. calls_for_work
-/// counts the calls that submit work to a stream; launching a graph counts once.
+/// calls_for_memory() counts the calls so far that allocate or free device memory. calls_for_work()
+/// counts the calls that submit work to a stream, where launching a graph counts once.
 int calls_for_memory();
 int calls_for_work();
 int live_communicators();
@@ -55,7 +55,7 @@ void set_machine(machine const& m);
 machine const& fake_machine();
 /// Makes the next check of a kernel launch fail with `status`.
 void fail_launch(cudaError_t status);
-/// Makes all communicators of this process report `status` from now on; ncclSuccess resets this.
+/// Makes all communicators of this process report `status` from now on. ncclSuccess ends this.
 void fail_communicators(ncclResult_t status);
 
 }  // namespace fake

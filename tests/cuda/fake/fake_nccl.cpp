@@ -27,7 +27,7 @@ std::atomic<ncclResult_t> forced = ncclSuccess;
 
 enum class kind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce };
 
-/// The arguments of one member of a collective.
+/// The arguments with which one member calls a collective.
 struct part {
   kind what;
   std::size_t count;
@@ -191,7 +191,8 @@ struct ncclComm {
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;
-  std::shared_ptr<shared_state> parent = nullptr;  // while the split is pending
+  // The communicator that is being split, until the split is complete.
+  std::shared_ptr<shared_state> parent = nullptr;
   int split = 0;
   std::atomic<bool> finalized = false;
 };
@@ -243,7 +244,7 @@ ncclResult_t ncclGetVersion(int* version) {
   return *version = fake::fake_machine().nccl, ncclSuccess;
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  static std::atomic<int> number = 1 << 20;  // larger than the ids of fake_ranks.hpp
+  static std::atomic<int> number = 1 << 20;  // larger than the ids that fake_ranks.hpp makes
   int const mine = ++number;
   std::memset(id->internal, 0, sizeof id->internal);
   std::memcpy(id->internal, &mine, sizeof mine);
@@ -272,7 +273,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* chil
   *child = new ncclComm{nullptr, -1};
   (*child)->parent = comm->all;
   (*child)->split = number;
-  (*child)->rank = comm->rank;  // until the rank in the child is known
+  (*child)->rank = comm->rank;  // the parent's rank, until the rank in the child is known
   ++communicators;
   std::lock_guard const lock(comm->all->mutex);
   comm->all->splits[number].members[comm->rank] = {color, key};

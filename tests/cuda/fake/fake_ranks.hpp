@@ -28,7 +28,7 @@ inline ashlar::nccl::unique_id new_id() {
   return id;
 }
 
-/// Makes a world as nccl::environment does. Collective over the ranks.
+/// Makes the world of one rank, with its communicator, as nccl::environment does. Collective.
 inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_id const& id,
                                       std::chrono::milliseconds deadline) {
   ashlar::nccl::world w;

@@ -4,10 +4,12 @@
 
 // The streams, events and graphs of the fake CUDA runtime. Only fake_cuda.cpp includes this file.
 //
-//   capture   a list of pieces of work; each one knows which pieces it must come after. A stream
-//             that waits for an event of a captured stream joins the capture.
-//   launch    executes the pieces one by one, in a random order that respects these dependencies:
-//             if the program lacks an event, some launch executes work in a wrong order
+// A capture is a list of pieces of work, and each piece knows which pieces it must come after. A
+// stream that waits for an event of a captured stream joins the capture.
+//
+// Launching a graph executes the pieces one by one, in a random order that respects these
+// dependencies. If the program lacks an event, some launch therefore executes work in a wrong
+// order.
 
 #include <algorithm>
 #include <atomic>
@@ -103,19 +105,21 @@ struct CUstream_st {
   std::mutex mutex;
   std::condition_variable come;
   std::deque<std::function<void()>> queue;
-  std::shared_ptr<fake::capture> captured;  // used by the program's thread only, like `after`
-  std::vector<std::size_t> after;           // the pieces that the next piece must come after
+  // The capture that the stream takes part in; used by the program's thread only.
+  std::shared_ptr<fake::capture> captured;
+  std::vector<std::size_t> after;  // the pieces that the next piece must come after
   std::thread thread;
 };
 
 struct CUevent_st {
   std::mutex mutex;
   std::shared_ptr<fake::point> last;
-  std::shared_ptr<fake::capture> captured;  // the capture of the last recording, if any
+  // The capture in which the event was last recorded, if any.
+  std::shared_ptr<fake::capture> captured;
   std::vector<std::size_t> after;
 
-  /// Sets `now` to the last recorded point. If the event was recorded in a capture, invalidates the
-  /// capture and returns false.
+  /// Sets `now` to the last recorded point of the event. If the event was recorded in a capture,
+  /// this invalidates the capture and returns false.
   bool ask(std::shared_ptr<fake::point>& now) {
     std::lock_guard const lock(mutex);
     now = last;
@@ -133,7 +137,7 @@ struct CUgraphExec_st {
 
 namespace fake {
 
-/// Executes all pieces in a random order that respects their dependencies.
+/// Executes all pieces of work in a random order that respects their dependencies.
 inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<std::size_t> open(pieces.size()), ready;
@@ -153,8 +157,8 @@ inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
   }
 }
 
-/// Returns whether the end of the origin stream comes after every piece. `last` are the pieces that
-/// the origin's next piece would have to come after.
+/// Returns whether a capture is complete: every piece of work must come before the end of the
+/// origin stream. `last` are the pieces after which the next piece of the origin stream would come.
 inline bool is_joined(capture const& c, std::vector<std::size_t> const& last) {
   std::vector<bool> followed(c.pieces.size());
   for (auto const& p : c.pieces)
@@ -186,7 +190,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode) {
   if (s->captured != nullptr) return cudaErrorIllegalState;
   if (mode == cudaStreamCaptureModeGlobal)
-    return cudaErrorInvalidValue;  // the watchdog thread queries events, which this mode forbids
+    return cudaErrorInvalidValue;  // the watchdog's thread queries events, which this mode forbids
   s->captured = std::make_shared<fake::capture>();
   s->captured->origin = s;
   s->captured->streams.insert(s);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of CUDA graphs of a mesh, and of the memory that graphs and other work use, on the fake
-// CUDA (fake_cuda.hpp). A replayed step gives bitwise the same results as a step that is submitted
-// again, with a few host calls. Operations that cannot be captured are refused. A rank that does
-// not replay stops the other ranks.
+// Tests the CUDA graphs of a mesh, and the memory that graphs and other work use, on the fake CUDA
+// (fake_cuda.hpp). A replayed step gives bitwise the same results as a step that is submitted
+// again, with only a few host calls. Operations that cannot be captured are refused. If one rank
+// does not replay, the other ranks get an error.
 
 #include <atomic>
 
@@ -54,7 +54,7 @@ class program {
     ashlar::cuda::copy_elements(mesh_.processor(), static_cast<std::int32_t const*>(arrived.data()),
                                 arrived.local_elements(), whole_.data());
   }
-  /// Returns the results of a step.
+  /// Returns the results of the last step.
   std::vector<std::int32_t> values() const {
     auto all = download(whole_);
     auto const state = download(state_);
@@ -249,8 +249,8 @@ TEST_CASE("memory: counts, blocks of a graph, and more than is available") {
   fake::machine little;
   little.memory = 1 << 20;
   fake::set_machine(little);
-  // This is more than the free memory, but not more than there is after the cached blocks are
-  // returned to the driver.
+  // The request of 900 KiB is more than the free memory. It succeeds because the pool first returns
+  // its cached blocks to the driver.
   void* const half = memory.allocate(1 << 19);
   memory.release(half, 1 << 19);
   void* const most = memory.allocate(900 << 10);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL
-// of fake_cuda.hpp. Every kind of transfer gives the same result as the simulation in
-// support/replay.hpp. Streams are ordered. Overlapping transfers never deadlock. A rank that does
-// not take part stops the other ranks.
+// Tests the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL of
+// fake_cuda.hpp. Every kind of transfer gives the same result as the simulation in
+// support/replay.hpp, on streams that only events order. Overlapping transfers never deadlock. If
+// one rank does not take part, the other ranks get an error.
 
 #include <atomic>
 #include <cstring>
@@ -79,11 +79,12 @@ index as_index(ashlar::shape const& extents) {
   return list;
 }
 
-/// A redistribution plan, and the shards of all ranks before and after each of its steps.
+/// A redistribution plan, and the expected shards of all ranks before and after each of its steps.
 struct expected_plan {
   ashlar::shape extents;
   ashlar::redistribution_plan plan;
-  std::vector<std::vector<std::vector<std::int32_t>>> shards;  // [stage][rank]
+  // The shard of rank r after s steps is shards[s][r].
+  std::vector<std::vector<std::vector<std::int32_t>>> shards;
 };
 
 expected_plan expect(ashlar::topology const& t, ashlar::shape const& extents, placement const& from,
@@ -268,7 +269,7 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
         go();
         if (me.rank == 1) {
           std::this_thread::sleep_for(1200ms);
-          go();  // much too late
+          go();  // after the other ranks have given up
           me.compute.synchronize();
           me.transport->barrier();
           return;

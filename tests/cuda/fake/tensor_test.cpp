@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tensors on fake GPU ranks (fake_cuda.hpp): they are created, redistributed, sliced, concatenated
-// and downloaded with the same results as on the host. Host code that accessed a shard without
-// waiting for the stream would read garbage.
+// Tests tensors on fake GPU ranks (fake_cuda.hpp): they are created, redistributed, sliced,
+// concatenated and downloaded with the same results as on the host. Host code that accesses a shard
+// without waiting for the stream reads garbage and fails these tests.
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>

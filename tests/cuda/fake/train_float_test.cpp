@@ -38,7 +38,8 @@ TEST_CASE("a step and its phases are ranges, and in them every pass of every lay
     CHECK(times("norm{}totals{}update{}}") == 2);
     CHECK(times("}backward{31.cross_entropy backward{}30.linear weight gradient{}"
                 "30.linear input gradient{}29.layer_norm backward{}") == 2 * micro_batches);
-    // Every layer has one range in each pass, except the loss: its forward pass has three parts.
+    // Every layer has one range in each pass, except the loss: it has three ranges in the forward
+    // pass.
     CHECK(times(" forward{}") ==
           times(" backward{}") + times(" weight gradient{}") + 2 * 2 * micro_batches);
     CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp): the losses
-// of 50 steps agree, on any mesh and layout. The test would find a layer that accesses a shard by a
-// loop on the host, or that submits work to the device in the wrong order.
+// Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp). The losses
+// of 50 steps must agree, on any mesh and layout. They would differ if a layer accessed a shard by
+// a loop on the host, or submitted work to the device in the wrong order.
 
 #include <algorithm>
 #include <cmath>
@@ -56,8 +56,8 @@ struct host_run {
   std::vector<double> plain, with_dropout;
 };
 
-/// Returns the losses on one rank of the host. MPI is initialized and finalized here, because the
-/// fake ranks do not need it.
+/// Returns the losses of a training on the host, with one rank. MPI is initialized and finalized
+/// here, because the fake ranks do not need it.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;

@@ -49,7 +49,7 @@ train::batch_data<> batch(int step, std::int64_t rows) {
 
 struct run_of_steps {
   std::vector<double> numbers;  // losses and gradient norms
-  int calls = 0;                // host calls of the last step that submit work
+  int calls = 0;                // calls of the last step that submit work to a stream
   int calls_for_memory = 0;
 };
 

@@ -3,10 +3,12 @@
 
 #pragma once
 
-// The launcher of the fake device, which replaces device/cuda/kernel/device.cuh because its folder
-// comes earlier in the include path. When the stream comes to a kernel, the emulated device
-// executes its body. The files of device/cuda/launch instantiate the kernels here, too. So a
-// program that needs a kernel that is missing there does not link with the fake device either.
+// The launcher of the fake device. It replaces device/cuda/kernel/device.cuh, because its folder
+// comes earlier in the include path. A launch puts the kernel into the stream. When the stream
+// reaches it, the emulated device executes the kernel's body.
+//
+// As for a real device, only the files of device/cuda/launch instantiate kernels. If a kernel is
+// missing there, a program that needs it does not link with the fake device either.
 
 #include <cstdint>
 #include <functional>
