@@ -25,7 +25,6 @@ class placed_chain {
   void for_each_parameter(F f) {
     std::apply([&](auto&... part) { (part.for_each_parameter(f), ...); }, parts_);
   }
-  /// Returns the layer at the end.
   auto const& last() const { return std::get<sizeof...(Parts) - 1>(parts_); }
 
  private:
@@ -34,7 +33,7 @@ class placed_chain {
 
 namespace detail {
 
-/// Returns the number of dims of the output of a sequence of layers.
+/// Returns the number of dims of the output of a sequence of layers whose input has XRank dims.
 template <int XRank>
 constexpr int rank_through() {
   return XRank;
@@ -70,7 +69,8 @@ class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// The number of elements that the chain has in a plan, or -1 if it is known only at run time.
+  /// The number of elements of the chain in a plan (its layers and the ends of its residuals), or
+  /// -1 if that is known only at run time.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);

@@ -54,11 +54,12 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// Chains and composites treat all parts of a net through the following functions. For a blueprint,
-// these functions do the work themselves; for a composite, they call its member functions.
+// Chains and composites treat all parts of a net through the following functions. A part is a
+// single layer (blueprint) or a composite. For a single layer these functions do the work
+// themselves. For a composite they call its member functions.
 
-/// Returns how many elements of a plan a layer occupies, or a negative number if this is known only
-/// at run time.
+/// Returns the number of elements of a plan for a layer or composite, or a negative number if this
+/// is known only at run time.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -74,7 +75,7 @@ constexpr int element_count() {
   }
 }
 
-/// Returns how many elements of a plan a part of a net occupies. Unlike element_count, it also
+/// Returns the number of elements of a plan for a layer or composite. Unlike element_count, it also
 /// works if that number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
@@ -82,7 +83,7 @@ constexpr int run_time_elements(Layer const& layer) {
   else return layer.run_time_elements();
 }
 
-/// Returns the number of dims of the output of a part whose input has XRank dims.
+/// Returns the number of dims of the output of a layer or composite whose input has XRank dims.
 template <class Layer, int XRank>
 constexpr int output_rank() {
   if constexpr (requires { Layer::template y_rank<XRank>; }) return Layer::template y_rank<XRank>;
@@ -140,8 +141,9 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 
 }  // namespace detail
 
-/// Appends the elements of the part to a problem and returns the extents of its output. The first
-/// element of a problem reads data, so its spec leaves out dx if the layer permits that.
+/// Appends the elements of a part of a net to a problem and returns the extents of the part's
+/// output. The first element of a problem reads the input data, which need no gradient. Its spec
+/// leaves out dx if the layer permits that.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {

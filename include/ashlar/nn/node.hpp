@@ -3,10 +3,13 @@
 
 #pragma once
 
-// A layer as one element of a placed net. It passes the values in the program's slots to the passes
-// of the layer and stores their results in slots. It owns the layer's parameters. Two elements with
-// the same layer type, number of input dims and type of choice have the same type, so the layers of
-// a repeat are compiled only once.
+// A layer of a placed net. The executor keeps the tensors of a step in slots. The node calls the
+// layer's passes with tensors from slots and stores their results in slots. It owns the layer's
+// parameters.
+//
+// The template arguments of a node are the layer's type, the number of dims of its input and the
+// type of its choice (choice.hpp). These are equal for all copies in a repeat, so each of its
+// layers is compiled only once.
 
 #include <string>
 
@@ -43,7 +46,8 @@ struct kept_tuple final : kept_values {
   std::tuple<Kept...> values;
 };
 
-/// Returns the result of a forward pass as a `made`, whether or not the pass keeps values.
+/// Returns the result of a forward pass as a `made` (call.hpp). A pass that keeps no values for the
+/// backward pass returns y alone.
 template <class Y>
 auto as_made(Y y) {
   if constexpr (requires { y.kept; }) return y;
@@ -74,7 +78,8 @@ class layer_node final : public element_node<typename At::processor_type> {
       };
     else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
   }
-  /// Runs the last part of the forward pass, which makes y.
+  /// Runs the last part of the forward pass, which makes y. A layer with statistics has several
+  /// parts (nn/layer.hpp).
   static auto last_part(Layer const& layer, forward_type const& c) {
     static_assert(
         has_forward(),
@@ -149,7 +154,8 @@ class layer_node final : public element_node<typename At::processor_type> {
   void for_each_parameter(F f) {
     std::apply([&](auto&... p) { ((p ? f(*p) : void()), ...); }, parameters_);
   }
-  /// If this layer is the first of a net, throws for values that the net's input must not have.
+  /// Throws if the input of a net has values that its first layer does not accept, such as token
+  /// ids outside of a vocabulary. Expects that this layer is the first one.
   template <class Values>
   void check_input(Values values) const {
     if constexpr (requires { layer_.check(values); }) layer_.check(values);

@@ -49,7 +49,7 @@ class parameter {
   parameter& operator=(parameter&&) = default;
 
   char const* name() const { return name_.text; }
-  /// Returns the number of the parameter's layer among the elements of the plan.
+  /// Returns the index of the parameter's layer among the elements of the plan.
   int element() const { return element_; }
   /// Returns whether weight decay applies: to weights and embedding tables, but not to biases and
   /// gains, whatever their shape.
@@ -102,9 +102,9 @@ class parameter {
   stored gradient_;
 };
 
-/// Describes how a parameter is initialized: with normal deviates around zero, drawn by global
-/// index, for weights and tables, to which weight decay applies; or with one value everywhere, for
-/// biases and gains, to which it does not apply.
+/// Describes how a parameter is initialized. Weights and tables get normal deviates around zero,
+/// drawn by global index. Biases and gains get one value everywhere. Weight decay applies to random
+/// parameters only.
 struct initial_values {
   double deviation = 0;
   double value = 0;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A part of a net that a plan may recompute (activation checkpointing). step/problem.hpp describes
-// the costs and savings. repeat makes a segment of each copy. Segments inside another segment have
-// no effect.
+// A part of a net that a plan may recompute (activation checkpointing). nn::repeat makes a segment
+// of each copy of its net. Segments inside another segment have no effect. step/problem.hpp
+// describes the costs and savings.
 //
 //   recomputed   forward pass                     backward pass
 //   no           keeps what its layers keep       the backward passes of its layers
