@@ -3,16 +3,16 @@
 
 #pragma once
 
-// The bottom MLP of DLRM, as a DESCRIPTION for the search only. It maps x [batch, n, d] to
-// [batch, 1 + n, d]: it puts one vector per sample before the others. An MLP computes that vector
-// from the numeric features of the sample. The features come with the batch and are on every rank,
-// so they cost no communication.
+// The bottom MLP of DLRM, as a DESCRIPTION for the search only. It maps x [batch, n, d] to [batch,
+// 1 + n, d]. The additional vector of a sample comes first; an MLP computes it from the sample's
+// numeric features. These features come with the batch and are on every rank, so they cost no
+// communication.
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
 //
-// The last row of each weight is the bias. Without separate biases, up to four layers fit into one
-// element of a plan. Rows of the plan: a split of the samples, or of the columns of the vectors
-// together with the columns of the last weight (signature/recommendation.hpp).
+// The last row of each weight is the bias. Since biases are not separate parameters, up to four
+// linear layers fit into one layer of a plan. Plans may split the samples, or the columns of the
+// vectors together with the columns of the last weight (signature/recommendation.hpp).
 //
 // The numeric features would be a second input of the net, which a model does not have. Therefore
 // an attempt to place this layer is a compile error.

@@ -11,9 +11,10 @@
 //
 // Channels come before pixels (NCHW), so a split of channels gives whole planes to each rank. The
 // weight is [out, in, kernel, kernel]. device/host/convolution.hpp chooses the algorithm.
-// Rows of the plan: splits of images, of output channels or of input channels
-// (signature/image.hpp). With `.halo` they include a split of the rows of pixels, so that its cost
-// can be predicted.
+//
+// Plans may split the images, the output channels or the input channels (signature/image.hpp). With
+// `.halo` they may also split the rows of pixels, but such plans only predict costs and do not run.
+//
 // Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; the bias is
 // zero.
 

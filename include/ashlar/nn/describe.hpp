@@ -78,9 +78,9 @@ constexpr auto with_loss(Net const& net) {
   else return chain(net, softmax_cross_entropy());
 }
 
-/// Returns the problem of placing `net`, trained with elements of type T on micro-batches of these
-/// input extents. `optimizer_states` is the number of values that the optimizer stores per element
-/// of a parameter; it affects memory only.
+/// Returns the problem of placing `net`, trained with elements of type T. `input` has the extents
+/// of a micro-batch. `optimizer_states` is the number of values that the optimizer stores per
+/// element of a parameter. It affects predicted memory only.
 /// Throws ashlar::error if consecutive layers do not fit each other.
 template <class T = float, class Layer>
 constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
@@ -101,8 +101,8 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   describe_into(whole, problem, input);
   return problem;
 }
-/// Calls the function above with the extents and the number of micro-batches of `batch`. Requires a
-/// batch of the kind that the net accepts.
+/// Returns the problem of placing `net`, trained on batches like `batch`. Requires a batch of the
+/// kind that the net accepts, such as an image_batch for a net that begins with a convolution.
 template <class T = float, class Layer, class Batch>
   requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {

@@ -11,7 +11,8 @@
 
 namespace ashlar::detail {
 
-/// Calls the processor's function `dropout`. Inside namespace nn that name would find the layer.
+/// Calls the processor's function `dropout`. Inside namespace nn, name look-up would find the class
+/// nn::dropout instead.
 template <class Processor, class T>
 void drop(Processor const& on, T const* x, std::int64_t count, double p, std::uint64_t seed,
           std::uint64_t number, std::int64_t first, T* y) {

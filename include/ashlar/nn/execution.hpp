@@ -75,7 +75,8 @@ class element_node {
 
   // The argument of the following functions is the index of a parameter of this element.
 
-  /// Returns the stored value, which the program redistributes before the layer reads it.
+  /// Returns the stored value, or its copy rounded to the net's element type. The program
+  /// redistributes it before the layer reads it.
   virtual any_tensor<Processor> source(int) const { return {}; }
   /// Returns the sum to which backward passes add the parameter's gradient.
   virtual any_tensor<Processor> sum(int) const { return {}; }

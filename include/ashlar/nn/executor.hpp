@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Runs the program of a training step, which is a list of actions (step/program.hpp). Each action
-// belongs to one element of the net: a layer or one end of a residual. Each value of the program,
-// such as an activation, has a slot, which holds it while it is alive. The executor performs the
-// actions in order:
+// Runs the program of a training step, which is a list of actions (step/program.hpp). Each
+// computation belongs to one element of the net: a layer or one end of a residual. Each value of
+// the program, such as an activation, has a slot, which holds it while it is alive. The executor
+// performs the actions in order:
 //
 //   forward, recompute,
 //   backward, input_gradient,
@@ -137,7 +137,7 @@ class executor {
 
   /// Performs action i. A begin_move also performs some of the actions after it: its end_move if
   /// that follows directly, or the other actions of its bucket. Returns the number of these
-  /// actions.
+  /// additional actions.
   int do_action(int i, step_input<Processor> const& input) {
     auto const& a = program_->actions[static_cast<std::size_t>(i)];
     switch (a.kind) {
@@ -252,7 +252,7 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;                                        // one per move
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by first move of bucket
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
   std::vector<step::time_span> times_;
   stopwatch begun_;
 };

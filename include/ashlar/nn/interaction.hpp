@@ -10,8 +10,7 @@
 //   interaction()                              [batch, 26, 128] -> [batch, 325]
 //   interaction(interaction::first::kept)      [batch, 27, 128] -> [batch, 128 + 351]
 //
-// Rows of the plan: a split of the samples, or of the columns of the vectors (the result is
-// partial).
+// Plans may split the samples, or the columns of the vectors, which makes the result partial.
 
 #include <ashlar/device/host/interaction.hpp>
 #include <ashlar/nn/layer.hpp>

@@ -10,12 +10,12 @@
 //   linear({512}, {8, 192})               [batch, seq, 512] -> [batch, seq, 8, 192]
 //   linear({8, 64}, {512})                [batch, seq, 8, 64] -> [batch, seq, 512]
 //
-// A dim of its own for the heads of an attention allows plans to split heads over ranks without
-// cutting any head.
+// If the heads of an attention have a dim of their own, plans can split the heads over ranks
+// without cutting any head.
 //
-// Rows of the plan: contraction signatures. Each row covers the forward and the backward pass
-// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in, scaled as in
-// GPT-2; the bias is zero.
+// The signature rows are those of a contraction. Each row covers the forward and the backward pass
+// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in; the bias is
+// zero.
 
 #include <cmath>
 
@@ -125,7 +125,8 @@ class linear {
   }
 
  private:
-  // The extents of this rank's products. Behind the leading dims, y has Out dims and x has In dims.
+  // The extents of this rank's matrices. The last Out dims of y are its columns, and the last In
+  // dims of x are the inner extent of the product. All dims before them are rows.
   template <class Y>
   static std::int64_t rows(Y const& y) {
     return product(y, 0, Y::rank - Out);

@@ -4,7 +4,7 @@
 #pragma once
 
 // Shared code of the layers with a sliding window, convolution and pooling: the checks of the
-// window and of the input, and the halo that is needed if plans may split the rows of the images.
+// window and of the input, and the signature row that lets plans split the rows of the images.
 
 #include <limits>
 #include <string>
@@ -44,8 +44,8 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
     throw error(layer, "an image of " + to_string(x) + " has too many pixels.");
 }
 
-/// Lets plans split the rows of images, at the cost of the halo exchange that window `w` then
-/// requires.
+/// Adds a signature row that splits the rows of the images. Its cost includes a halo exchange:
+/// ranks receive the rows of other ranks that their windows `w` read.
 constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
   s.halo = {2, w};
   s.rows.push_back(halo_row(s.parameters.size()));

@@ -29,7 +29,8 @@ class truth {
 
   std::map<std::string, whole_values>& known() { return known_; }
 
-  /// Returns the right values of the whole tensor `what`. Throws ashlar::error if the shards do not
+  /// Returns the right values of the whole tensor `what`. If the tensor has none yet, takes them
+  /// from the first shard. Throws ashlar::error if the shards of all ranks, placed as `p`, do not
   /// match them.
   whole_values const& judge(std::string const& where, std::string const& pass,
                             std::string const& what, std::vector<host_tensor> const& shards,
@@ -92,7 +93,7 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// The judge of one trial (simulated_layer.hpp).
+/// Compares the results of one trial. This is the judge that simulated_layer.hpp expects.
 struct judge {
   truth& known;
   std::string where;

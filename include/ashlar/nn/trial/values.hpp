@@ -8,10 +8,10 @@
 //
 //   cut       Fills a rank's shard from a whole tensor, as the shard's placement says.
 //             The addends of a partial sum are uneven and have both signs. For a partial
-//             maximum (minimum), one rank has the value and the others have less (more); which rank
-//             has it changes from element to element.
-//   compare   Assembles the shards of all ranks as a placement says and compares them with the
-//             whole tensor. Each replica is compared; partial values are reduced first.
+//             maximum (minimum), one rank has the value and the others have less (more). That rank
+//             differs from element to element.
+//   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
+//             Partial values are reduced first.
 //
 // All numbers are handled as double, whatever the element type.
 
@@ -139,7 +139,7 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   set_shard(to, shard);
 }
 
-/// An element in which the shards are wrong.
+/// An element whose value in a shard is wrong.
 struct difference {
   int rank;  ///< a rank that has the wrong value
   std::int64_t index;
