@@ -125,8 +125,8 @@ class linear {
   }
 
  private:
-  // The extents of this rank's matrices. The last Out dims of y are its columns, and the last In
-  // dims of x are the inner extent of the product. All dims before them are rows.
+  // The extents of the local product y = x w of matrices. The last Out dims of y are the columns of
+  // y, and the last In dims of x are the columns of x. All dims before them are rows.
   template <class Y>
   static std::int64_t rows(Y const& y) {
     return product(y, 0, Y::rank - Out);

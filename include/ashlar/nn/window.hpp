@@ -4,7 +4,7 @@
 #pragma once
 
 // Shared code of the layers with a sliding window, convolution and pooling: the checks of the
-// window and of the input, and the signature row that lets plans split the rows of the images.
+// window and of the input, and the rule that lets plans split images along their height.
 
 #include <limits>
 #include <string>
@@ -44,8 +44,8 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
     throw error(layer, "an image of " + to_string(x) + " has too many pixels.");
 }
 
-/// Adds a signature row that splits the rows of the images. Its cost includes a halo exchange:
-/// ranks receive the rows of other ranks that their windows `w` read.
+/// Adds a rule that splits images along their height. Its cost includes a halo exchange: each rank
+/// receives the rows of pixels that its windows read and that other ranks have.
 constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
   s.halo = {2, w};
   s.rows.push_back(halo_row(s.parameters.size()));

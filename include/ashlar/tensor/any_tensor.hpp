@@ -111,7 +111,7 @@ decltype(auto) with_element_type(element_type type, F f) {
 }
 
 /// Copies a strided block of elements of any type. On the host it calls the copy kernels of the
-/// transports, which every program compiles anyway.
+/// transports, which are compiled in any case, so that no further kernels are instantiated.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
                 void* target) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Fuses the transfers of several redistributions that run together, such as those of a bucket of
-// gradients. Their plans must have the same steps: step k is the same collective on the same mesh
-// axes in each plan. So one transfer per step carries the data of all tensors.
+// Fuses the transfers of several redistributions into one transfer per step, such as the gradients
+// of a bucket. All their plans must have the same steps: step k is the same collective on the same
+// mesh axes in each plan.
 //
 // The data travels in a flat array with one section per member of the communication group. A
 // section holds data of the first tensor, then of the second, and so on:
@@ -29,10 +29,12 @@
 
 namespace ashlar::detail {
 
-/// One step of a bucket: the transfer of the flat array (`what`), and the pieces that this rank
-/// copies into its source (`in`) and out of its target (`out`).
+/// One step of a bucket (several redistributions with fused transfers). `what` transfers a flat
+/// array with the data of all tensors. This rank first copies the pieces `in` from the tensors into
+/// the array, and afterwards the pieces `out` from the received array into the tensors.
 struct fused_transfer {
-  /// A part of tensor number `tensor` and its place in the flat array, where it is contiguous.
+  /// A part of tensor number `tensor`, and its position in the flat array, in which it is
+  /// contiguous.
   struct piece {
     std::size_t tensor = 0;
     strided_block block;
@@ -52,8 +54,8 @@ inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_ran
   }
 }
 
-/// Returns one transfer that carries all transfers of `parts`, which must be of the same kind and
-/// on the same mesh axes.
+/// Returns one transfer with the data of all transfers of `parts`. These must be the same
+/// collective on the same mesh axes.
 inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   transfer const& first = *parts.front();
   bool const gathers = first.kind == collective::all_gather;
@@ -110,7 +112,7 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   return made;
 }
 
-/// Plans of redistributions that run together, one per tensor, and their fused steps.
+/// Several redistributions that run together: a plan for each tensor, and their fused transfers.
 struct bucket {
   using plan = std::shared_ptr<prepared_plan const>;
 

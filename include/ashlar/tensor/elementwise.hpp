@@ -26,7 +26,7 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the first `rank` letters, which name the dims in the element-wise rule tables.
+/// Returns `rank` letters, which name the dims of a tensor in the signature tables.
 constexpr std::string_view letters(int rank) {
   return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
 }

@@ -12,7 +12,7 @@
 //
 // If the placement has partial axes, the ranks at coordinate 0 of all partial axes hold the values.
 // The other ranks hold the identity of the reduction (0 for a sum), so reducing the tensor gives
-// the values. Nothing here communicates.
+// the values. Factories communicate nothing.
 
 #include <vector>
 
@@ -43,8 +43,8 @@ template <class T, class Visit>
 void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
   int const rank = extents.rank();
   if (b.elements() == 0) return;
-  // A run covers the last dims, as far as the shard holds all of their indices, and the shard's
-  // part of the dim before these.
+  // A run covers the last dims of which the shard has all indices, and the shard's part of the dim
+  // before them.
   int d = rank;
   std::int64_t run = 1;
   while (d > 0) {

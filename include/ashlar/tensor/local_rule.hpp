@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Applies the signature table of an operator to its operands: finds the placement of a result that
-// needs no communication, or rejects the operands. Both kinds of tensor use the same function,
-// `resolve` of signature/signature.hpp:
+// Applies the signature table of an operator to its operands. It finds the placement of the result
+// that needs no communication, or rejects the operands. Typed and dynamic tensors use the same
+// function, `resolve` of signature/signature.hpp:
 //
 //   typed operands     the result is typed; if no row of the table matches, the overload is removed
 //   dynamic operands   the result is dynamic; if no row matches, the operator throws its message

@@ -51,8 +51,8 @@ class replayed_step {
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 
-  /// Copies the data of all micro-batches of a step to their fixed addresses. Throws as
-  /// Model::check does.
+  /// Copies the data of all micro-batches of a step to fixed device addresses, from which the graph
+  /// reads them. Throws as Model::check does.
   void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());
     while (places_.size() < parts) places_.push_back(model.make_place());

@@ -172,8 +172,8 @@ class trainer {
     return step::overlapped(serial, m, how).made;
   }
 
-  /// Computes the gradients of a step, and in totals_ this rank's part of the summed loss and of
-  /// the squared gradient norms.
+  /// Computes the gradients of a step. Stores in totals_ this rank's part of the summed loss and of
+  /// each parameter's squared gradient norm.
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();

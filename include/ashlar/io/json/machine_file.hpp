@@ -41,8 +41,8 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", true), number_at(j, "beta", true)};
 }
 
-/// Returns the JSON form of a tier of links: its general link, and the links of those collectives
-/// that have their own one.
+/// Returns the JSON form of the links inside a node, or of those between nodes: the general link,
+/// and the links of collectives that were measured on their own.
 inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
   auto const as_json = [](link const& l) {
     return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};
@@ -55,7 +55,8 @@ inline nlohmann::ordered_json tier_json(link const& general, collective_links co
   return j;
 }
 
-/// Reads entry `name` of j, a tier of links in the form that tier_json writes.
+/// Reads the links inside a node, or those between nodes, from entry `name` of j. The form is the
+/// one that tier_json writes.
 inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
                       collective_links& single) {
   nlohmann::json const& tier = j.at(name);

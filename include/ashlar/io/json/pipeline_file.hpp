@@ -11,7 +11,7 @@
 //     "elements": [ … as in plan_file.hpp, on the mesh of one stage, here node=32,gpu=8 ] }
 //
 //   axis            the mesh axis that is divided into stages
-//   stages          the number of each stage's first element
+//   stages          the index of each stage's first element
 //   input           the extents of the input of one micro-batch
 //   micro_batches   the number of micro-batches in a step
 //
@@ -52,8 +52,8 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Returns the numbers of the first elements of the stages, from the entry "stages" of a file,
-/// followed by the number of elements of the net. Throws ashlar::error if they are not valid.
+/// Reads the entry "stages" of a file. Returns the index of each stage's first element, followed by
+/// the number of elements of the net. Throws ashlar::error if the entry is not valid.
 template <int N>
 std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<N> const& net) {
   auto const cuts = search::detail::cutting_points(net);

@@ -20,8 +20,8 @@ inline std::string tag(std::string const& name, std::string const& text) {
   return "<" + name + ">" + text + "</" + name.substr(0, name.find(' ')) + ">";
 }
 
-/// Returns a bar with a part for each kind of cost: work, activations, gradients and parameters. A
-/// part is as wide as the share of its seconds in `whole` seconds.
+/// Returns a bar with a part for each kind of cost: work, activations, gradients and parameters.
+/// The full width of the bar stands for `whole` seconds.
 inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   std::string text;
   auto const part = [&](char const* kind, double s) {
