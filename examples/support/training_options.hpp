@@ -35,11 +35,13 @@ struct farewell {
   int exit_code = 0;
   std::string output, error;
 
-  /// Prints if `speaks` is true; one process passes true. Returns what main should return.
+  /// Prints the output if `speaks` is true; only one process should pass true. Returns the exit
+  /// code for main.
   int say(bool speaks) const;
 };
 
-/// Reads the command line. Returns a farewell if the program should end.
+/// Reads the command line. If the program should end, because help was requested or an option is
+/// wrong, returns its last output and its exit code.
 std::optional<farewell> read_options(CLI::App& app, int argc, char** argv);
 
 }  // namespace example

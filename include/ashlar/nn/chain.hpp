@@ -78,7 +78,7 @@ class chain {
   /// Whether the input consists of token ids.
   static constexpr bool takes_tokens = ends::takes_tokens;
   static constexpr int x_rank = ends::x_rank;
-  /// The loss that the chain ends in, or void if there is none.
+  /// The type of the loss at the end of the chain, or void if there is none.
   using loss = typename ends::loss;
 
   constexpr explicit chain(Layers... layers) : layers_(std::move(layers)...) {}

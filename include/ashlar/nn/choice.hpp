@@ -63,14 +63,16 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-/// The placements of one parameter as types.
+/// The placements of one parameter as types: as the layer reads it, of its gradient in backward
+/// passes, and as it is stored.
 template <class Use, class Grad, class Store>
 struct typed_parameter {
   using use = Use;
   using grad = Grad;
   using store = Store;
 };
-/// The placements of one statistic as types.
+/// The placements of one statistic as types. A statistic is a tensor that the plan moves, between
+/// two parts of a layer's forward pass, from the first placement to the second one.
 template <class From, class To>
 struct typed_statistic {
   using from = From;
@@ -89,7 +91,8 @@ struct element_or<K, Tuple, Otherwise, false> {
 };
 }  // namespace detail
 
-/// A choice that is known at compile time. Equal choices have the same type.
+/// A choice (the placements of a layer's tensors) that is known at compile time. Equal choices have
+/// the same type.
 template <class X, class Y, class DY, class DX, class Parameters, class Statistics,
           class Processor = device::host::processor>
 struct compile_time_choice {

@@ -74,7 +74,7 @@ class convolution {
     // writes the im2col matrix, and later reads the gradient of that matrix.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
-    // The gradient of the weight alone takes one product and no col2im.
+    // If dx is not needed, the backward pass is one matrix product instead of two, without col2im.
     s.backward = search::backward_form::separable;
     s.gradient_flops = s.backward_flops / 2;
     s.gradient_values = s.backward_values / 2;

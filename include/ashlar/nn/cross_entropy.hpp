@@ -79,7 +79,7 @@ class softmax_cross_entropy {
     else return loss(c);
   }
 
-  /// Returns the gradient of the logits, multiplied by the scale of the batch.
+  /// Returns the gradient of the logits, multiplied by call.scale().
   template <class Call>
   auto backward(Call const& c) const {
     using A = typename Call::accumulated;

@@ -19,7 +19,7 @@
 
 namespace ashlar::nn {
 
-/// Sequences of token ids of equal length. The targets are ids, one per token.
+/// A batch of token sequences of equal length. The targets are ids, one per token.
 struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< in one micro-batch
@@ -29,8 +29,8 @@ struct token_batch {
   constexpr shape extents() const { return {sequences, length}; }
 };
 
-/// Rows of numbers. The targets are one class per row, unless the loss takes other ones. Every rank
-/// passes in the whole batch.
+/// A batch of rows of numbers. The targets are one class per row, unless the net's loss requires
+/// others. Every rank passes the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -40,8 +40,8 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
-/// Ids of categories. The targets are one class per sample, unless the loss takes other ones. Every
-/// rank passes in the whole batch.
+/// A batch of category ids, for a recommendation model. The targets are one class per sample,
+/// unless the net's loss requires others. Every rank passes the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -51,8 +51,8 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images. The targets are one class per image, unless the loss takes other ones. Every rank passes
-/// in the whole batch.
+/// A batch of images. The targets are one class per image, unless the net's loss requires others.
+/// Every rank passes the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;

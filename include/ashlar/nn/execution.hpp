@@ -80,7 +80,8 @@ class element_node {
   virtual any_tensor<Processor> source(int) const { return {}; }
   /// Returns the sum to which backward passes add the parameter's gradient.
   virtual any_tensor<Processor> sum(int) const { return {}; }
-  /// Stores the reduced gradient, for the optimizer. It is placed as the parameter is stored.
+  /// Stores the reduced gradient, which the optimizer reads. Its placement must be that of the
+  /// stored value.
   virtual void set_gradient(int, any_tensor<Processor> const&) {}
 };
 

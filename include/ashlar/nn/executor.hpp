@@ -222,15 +222,15 @@ class executor {
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
-  /// If the action reads the input of its micro-batch and the slot of that input is empty, requests
-  /// the input.
+  /// If the action reads the input of its micro-batch and the slot of that input is still empty,
+  /// requests the input and stores it there.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())
         on_.set(v, input.data(a.micro_batch));
   }
 
-  /// Empties the slots of all values that do not outlive the step.
+  /// Empties all slots except those of stored parameters and of gradient sums.
   void forget() {
     for (auto& run : moving_) run = {};
     ranges_.leave_pass();

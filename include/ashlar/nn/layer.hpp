@@ -58,8 +58,8 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
 // single layer (blueprint) or a composite. For a single layer these functions do the work
 // themselves. For a composite they call its member functions.
 
-/// Returns the number of elements of a plan for a layer or composite, or a negative number if this
-/// is known only at run time.
+/// Returns how many elements a layer or composite has in a plan, or a negative number if this is
+/// known only at run time. The elements of a plan are layers and the ends of residuals.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -75,8 +75,8 @@ constexpr int element_count() {
   }
 }
 
-/// Returns the number of elements of a plan for a layer or composite. Unlike element_count, it also
-/// works if that number is known only at run time.
+/// Returns how many elements a layer or composite has in a plan. Unlike element_count, it also
+/// works if the number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;

@@ -23,8 +23,8 @@
 
 namespace ashlar::nn {
 
-/// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate; the
-/// moves of the plan happen before and after them.
+/// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate. The
+/// plan's redistributions happen before and after them.
 template <int In = 1, int Out = 1>
 class linear {
  public:

@@ -59,7 +59,7 @@ class model {
   /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Returns the program of a whole step. Its actions are in serial order, without overlap.
+  /// Returns the program of a whole step, in which no transfer overlaps with a computation.
   step::program program() const {
     return step::build(state_->problem, state_->plan, mesh().machine());
   }
@@ -124,7 +124,9 @@ class model {
         },
         first, total, training);
   }
-  /// Makes the input of an executor from data that are already in the memory of the mesh.
+  /// Makes the input of an executor from data that are already in the memory of the mesh, one
+  /// data_place for each micro-batch. `first` and `total` mean the same as in the overload for data
+  /// in host memory.
   step_input<Processor> input_of(std::span<data_place const> places, std::int64_t first,
                                  double* total) const {
     return from([places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].inputs); },
@@ -150,8 +152,7 @@ class model {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
-  /// Returns the output of the net for a batch, outside of training. Every rank gets the whole
-  /// output.
+  /// Returns the output of the net for a batch, without dropout. Every rank gets the whole output.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
     check(inputs);
     auto const y = one_micro_batch().forward(state_->problem.size() - 1,
@@ -161,7 +162,7 @@ class model {
     else return {values.begin(), values.end()};
   }
 
-  /// Returns this rank's share of the summed loss of a batch, outside of training.
+  /// Returns this rank's share of the summed loss of a batch, without dropout.
   loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     check(inputs, targets);
     return read([&](double* total) {

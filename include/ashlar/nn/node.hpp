@@ -7,9 +7,9 @@
 // layer's passes with tensors from slots and stores their results in slots. It owns the layer's
 // parameters.
 //
-// The template arguments of a node are the layer's type, the number of dims of its input and the
-// type of its choice (choice.hpp). These are equal for all copies in a repeat, so each of its
-// layers is compiled only once.
+// The template arguments of a node are the layer's type, the element type, the number of dims of
+// the input and the type of the layer's choice (choice.hpp). With a run-time plan, these are equal
+// for all copies of a layer in a repeat, so it is compiled only once.
 
 #include <string>
 
@@ -162,7 +162,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
   Layer const& layer() const { return layer_; }
 
-  // The following functions return which passes the layer has.
+  // The following functions return whether the layer has a pass or group of passes.
   static constexpr bool has_backward() {
     return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
   }
@@ -232,8 +232,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets, split like the rows of the input. `whole` is replicated, so this needs
-  /// only a local slice.
+  /// Returns the targets, split like the rows of the input. `whole` has all targets on every rank,
+  /// so this communicates nothing.
   any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)

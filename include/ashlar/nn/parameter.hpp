@@ -121,7 +121,8 @@ using parameter_of =
               decltype(std::declval<At>().template use<K>()),
               decltype(std::declval<At>().template grad<K>()), typename At::processor_type>;
 
-/// Makes parameter K of element `element`, initialized. Communicates nothing.
+/// Makes parameter K of the layer that is element number `element` of the plan, and initializes it.
+/// Communicates nothing.
 template <class T, int Rank, int K, class At, class Processor>
 parameter_of<T, Rank, K, At> make_parameter(step::parameter_spec const& spec, int element,
                                             basic_mesh<Processor> const& m, At const& at,

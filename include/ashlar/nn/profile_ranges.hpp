@@ -34,7 +34,8 @@ class profile_ranges {
   }
 
   /// Opens the range of a computation. The range closes when the returned object is destroyed. If
-  /// the computation is the first one of a pass, opens the range of the pass before.
+  /// the computation is the first one of a forward or backward pass, opens a range for that pass
+  /// first.
   auto of(step::action const& a) {
     if constexpr (Processor::is_host) {
       return 0;

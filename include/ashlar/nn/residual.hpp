@@ -14,7 +14,7 @@
 
 namespace ashlar::nn {
 
-/// Maps x to x + inner(x). The inner net keeps the extents.
+/// Maps x to x + inner(x). The inner net must not change the extents.
 template <class Inner>
 class residual {
  public:

@@ -24,8 +24,9 @@
 //   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
-// that split the dim of a halo are skipped, since they do not run yet. This function is meant for
-// tests and takes milliseconds to seconds. It runs on the host only.
+// that split a dim along which a window slides are skipped, since their halo exchange does not run
+// yet. This function is meant for tests and takes milliseconds to seconds. It runs on the host
+// only.
 
 #include <array>
 #include <cstdlib>

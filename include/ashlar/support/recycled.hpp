@@ -45,7 +45,8 @@ class recycled {
   struct free_block {
     free_block* next;
   };
-  /// Frees a thread's lists when the thread ends. It is constructed when first used.
+  /// Frees a thread's lists when the thread ends. Since a thread_local object is constructed when
+  /// it is first used, code that fills an empty list sets `is_needed`.
   struct end_of_thread {
     bool is_needed;
     ~end_of_thread() {

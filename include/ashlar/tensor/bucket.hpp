@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Fuses the transfers of several redistributions into one transfer per step, such as the gradients
-// of a bucket. All their plans must have the same steps: step k is the same collective on the same
-// mesh axes in each plan.
+// A bucket is several redistributions, for example of small gradients, that run as one. In each
+// step, one transfer carries the data of all their tensors. All plans of a bucket must have the
+// same steps: step k is the same collective on the same mesh axes in each plan.
 //
 // The data travels in a flat array with one section per member of the communication group. A
 // section holds data of the first tensor, then of the second, and so on:
@@ -120,7 +120,8 @@ struct bucket {
   std::vector<fused_transfer> fused;  ///< one per step; empty if there is only one plan
 
   explicit bucket(plan one) { plans.push_back(std::move(one)); }
-  /// Requires plans for the same element size, with the same kinds of steps on the same axes.
+  /// All plans must be for the same element size. Step k must be the same collective on the same
+  /// mesh axes in all of them.
   explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
     if (plans.size() < 2) return;
     for (std::size_t k = 0; k < steps(); ++k) {

@@ -25,8 +25,9 @@
 
 namespace ashlar {
 
-/// The return type of an operator's fallback overload, which is chosen if the operands match no row
-/// and only reports the error. No operator accepts an ill_formed operand.
+/// The result type of the fallback overload that each operator has for operands that match no row
+/// of its signature table. Such an overload only reports the error. No operator accepts an
+/// ill_formed operand.
 struct ill_formed {};
 
 namespace detail {

@@ -49,7 +49,7 @@ struct matmul_block {
   explicit matmul_block(Tensor const& x) : owner(x), data(x.data()) {
     for (int d = 0; d < Rank; ++d) size[static_cast<std::size_t>(d)] = x.local_size(d);
   }
-  /// Makes the part of x that covers `range` of dim `dim`, in global indices.
+  /// Selects the part of x's shard with the global indices `range` of dim `dim`.
   matmul_block(Tensor const& x, int dim, interval range) : matmul_block(x) {
     box part = x.local_box();
     part.dim[dim] = range;
@@ -196,7 +196,8 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
       c.row_stride(), c.batch_stride());
 }
 
-/// Runs the plan of a product in panels. The operands must have the placements of the plan.
+/// Returns the product of a and b, computed in panels by the plan of `product`. The operands must
+/// have the placements for which this plan was made.
 template <distributed Tensor>
 Tensor run_streamed(Tensor const& a, Tensor const& b,
                     std::shared_ptr<prepared_product const> const& product) {

@@ -58,7 +58,8 @@ struct trainer_options {
   /// A gradient with a larger global norm than this is scaled down to it.
   double clip = std::numeric_limits<double>::infinity();
   std::function<double(std::int64_t)> schedule = constant_rate{};
-  /// search::model_flops of the problem. With 0, the report has no model flops utilization.
+  /// The floating-point operations of a step, as search::model_flops computes them. If it is 0, the
+  /// report has no model flops utilization.
   double step_flops = 0;
   double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< the name of the batch's rows in the progress line

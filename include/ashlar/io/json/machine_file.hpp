@@ -11,9 +11,10 @@
 //     "inter": { "alpha": 2e-6, "beta": 2e-10 },
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
-// The note is optional, and so are links for single collectives, such as "all-reduce" here, in the
-// tiers "intra" and "inter". Files of version 1 have no note, no links for single collectives and
-// no gemm_half. Unknown keys are errors, so that misspelt keys are not ignored.
+// "intra" describes the links inside a node and "inter" the links between nodes. Both may also have
+// links for single collectives, such as "all-reduce" here. The note is optional. Files of version 1
+// have no note, no links for single collectives and no gemm_half. Unknown keys are errors, so that
+// misspelt keys are not ignored.
 
 #include <cmath>
 #include <limits>

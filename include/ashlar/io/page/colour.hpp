@@ -28,7 +28,7 @@ inline constexpr int everyone = -1;
 /// The owner of a shard: a coordinate or `everyone` for each axis.
 using owner = std::array<int, max_axes>;
 
-/// Returns whether axis `a` contributes to the hue.
+/// Returns whether the coordinate along axis `a` affects the hue of a rank's colour.
 constexpr bool gives_hue(topology const& t, int a) {
   bool any = false;
   for (auto const& axis : t.axis)

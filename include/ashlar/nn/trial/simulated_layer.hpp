@@ -44,7 +44,8 @@ class simulated_layer {
   static constexpr int statistics = types::statistics;
 
  public:
-  /// `ranks` holds one simulated mesh per rank. `where` names this trial in error messages.
+  /// `lies` has the placements of the layer's tensors. `ranks` has one simulated mesh per rank.
+  /// `where` names this trial in error messages.
   simulated_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
                   std::vector<mesh> const& ranks, std::string where)
       : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
@@ -55,7 +56,7 @@ class simulated_layer {
     }
   }
 
-  /// Cuts the shards that the passes read from the whole tensors of `data`.
+  /// Gives each rank its shards of the tensors in `data`, for the passes to read.
   void give(trial_data const& data) {
     given_.assign(on_.size(), {});
     for (std::size_t r = 0; r < on_.size(); ++r) {
@@ -163,7 +164,7 @@ class simulated_layer {
   }
 
   /// Returns the tensors that all ranks have stored in a slot. Throws if their extents or
-  /// placements differ from the arguments.
+  /// placements are not `extents` and `p`.
   std::vector<host_tensor> made(int slot, std::string const& what, shape const& extents,
                                 placement const& p) const {
     std::vector<host_tensor> all;

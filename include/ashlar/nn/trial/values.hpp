@@ -111,7 +111,8 @@ inline axis_list partial_axes(placement const& p) {
   return axes;
 }
 
-/// Returns the contribution of rank `member` of `members` ranks to a partial value.
+/// Returns the contribution of one of `members` ranks to a partial value. The reduction `op` of all
+/// contributions is `value`. `member` is the index of the rank, and `index` that of the element.
 inline double addend(double value, reduction op, int member, int members, std::int64_t index) {
   auto const share = [&](int k) { return 3 * noise(77 + static_cast<std::uint64_t>(k), index); };
   if (op == reduction::sum) {
@@ -146,13 +147,13 @@ struct difference {
   double found, expected;
 };
 
-/// Returns whether two numbers are equal up to rounding. `scale` is the magnitude of the tensor's
-/// values.
+/// Returns whether two elements of a tensor are equal up to rounding. `scale` is the largest
+/// absolute value in the tensor.
 inline bool is_near(double a, double b, double tolerance, double scale) {
   return a == b || std::abs(a - b) <= tolerance * (1 + scale);
 }
 
-/// Returns the largest finite absolute value.
+/// Returns the largest finite absolute value in a tensor.
 inline double scale_of(whole_values const& whole) {
   double scale = 0;
   for (double const v : whole.values)
@@ -161,7 +162,7 @@ inline double scale_of(whole_values const& whole) {
 }
 
 /// Returns the first element in which the shards of all ranks, placed as `p`, differ from
-/// `expected`.
+/// `expected`, or nothing if there is none.
 inline std::optional<difference> compare(std::vector<host_tensor> const& shards, placement const& p,
                                          whole_values const& expected, double tolerance) {
   auto const& t = shards[0].mesh().topology();
