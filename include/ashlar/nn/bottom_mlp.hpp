@@ -39,7 +39,8 @@ class bottom_mlp {
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) +
                                         " layers, but must have 1 to " +
                                         std::to_string(max_parameters) + ".");
-    constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in double
+    constexpr std::int64_t most = std::int64_t{1}
+                                  << 53;  // the last of the integers that are all exact in double
     for (auto const n : widths) {
       if (features < 1 || n < 1 || features > most / n - 1)
         throw error("nn::bottom_mlp",
@@ -60,8 +61,9 @@ class bottom_mlp {
     s.x = x;
     s.y = {x[0], 1 + x[1], x[2]};
     s.rows = bottom_mlp_training_rows(weights_.size());
-    s.gemm.m = 1u << 0;  // samples x in x out of the largest layer
-    double inner = 0;    // the number of elements that enter each layer, summed up
+    // The GEMM is that of the largest layer. Its m is the samples, dim 0 of x.
+    s.gemm.m = 1u << 0;
+    double inner = 0;  // the elements of the inputs of all layers
     for (auto const& w : weights_) {
       s.parameters.push_back({"weight", w, true});
       if (w.elements() > s.gemm.fixed_k * s.gemm.fixed_n) {

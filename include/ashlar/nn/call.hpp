@@ -17,8 +17,8 @@
 //   return y;                            nothing is kept
 //   return nn::made(y, x, mean);         kept<0>() is x, kept<1>() is mean
 //
-// If the plan is a constant expression, all tensors are statically typed. T is the element type of
-// the net. At gives the placement of each tensor (choice.hpp).
+// If the plan is a constant expression, all tensors are statically typed. In the template arguments
+// below, T is the element type of the net, and At gives the placement of each tensor (choice.hpp).
 
 #include <tuple>
 #include <type_traits>

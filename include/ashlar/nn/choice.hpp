@@ -63,16 +63,16 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-/// The placements of one parameter as types: as the layer reads it, of its gradient in backward
-/// passes, and as it is stored.
+/// The placements of one parameter, as types: where the layer reads it (use), where backward passes
+/// make its gradient (grad), and where it is stored (store).
 template <class Use, class Grad, class Store>
 struct typed_parameter {
   using use = Use;
   using grad = Grad;
   using store = Store;
 };
-/// The placements of one statistic as types. A statistic is a tensor that the plan moves, between
-/// two parts of a layer's forward pass, from the first placement to the second one.
+/// The placements of one statistic, as types. A statistic is a tensor that the plan redistributes
+/// between two parts of a layer's forward pass, from placement From to placement To.
 template <class From, class To>
 struct typed_statistic {
   using from = From;

@@ -251,7 +251,7 @@ class executor {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;
   };
-  std::vector<move_run> moving_;                                        // one per move
+  std::vector<move_run> moving_;  // one per move of the program
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
   std::vector<step::time_span> times_;
   stopwatch begun_;

@@ -8,8 +8,9 @@
 //   x + dropout(project(attention(qkv(layer_norm(x)))))
 //   x + dropout(contract(gelu(expand(layer_norm(x)))))
 //
-// The output of qkv has a separate dim for heads, so that a plan can distribute whole heads. A
-// block without dropout has no dropout layers. `gpt` makes a whole net.
+// Here qkv, project, expand and contract are linear layers. The output of qkv has a separate dim
+// for heads, so that a plan can distribute whole heads. A block without dropout has no dropout
+// layers.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>

@@ -40,7 +40,8 @@ class interaction {
     s.x = x;
     s.y = {x[0], (keeps_ ? x[2] : 0) + x[1] * (x[1] - 1) / 2};
     s.rows = interaction_training_rows();
-    s.gemm.m = 1u << 1;  // one vectors x vectors x features product per sample
+    // One vectors x vectors x features product per sample. Bit d means dim d of x.
+    s.gemm.m = 1u << 1;
     s.gemm.k = 1u << 2;
     s.gemm.fixed_n = x[1];
     s.forward_flops = 2 * static_cast<double>(x.elements()) * static_cast<double>(x[1]);

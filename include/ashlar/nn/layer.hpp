@@ -25,8 +25,10 @@
 //   template <int XRank>
 //   static constexpr int y_rank              the number of dims of its output; default: XRank
 //   template <int XRank>
-//   using statistics = nn::ranks<…>          the number of dims of each statistic, which is a
-//                                            tensor that moves during the forward pass
+//   using statistics = nn::ranks<…>          the number of dims of each statistic. A statistic is a
+//                                            tensor that the plan redistributes between two parts
+//                                            of the forward pass, such as the row maxima of a
+//                                            softmax.
 //
 // layer_spec::backward says which backward passes a layer has. With `halves` it has weight_gradient
 // and input_gradient instead of backward, with `separable` it has backward and weight_gradient, and

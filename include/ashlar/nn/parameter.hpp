@@ -6,15 +6,15 @@
 // A trained tensor: its stored value, the sum in which micro-batches accumulate its gradient, and
 // its gradient, placed as the value is stored.
 //
-//   source()     the tensor that a program moves to where the layer reads it
-//   sum()        the tensor to which backward passes add, at the placement `grad`
-//   gradient()   the sum, reduced and moved to the placement of the stored value, for the optimizer
+//   source()     the tensor that the step's program redistributes before the layer reads it
+//   sum()        the tensor to which backward passes add, at a placement of its own (grad)
+//   gradient()   the sum, redistributed to the placement of the stored value, for the optimizer
 //
 // Value and gradients are of type accumulation_t<T>. If that differs from T, as with bfloat16, the
 // parameter also holds a copy of the stored shard rounded to T, and source() returns this copy. An
 // optimizer updates both. The placement of the value never changes, and an optimizer works on the
-// stored shards only. The moves between these placements are actions of the step's program
-// (step/program.hpp), not of the parameter.
+// stored shards only. The redistributions between these placements are actions of the step's
+// program (step/program.hpp). The parameter does not run them.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -72,8 +72,8 @@ class parameter {
     if constexpr (is_copied) return redistribute(copy_, use_);
     else return redistribute(value_, use_);
   }
-  /// Returns the tensor that moves to where the layer reads the parameter: the value, or its copy
-  /// rounded to T.
+  /// Returns the tensor that the step's program redistributes before the layer reads it: the value,
+  /// or its copy rounded to T.
   any_tensor<Processor> source() const {
     if constexpr (is_copied) return copy_;
     else return value_;

@@ -48,7 +48,7 @@ inline constexpr placement static_value =
 template <class Rule, class... Operands>
 constexpr bool holds_statically() {
   if constexpr (!all_static<Operands...>) {
-    return true;  // checked at run time
+    return true;  // dynamic operands are checked at run time
   } else {
     constexpr int axes[] = {static_value<Operands>.axes()...};
     for (int const n : axes)

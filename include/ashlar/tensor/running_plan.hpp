@@ -9,7 +9,8 @@
 // The steps of its plan run one after another. Several running plans overlap with each other,
 // except that transfers along the same mesh axes run in the order in which the program requested
 // them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the destructor
-// runs because of an exception, it abandons the mesh instead.
+// runs because of an exception, it abandons the mesh instead: later transfers on the mesh then
+// throw.
 
 #include <cstddef>
 #include <memory>

@@ -10,11 +10,11 @@
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// A step communicates the moves of the program and one all-reduce over the whole mesh. This
-// all-reduce carries the summed loss and the squared gradient norm of each parameter. The global
-// norm adds up the squared norms in the order of the net's layers, so it does not depend on which
-// rank has which parameter. If the loss or the gradient norm is not finite, every rank throws an
-// error in the same step, before any parameter changes.
+// A step communicates the redistributions of the program and one all-reduce over the whole mesh.
+// This all-reduce carries the summed loss and the squared gradient norm of each parameter. The
+// global norm adds up the squared norms in the order of the net's layers, so it does not depend on
+// which rank has which parameter. If the loss or the gradient norm is not finite, every rank throws
+// an error in the same step, before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its parameter updates, so their time counts in the seconds of the next step.

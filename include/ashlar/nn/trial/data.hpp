@@ -21,7 +21,7 @@
 namespace ashlar::nn {
 
 struct verify_options {
-  double low = -1.5, high = 1.5;  ///< the range of the numbers of the input
+  double low = -1.5, high = 1.5;  ///< the range of the input's numbers
   std::int64_t ids = 2;           ///< ids are below this if the layer has no check()
 };
 

@@ -168,7 +168,7 @@ inline std::optional<difference> compare(std::vector<host_tensor> const& shards,
   auto const& t = shards[0].mesh().topology();
   auto const addends = partial_axes(p);
   double const scale = scale_of(expected);
-  std::map<int, std::vector<double>> made;  // by the first rank of each group to reduce
+  std::map<int, std::vector<double>> made;  // reduced; by the first rank of each group
   for (int r = 0; r < t.ranks(); ++r) {
     int const first = t.rank_of(t.member(t.coordinates_of(r), addends, 0));
     auto const values = shard_values(shards[static_cast<std::size_t>(r)]);
