@@ -39,8 +39,8 @@ class bottom_mlp {
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) +
                                         " layers, but must have 1 to " +
                                         std::to_string(max_parameters) + ".");
-    constexpr std::int64_t most = std::int64_t{1}
-                                  << 53;  // the last of the integers that are all exact in double
+    // Integers up to this one are exact in double.
+    constexpr std::int64_t most = std::int64_t{1} << 53;
     for (auto const n : widths) {
       if (features < 1 || n < 1 || features > most / n - 1)
         throw error("nn::bottom_mlp",

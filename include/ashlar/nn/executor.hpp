@@ -154,7 +154,7 @@ class executor {
   any_tensor<Processor> const& source_of(step::program_move const& m) const {
     return on_.tensor(m.from);
   }
-  /// Returns the redistribution plan of a move, from the mesh's cache.
+  /// Returns the plan of a move (a redistribution of the program), from the mesh's cache.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
     return mesh_.prepared(path.extents, path.element_size, path.from, path.to);
@@ -170,7 +170,7 @@ class executor {
       on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    // On a device, the moves of a bucket are started one by one.
+    // On a device, the redistributions of a bucket are started one by one.
     auto const d = Processor::is_host ? step::departure::at(*program_, i)
                                       : step::departure{i, i + 1};
     recycled_vector<any_tensor<Processor>> tensors;

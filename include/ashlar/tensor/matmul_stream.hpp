@@ -118,8 +118,8 @@ class panel_tensor {
     });
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
-  /// Returns the block of panel `i` of an operand that the GEMM reads. `panel` is the move that
-  /// start(i) returned: if it is not empty, arrived() first waits for it.
+  /// Returns the block of panel `i` of an operand, which the GEMM reads. `panel` is the result of
+  /// start(i). If it is not empty, first waits until the panel has been redistributed.
   block_type arrived(int i, std::optional<moving> panel) const {
     if (panel) return block_type(panel->wait());
     return dim_ < 0 ? block_type(x_) : part(i);
@@ -136,8 +136,8 @@ class panel_tensor {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
-  /// Waits for the move of panel `i` of the result, which start_result(i) returned as `panel`, and
-  /// copies the panel into the shard of the result. Does nothing if `panel` is empty.
+  /// Waits until panel `i` of the result has been redistributed, and copies it into the shard of
+  /// the result. `panel` is what start_result(i) returned. If it is empty, does nothing.
   void put(int i, std::optional<moving> panel) const {
     if (!panel) return;
     auto const arrived = panel->wait();
@@ -156,13 +156,14 @@ class panel_tensor {
   }
   /// Returns the redistribution of panel `i`. The pointer keeps the plan of the product alive.
   std::shared_ptr<prepared_plan const> shared_moves(int i) const { return {product_, &moves(i)}; }
-  /// Returns an uninitialized tensor for panel `i`, at the placement that it has before its move.
+  /// Returns an uninitialized tensor for panel `i`, at the placement that it has before its
+  /// redistribution.
   Tensor made(int i) const {
     auto const& plan = moves(i).plan;
     return {x_.mesh(), plan.extents, plan.from};
   }
   /// Returns panel `i` as a view of this rank's shard, at the placement that it has before its
-  /// move.
+  /// redistribution.
   Tensor viewed(int i) const {
     auto const& plan = moves(i).plan;
     auto const block = part(i);

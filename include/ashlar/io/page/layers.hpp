@@ -45,8 +45,8 @@ inline std::string box(std::string const& name, shape const& s, placement const&
          escaped(lies) + "</code><code>" + to_string(s) + "</code></div>";
 }
 
-/// Returns a table of moves. `kind` is the CSS class that gives the moves their colour. `way` is an
-/// arrow if the moves cross the boundary between two elements, and empty otherwise.
+/// Returns a table of collectives, one per line. `kind` is the CSS class that gives them their
+/// colour. `way` is an arrow if they move data between two elements, and empty otherwise.
 inline std::string moves_table(std::vector<search::move_line> const& lines, char const* kind,
                                char const* way, std::string const& remark = {}) {
   if (lines.empty()) return {};
