@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The progress line that the program `plan` shows while it searches, and the line that compares a
-// plan with the plan that was found.
+// Output of the program `plan`: the progress line during a search, and the line that compares a
+// plan with the found one.
 
 #pragma once
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The core of multi-head self-attention, between its two projections. With a causal mask a token
-// attends to itself and the tokens before it, without a mask to the whole sequence:
+// The core of multi-head self-attention, between its two projections. With a causal mask, a token
+// attends to itself and the tokens before it. Without a mask, it attends to the whole sequence:
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //

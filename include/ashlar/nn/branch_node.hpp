@@ -5,9 +5,9 @@
 
 // A residual y = x + f(x) has two elements in a plan besides those of f: its begin, where x goes to
 // f and to the skipped branch, and its end. In the forward pass, the end adds the values of both
-// branches. In the backward pass, the begin adds the gradients of both branches. The forward pass
-// of the begin and the backward pass of the end compute nothing, so the program has no actions for
-// them (step/program_builder.hpp).
+// branches. In the backward pass, the begin adds the gradients of both branches. The begin computes
+// nothing in the forward pass, and the end nothing in the backward pass. Programs have no actions
+// for them (step/program_builder.hpp).
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -43,8 +43,8 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// The properties of a chain that its first layer determines (the kind of input) and those that its
-/// last layer determines (the loss).
+/// The properties of a chain that its first layer (kind and number of dims of the input) and its
+/// last layer (loss) determine.
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;
@@ -69,8 +69,8 @@ class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// The number of elements of the chain in a plan (its layers and the ends of its residuals), or
-  /// -1 if that is known only at run time.
+  /// The number of elements of the chain in a plan, or -1 if it is known only at run time. The
+  /// elements of a plan are layers and the ends of residuals.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);

@@ -4,7 +4,7 @@
 #pragma once
 
 // Dropout. In training, each element becomes zero with probability p and is divided by 1 - p
-// otherwise. The mask is a function of (seed, layer, pass number, global index), so it is the same
+// otherwise. The mask is a function of (seed, layer, pass number, global index). So it is the same
 // on every mesh and at every placement. The backward pass computes it again instead of storing it.
 
 #include <ashlar/nn/layer.hpp>

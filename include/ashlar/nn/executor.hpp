@@ -53,8 +53,8 @@ class executor {
     }
   }
 
-  /// Returns the index of the first action that reduces the gradients of parameters over the ranks,
-  /// or the number of actions if there is none.
+  /// Returns the index of the first action that reduces gradients of parameters over the ranks.
+  /// Returns the number of actions if there is none.
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
@@ -222,8 +222,8 @@ class executor {
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
-  /// If the action reads the input of its micro-batch and the slot of that input is still empty,
-  /// requests the input and stores it there.
+  /// If the action reads the input of its micro-batch and that input is not in its slot yet,
+  /// requests it and stores it there.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())

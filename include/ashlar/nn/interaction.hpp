@@ -19,8 +19,8 @@
 
 namespace ashlar::nn {
 
-/// A layer that maps x [batch, n, d] to [batch, n (n - 1) / 2], with d more columns if the first
-/// vector is kept.
+/// A layer that maps x [batch, n, d] to [batch, n (n - 1) / 2]. If it keeps the first vector, the
+/// output has d more columns.
 class interaction {
  public:
   enum class first : signed char { only_in_products, kept };

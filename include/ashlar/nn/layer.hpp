@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The contract of a layer: its extents, its rules and its arithmetic. A layer object holds no
-// placement, no parameter and no state of a pass, so one object serves every plan, every copy of a
-// repeat and every micro-batch.
+// The contract of a layer: its extents, its rules and its arithmetic. A layer object has no
+// placement, no parameters and no state of a pass. So one object can be used with every plan, in
+// every copy of a repeat and for every micro-batch.
 //
 //   layer_spec spec(shape x) const    describes the layer to the search (step/layer_spec.hpp)
 //   auto forward(call) const          returns y, or nn::made(y, kept...) (call.hpp)
@@ -30,9 +30,12 @@
 //                                            of the forward pass, such as the row maxima of a
 //                                            softmax.
 //
-// layer_spec::backward says which backward passes a layer has. With `halves` it has weight_gradient
-// and input_gradient instead of backward, with `separable` it has backward and weight_gradient, and
-// with `gradients_only` it has weight_gradient alone.
+// layer_spec::backward says which backward passes a layer has:
+//
+//   whole            backward
+//   separable        backward and weight_gradient
+//   halves           weight_gradient and input_gradient
+//   gradients_only   weight_gradient
 //
 // The forward pass of a layer with statistics consists of parts: template <int Part> forward(call)
 // returns statistic number Part, and the last part returns y.

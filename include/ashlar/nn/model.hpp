@@ -5,10 +5,16 @@
 
 // A net placed on a mesh by a plan (nn/place.hpp), ready for training.
 //
-// The net computes on the processor of its mesh, the host or a GPU. The input of a net is [batch,
-// seq] token ids if its first layer is an embedding, images [batch, channels, height, width] if it
-// is a convolution or a pooling, and [rows, features] otherwise. The loss determines the targets;
-// softmax_cross_entropy takes one class per row of the net's output.
+// The net computes on the processor of its mesh, the host or a GPU. The first layer determines the
+// input:
+//
+//   embedding              token ids [batch, seq]
+//   embedding_tables       category ids [batch, tables]
+//   convolution, pooling   images [batch, channels, height, width]
+//   others                 numbers [rows, features]
+//
+// The loss determines the targets. For softmax_cross_entropy, they are one class per row of the
+// net's output.
 //
 // A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a

@@ -7,9 +7,9 @@
 // layer's passes with tensors from slots and stores their results in slots. It owns the layer's
 // parameters.
 //
-// The template arguments of a node are the layer's type, the element type, the number of dims of
-// the input and the type of the layer's choice (choice.hpp). With a run-time plan, these are equal
-// for all copies of a layer in a repeat, so it is compiled only once.
+// The template arguments of a node are the type of the layer, the element type, the number of dims
+// of the input, and the type of the layer's choice (choice.hpp). With a run-time plan, these are
+// equal for all copies of a layer in a repeat, so it is compiled only once.
 
 #include <string>
 
@@ -18,8 +18,8 @@
 
 namespace ashlar::nn {
 
-/// Numbers the random streams of parameters and layers in the order of the net, so that random
-/// values depend on the net and the seed, but never on the plan.
+/// Numbers the random streams of parameters and layers in the order of the net. So random values
+/// depend on the net and the seed, but never on the plan.
 struct stream_counter {
   std::uint64_t seed = 0;
   std::uint64_t next = 0;

@@ -11,9 +11,9 @@
 //   gradient()   the sum, redistributed to the placement of the stored value, for the optimizer
 //
 // Value and gradients are of type accumulation_t<T>. If that differs from T, as with bfloat16, the
-// parameter also holds a copy of the stored shard rounded to T, and source() returns this copy. An
-// optimizer updates both. The placement of the value never changes, and an optimizer works on the
-// stored shards only. The redistributions between these placements are actions of the step's
+// parameter also has a copy of the stored shard rounded to T. Then source() returns this copy, and
+// an optimizer updates both. The placement of the value never changes, and an optimizer works on
+// the stored shards only. The redistributions between these placements are actions of the step's
 // program (step/program.hpp). The parameter does not run them.
 
 #include <ashlar/device/host/operations.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 // The arguments of a forward pass other than tensors. Random numbers in a pass depend only on these
-// arguments and on global indices, so a pass that runs again makes the same values bit by bit.
+// arguments and on global indices. So a pass that is recomputed makes the same values bit by bit.
 
 #include <cstdint>
 

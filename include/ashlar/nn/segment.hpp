@@ -12,7 +12,7 @@
 //   yes          keeps only its input             a second forward pass, which keeps what the
 //                                                 layers keep, then their backward passes
 //
-// The second forward pass has the same input and random numbers as the first one, so its values are
+// The second forward pass has the same input and random numbers as the first one. So its values are
 // the same bit by bit. The recomputation is part of the step's program (step/build.hpp), so placing
 // a segment is the same as placing its layer.
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Tests whether a layer's passes do what the rows of its rule table say, and whether its backward
-// pass computes the gradients of its forward pass:
+// Tests whether a layer's passes do what the rows of its signature table say. Also tests whether
+// its backward pass computes the gradients of its forward pass:
 //
 //   nn::verify(my_layer(5), {4, 5});          in any program with an MPI environment, on one process
 //   nn::verify(my_layer(5), {4, 5}, mesh);    the ranks of a mesh share the work
@@ -131,10 +131,12 @@ class verification {
     demand(step::action_kind::input_gradient, "input_gradient", b == form::halves);
   }
 
-  /// Returns the numbers of ranks on which to try row i: 2, 3 and numbers for special cases. For
-  /// each dim that the row splits, the smallest number that does not divide the dim's extent (at
-  /// most 8) gives uneven shards. If the smallest split dim has n < 8 elements, n + 1 ranks give an
-  /// empty shard.
+  /// Returns the numbers of ranks on which to try row i:
+  ///
+  ///   2 and 3             always
+  ///   for uneven shards   for each dim that the row splits, the smallest number that does not
+  ///                       divide the dim's extent, but at most 8
+  ///   for an empty shard  n + 1, where n is the smallest extent of these dims, if n is below 8
   std::vector<int> rank_counts(int i) const {
     std::vector<int> counts{2, 3};
     std::int64_t least = 0;

@@ -4,9 +4,9 @@
 #pragma once
 
 // Memory for small objects that are created and destroyed with every transfer, such as the owner of
-// a shard or a pending transfer. Freed blocks go to a free list for their size and are reused, so
-// that a training step allocates nothing from the system after its first run. Each thread has its
-// own lists until it ends.
+// a shard or a pending transfer. Freed blocks go to a free list for their size and are reused. So
+// training steps after the first one allocate nothing from the system. Each thread has its own
+// lists until it ends.
 //
 //   class derived_from : public recycled                       new and delete of a class
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block

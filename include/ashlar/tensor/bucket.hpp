@@ -15,9 +15,9 @@
 //   reduce_scatter   source (target: this rank's section)       the part that member j receives
 //   all_gather       target (source: this rank's section)       the shard of member j
 //
-// Each tensor is divided into the same parts as when it is redistributed alone, so its addends are
-// summed in the same order and the result has the same bits. The data is copied into the flat array
-// before a step and out of it afterwards. A bucket of one plan needs no such copies.
+// Each tensor is divided into the same parts as when it is redistributed alone. So its addends are
+// summed in the same order, and the result has the same bits. The data is copied into the flat
+// array before a step and out of it afterwards. A bucket of one plan needs no such copies.
 
 #include <cstddef>
 #include <memory>
@@ -30,8 +30,9 @@
 namespace ashlar::detail {
 
 /// One step of a bucket (several redistributions with fused transfers). `what` transfers a flat
-/// array with the data of all tensors. This rank first copies the pieces `in` from the tensors into
-/// the array, and afterwards the pieces `out` from the received array into the tensors.
+/// array with the data of all tensors. Before it, this rank copies the pieces `in` from the tensors
+/// into the array. After it, the rank copies the pieces `out` from the received array into the
+/// tensors.
 struct fused_transfer {
   /// A part of tensor number `tensor`, and its position in the flat array, in which it is
   /// contiguous.
@@ -132,8 +133,8 @@ struct bucket {
   }
 
   std::size_t steps() const { return plans.front()->transfers.size(); }
-  /// Returns the transfer of a step: the fused one, or the first plan's own transfer if the bucket
-  /// has only one plan or the step does not communicate.
+  /// Returns the fused transfer of a step. If the bucket has only one plan or the step does not
+  /// communicate, returns the first plan's own transfer.
   transfer const& what(std::size_t step) const {
     return fused.empty() || !communicates(plans.front()->transfers[step].kind)
                ? plans.front()->transfers[step]

@@ -70,8 +70,8 @@ shape check_concat(std::span<X const> parts, int dim) {
 }  // namespace detail
 
 /// Joins the tensors `parts` along dim Dim, in order. Communicates nothing. Throws ashlar::error if
-/// their placements differ, if their extents differ in another dim than Dim, or if elements would
-/// have to move between ranks.
+/// their placements differ or their extents differ in another dim than Dim. Also throws if elements
+/// would have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X concat(std::span<X const> parts) {

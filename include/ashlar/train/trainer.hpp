@@ -12,7 +12,7 @@
 //
 // A step communicates the redistributions of the program and one all-reduce over the whole mesh.
 // This all-reduce carries the summed loss and the squared gradient norm of each parameter. The
-// global norm adds up the squared norms in the order of the net's layers, so it does not depend on
+// global norm adds up the squared norms in the order of the net's layers. So it does not depend on
 // which rank has which parameter. If the loss or the gradient norm is not finite, every rank throws
 // an error in the same step, before any parameter changes.
 //
@@ -87,7 +87,7 @@ class trainer {
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
-  /// model, or if the loss or the gradient norm is not finite.
+  /// model. Also throws if the loss or the gradient norm is not finite.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;

@@ -19,9 +19,14 @@
 // pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
-// Loading a file checks that it is for the given mesh and net, that the number of stages divides
-// the extent of the axis, that no stage begins inside a residual, and that the rule tables allow
-// every element's placements. Costs are not stored: loading computes them for the given machine.
+// Loading a file checks that
+//
+//   it is for the given mesh and net,
+//   the number of stages divides the extent of the axis,
+//   no stage begins inside a residual,
+//   the rule tables allow every element's placements.
+//
+// Costs are not stored: loading computes them for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -74,8 +79,8 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
   return limits;
 }
 
-/// Returns the mesh axis that is divided into stages, from the entry "axis" of a file, or -1 if
-/// there is only one stage. Throws ashlar::error if it is not valid.
+/// Reads the entry "axis" of a file. Returns the mesh axis that is divided into stages, or -1 if
+/// there is only one stage. Throws ashlar::error if the entry is not valid.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
     if (j.contains("axis")) throw error("axis", "must be omitted for a single stage.");
@@ -92,8 +97,9 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// Returns the number of segments that each stage recomputes, from the entry "recomputed" of a
-/// file. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not valid.
+/// Reads the entry "recomputed" of a file. Returns the number of segments that each stage
+/// recomputes. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not
+/// valid.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {

@@ -9,9 +9,9 @@
 //   lightness   the position along the other axes
 //   grey        the shard is replicated along all axes that determine the hue
 //
-// The owner of a shard is described by one coordinate per axis, or `everyone` for an axis along
-// which the shard is replicated. The position along several axes is their coordinates combined to
-// one row-major index, without the axes along which the shard is replicated.
+// The owner of a shard has one coordinate per axis, or `everyone` for an axis along which the shard
+// is replicated. The position along several axes combines their coordinates to one row-major index.
+// It leaves out axes along which the shard is replicated.
 
 #include <algorithm>
 #include <array>

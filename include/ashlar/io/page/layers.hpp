@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Draws the layers of a plan. Each element (a layer, or the beginning or end of a residual) is one
-// row with its tensors, cut into shards, and a bar of its seconds. The collectives before, inside
-// and after an element are listed above and below its row. Repeated blocks of elements appear once.
+// Draws the elements of a plan: layers, and the beginnings and ends of residuals. Each element is
+// one row. The row shows the element's tensors, cut into shards, and a bar of its seconds. The
+// collectives before, inside and after an element are listed above and below its row. Repeated
+// blocks of elements appear once.
 
 #include <string>
 

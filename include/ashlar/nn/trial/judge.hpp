@@ -74,8 +74,8 @@ class truth {
                                               "beyond a shard, or the layer has no value "
                                               "there.";
 
-  /// Returns a sentence that names the placement under which the shards would be right, if there is
-  /// one, and an empty string otherwise.
+  /// If the shards would be right at another placement, returns a sentence that names this
+  /// placement. Otherwise returns an empty string.
   std::string hint(std::vector<host_tensor> const& shards, placement const& p,
                    whole_values const& right) const {
     if (p.axes() != 1 || p[0].is_split() || shards.size() == 1) return "";

@@ -6,7 +6,7 @@
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run rank
 // after rank on shards cut from whole tensors, by the same layer_node as in training. Between the
 // parts of a forward pass, this class redistributes the layer's statistics. It passes the results
-// to a judge:
+// to a judge, which compares them (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor

@@ -70,7 +70,7 @@ inline void set_shard(host_tensor const& t, std::vector<double> const& values) {
   });
 }
 
-/// Returns the indices of a box's elements in the whole tensor.
+/// Returns the row-major indices of a box's elements in the whole tensor.
 inline std::vector<std::int64_t> global_indices(shape const& extents, box const& b) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(b.elements()));
   for (std::size_t l = 0; l < all.size(); ++l) {
@@ -161,8 +161,8 @@ inline double scale_of(whole_values const& whole) {
   return scale;
 }
 
-/// Returns the first element in which the shards of all ranks, placed as `p`, differ from
-/// `expected`, or nothing if there is none.
+/// Compares the shards of all ranks, placed as `p`, with `expected`. Returns the first element that
+/// differs, or nothing.
 inline std::optional<difference> compare(std::vector<host_tensor> const& shards, placement const& p,
                                          whole_values const& expected, double tolerance) {
   auto const& t = shards[0].mesh().topology();
