@@ -3,9 +3,12 @@
 
 #pragma once
 
-// The bottom MLP of DLRM, as a DESCRIPTION for the search only. It maps x [batch, n, d] to [batch,
-// 1 + n, d]. The additional vector of a sample comes first; an MLP computes it from the sample's
-// numeric features. These features come with the batch and are on every rank, so they cost no
+// The bottom MLP of DLRM, as a DESCRIPTION for the search only:
+//
+//   x [batch, n, d] -> y [batch, 1 + n, d]
+//
+// The additional vector of a sample comes first. An MLP computes it from the sample's numeric
+// features. These features come with the batch and are on every rank, so they cost no
 // communication.
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]

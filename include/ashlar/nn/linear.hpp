@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A linear layer, y = x w + bias over the last dims of x. The extents are x [lead.., in..], w
-// [in.., out..] and y [lead.., out..].
+// A linear layer over the last dims of x:
+//
+//   y [lead.., out..] = x [lead.., in..] · w [in.., out..] + bias [out..]
 //
 //   linear(512, 2048)                     [batch, seq, 512] -> [batch, seq, 2048]
 //   linear({512}, {8, 192})               [batch, seq, 512] -> [batch, seq, 8, 192]
