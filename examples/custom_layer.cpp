@@ -32,6 +32,7 @@ class gain {
     s.name = "gain";
     s.x = s.y = x;
     s.parameters = {{"gain", {features_}, true}};
+    // Each row says how the layer's tensors are placed along one mesh axis:
     //               x         y         dy        dx        gain is used as | its gradient is
     int const last = x.rank() - 1;
     for (int d = 0; d < last; ++d)  // rows split: the gain is replicated, its gradients add up

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
 
   auto u = x | ashlar::to<S<0>, B>;
   auto v = w | ashlar::to<B, S<1>>;
-  for (int turn = 0; turn < 3; ++turn) {  // the first turn makes the plan and touches new memory
+  for (int turn = 0; turn < 3; ++turn) {  // turn 0 makes the plan and touches new memory
     time("one after the other", mesh, [&] {
       auto product = ashlar::matmul(u, v);
       auto z = ashlar::redistribute(y, whole{});

@@ -15,9 +15,9 @@ namespace example {
 /// or the number of micro-batches is to be searched.
 bool wants_pipeline(options const& o);
 
-/// Searches, prints and writes the pipeline that the options describe. If one stage is best, it
-/// only prints that and returns the options of that plan, including its number of micro-batches.
-/// Throws ashlar::error.
+/// Searches, prints and writes the pipeline that the options describe. If one stage is best, only
+/// prints that and returns options for a plan without stages, with the best number of
+/// micro-batches. Otherwise returns nothing. Throws ashlar::error.
 std::optional<options> run_pipeline(options const& o);
 
 }  // namespace example

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The progress line that the program `plan` shows while it searches, and the line that compares a
-// plan with the plan that was found.
+// Output of the program `plan`: the progress line during a search, and the line that compares a
+// plan with the found one.
 
 #pragma once
 
@@ -29,8 +29,8 @@ class progress_line {
   bool wanted_;
 };
 
-/// Prints a plan's seconds relative to those of `found`, and whether its memory exceeds that of the
-/// machine (0: no limit).
+/// Prints a plan's seconds, also relative to those of `found`, and its bytes per rank. Says if
+/// these exceed `memory`, the machine's bytes per rank (0: no limit).
 inline void print_beside(char const* name, ashlar::search::plan const& plan,
                          ashlar::search::plan const& found, std::int64_t memory) {
   std::printf("  %-16s %12s a step, %+6.1f %%; %12s per rank%s\n", name,

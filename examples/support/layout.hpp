@@ -22,7 +22,8 @@ ashlar::topology choose_mesh(training_options const& o, int ranks);
 /// `usual` if that is not given. Its memory limit is that of --memory-limit, if given.
 ashlar::machine choose_machine(training_options const& o, ashlar::machine const& usual);
 
-/// Returns the plan for the layouts auto, data and tensor, and no plan for any other name.
+/// Returns the plan for layout auto (the searched optimum), data (data parallelism) or tensor
+/// (tensor parallelism), and nothing for any other name.
 std::optional<ashlar::search::plan> search_layout(std::string const& layout,
                                                   ashlar::search::problem const& problem,
                                                   ashlar::topology const& mesh,

@@ -14,7 +14,7 @@ std::optional<search::plan> search_layout(std::string const& layout, search::pro
                                           ashlar::topology const& mesh,
                                           ashlar::machine const& machine) {
   if (layout == "auto") return search::optimal(problem, mesh, machine);
-  auto unlimited = machine;  // a memory limit applies to the search only
+  auto unlimited = machine;  // --memory-limit restricts only layout auto
   unlimited.memory = 0;
   if (layout == "data") return search::data_parallel(problem, mesh, unlimited);
   if (layout == "tensor") return search::tensor_parallel(problem, mesh, unlimited);

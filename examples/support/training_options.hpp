@@ -29,17 +29,19 @@ void add_training_options(CLI::App& app, training_options& o);
 /// Adds an option for an integer that is at least `least`.
 void add_number(CLI::App& app, char const* name, int& value, int least, char const* help);
 
-/// The remaining output and the exit code if a program ends with its command line, because help was
-/// requested or an option is wrong.
+/// The last output and the exit code of a program that ends after reading its command line. This
+/// happens if help was requested or an option is wrong.
 struct farewell {
   int exit_code = 0;
   std::string output, error;
 
-  /// Prints if `speaks` is true; one process passes true. Returns what main should return.
+  /// Prints the output if `speaks` is true; only one process should pass true. Returns the exit
+  /// code for main.
   int say(bool speaks) const;
 };
 
-/// Reads the command line. Returns a farewell if the program should end.
+/// Reads the command line. If the program should end, because help was requested or an option is
+/// wrong, returns its last output and its exit code.
 std::optional<farewell> read_options(CLI::App& app, int argc, char** argv);
 
 }  // namespace example

@@ -31,7 +31,8 @@ struct options : training_options {
   }
 };
 
-/// Reads the command line. Returns a farewell if the program should end.
+/// Reads the command line. If the program should end, because help was requested or an option is
+/// wrong, returns its last output and its exit code.
 std::optional<farewell> parse_options(int argc, char** argv, options& o);
 
 }  // namespace example

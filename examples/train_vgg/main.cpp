@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a small VGG13 on images that it draws itself, with the layout that the search finds.
+// Trains a small VGG13 on images that it draws itself, with the placements that the search finds.
 //
 //   mpirun -n 4 train_vgg --mesh node=2,gpu=2 --layout auto
 

@@ -108,7 +108,8 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE_
 #if !defined(ASHLAR_COMPILED)
 #define ASHLAR_COMPILED 0
 #endif
-// With this if-else, compilers drop the code that `here` calls even when they do not optimize.
+// The condition of this if is false at run time. So compilers drop the code that `here` calls, even
+// when they do not optimize.
 #if ASHLAR_COMPILED
 #define ASHLAR_INLINE
 #define ASHLAR_RETURN(here, compiled)                                                              \

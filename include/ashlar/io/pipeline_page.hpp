@@ -3,9 +3,12 @@
 
 #pragma once
 
-// Writes a plan in pipeline stages as one self-contained HTML page. The page shows the 1F1B
-// schedule as a time chart, a table of the stages with seconds and bytes, the mesh of one stage,
-// and the layers as plan_page.hpp draws them.
+// Writes a plan in pipeline stages as one self-contained HTML page. The page shows
+//
+//   the 1F1B schedule   as a time chart
+//   the stages          as a table with seconds and bytes
+//   the mesh            of one stage
+//   the layers          as plan_page.hpp draws them
 
 #include <ashlar/io/page/pipeline_svg.hpp>
 #include <ashlar/io/plan_page.hpp>
@@ -14,8 +17,8 @@
 namespace ashlar::io {
 namespace page {
 
-/// Returns a bar that divides the seconds of a step into work, communication and bubble (waiting
-/// for other stages), and the key to its colours.
+/// Returns a bar that shows the seconds of a step, and the key to its colours. Its parts are work,
+/// communication and the bubble, in which a stage waits for other stages.
 inline std::string step_bar(search::pipeline_plan const& p) {
   double const moves = p.chosen.communication_seconds;
   struct part {

@@ -4,8 +4,8 @@
 #pragma once
 
 // Writes a plan as a C++ header that defines a constexpr variable. A program that includes the
-// header uses the plan at compile time, for the types of its tensors, without searching for it
-// again.
+// header knows the plan at compile time. So it needs no search, and the types of its tensors can
+// contain their placements.
 //
 //   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
 //
@@ -116,10 +116,12 @@ inline bool is_identifier(std::string const& name) {
 
 }  // namespace detail
 
-/// Returns the text of a header that defines the variable `name`, of type search::basic_plan<n>
-/// where n is the number of elements. Throws ashlar::error if `name` is not a C++ identifier, if
-/// the plan and `net` have different numbers of elements, or if the plan's seconds or gap are not
-/// finite.
+/// Returns the text of a header that defines the variable `name`. Its type is
+/// search::basic_plan<n>, where n is the number of elements. Throws ashlar::error if
+///
+///   `name` is not a C++ identifier,
+///   the plan and `net` have different numbers of elements, or
+///   the plan's seconds or gap are not finite.
 template <int N>
 std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
                              std::string const& name) {

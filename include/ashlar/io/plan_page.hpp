@@ -10,8 +10,8 @@
 //                     repeated blocks of layers appear once
 //   the collectives   before, inside and after the layers, with their bytes and seconds
 //   a training step   as a time chart
-//   a front           of several plans with different memory, as a chart of time against memory, if
-//                     the caller passes one
+//   a front           a chart of several plans, each slower than the one before but with less
+//                     memory, if the caller passes such a list
 
 #include <string>
 

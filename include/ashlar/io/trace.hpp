@@ -8,12 +8,12 @@
 // group of tracks:
 //
 //   track       shows
-//   work        computations except parameter updates, and the waits for the end of a move
-//   transfers   each move from its begin to its end; concurrent moves are above one another
+//   work        computations except parameter updates, and waits for redistributions
+//   transfers   each redistribution from begin to end; concurrent ones are above one another
 //
 // The file is in the "Trace Event Format". Computations and waits are complete events (X), and each
-// move is a pair of asynchronous events (b, e). Times are in microseconds from the beginning of the
-// step.
+// redistribution is a pair of asynchronous events (b, e). Times are in microseconds from the
+// beginning of the step.
 
 #include <ostream>
 #include <span>

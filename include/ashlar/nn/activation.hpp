@@ -4,7 +4,8 @@
 #pragma once
 
 // Element-wise non-linear layers, gelu and relu. They are made from functors with a value and a
-// derivative (device/functor.hpp). A non-linear map never acts on a partial tensor.
+// derivative (device/functor.hpp). Plans never apply them to a partial tensor, since f(a + b) is
+// not f(a) + f(b).
 
 #include <ashlar/device/functor.hpp>
 #include <ashlar/nn/layer.hpp>

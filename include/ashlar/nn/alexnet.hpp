@@ -19,10 +19,11 @@
 
 namespace ashlar::nn {
 
-/// The extents of the net. The defaults are those of the paper.
+/// The extents of the net. The defaults are the published ones (Krizhevsky 2014).
 struct alexnet_options {
   std::int64_t image = 224;  ///< rows and columns of an image; at least 63
-  /// The number of channels of the first convolution. The other convolutions have multiples of it.
+  /// The number of channels of the first convolution. The numbers of channels of the other
+  /// convolutions are multiples of it.
   std::int64_t width = 64;
   std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The core of multi-head self-attention, between its two projections. With a causal mask a token
-// attends to itself and the tokens before it, without a mask to the whole sequence:
+// The core of multi-head self-attention, between its two projections. With a causal mask, a token
+// attends to itself and the tokens before it. Without a mask, it attends to the whole sequence:
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
@@ -39,7 +39,7 @@ class attention_core {
     s.rows = attention_training_rows();
     auto const values = static_cast<double>(s.y.elements());
     double const part = mask_ == attention_mask::causal ? 0.5 : 1;    // share of scores computed
-    s.forward_flops = 4 * part * values * static_cast<double>(x[1]);  // two products
+    s.forward_flops = 4 * part * values * static_cast<double>(x[1]);  // q k^T and scores v
     s.backward_flops = 2.5 * s.forward_flops;
     auto const scores = part * static_cast<double>(x[0] * x[1] * x[2]) * static_cast<double>(x[1]);
     s.forward_values = 2 * scores;
@@ -47,7 +47,8 @@ class attention_core {
     s.saved_values = 4 * values;
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], x[1], x[2], s.y[3], mask_ == attention_mask::causal}));
-    s.gemm.m = s.gemm.n = 1u << 1;  // one seq x seq x head_dim product per sequence and head
+    // One seq x seq x head_dim product per sequence and head. Bit 1 means dim 1, which is seq.
+    s.gemm.m = s.gemm.n = 1u << 1;
     s.gemm.fixed_k = x[3] / 3;
     return s;
   }

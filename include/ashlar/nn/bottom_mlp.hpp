@@ -3,16 +3,19 @@
 
 #pragma once
 
-// The bottom MLP of DLRM, as a DESCRIPTION for the search only. It maps x [batch, n, d] to
-// [batch, 1 + n, d]: it puts one vector per sample before the others. An MLP computes that vector
-// from the numeric features of the sample. The features come with the batch and are on every rank,
-// so they cost no communication.
+// The bottom MLP of DLRM, as a DESCRIPTION for the search only:
+//
+//   x [batch, n, d] -> y [batch, 1 + n, d]
+//
+// The additional vector of a sample comes first. An MLP computes it from the sample's numeric
+// features. These features come with the batch and are on every rank, so they cost no
+// communication.
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
 //
-// The last row of each weight is the bias. Without separate biases, up to four layers fit into one
-// element of a plan. Rows of the plan: a split of the samples, or of the columns of the vectors
-// together with the columns of the last weight (signature/recommendation.hpp).
+// The last row of each weight is the bias. Since biases are not separate parameters, up to four
+// linear layers fit into one layer of a plan. Plans may split the samples, or the columns of the
+// vectors together with the columns of the last weight (signature/recommendation.hpp).
 //
 // The numeric features would be a second input of the net, which a model does not have. Therefore
 // an attempt to place this layer is a compile error.
@@ -39,7 +42,8 @@ class bottom_mlp {
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) +
                                         " layers, but must have 1 to " +
                                         std::to_string(max_parameters) + ".");
-    constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in double
+    // Integers up to this one are exact in double.
+    constexpr std::int64_t most = std::int64_t{1} << 53;
     for (auto const n : widths) {
       if (features < 1 || n < 1 || features > most / n - 1)
         throw error("nn::bottom_mlp",
@@ -60,8 +64,9 @@ class bottom_mlp {
     s.x = x;
     s.y = {x[0], 1 + x[1], x[2]};
     s.rows = bottom_mlp_training_rows(weights_.size());
-    s.gemm.m = 1u << 0;  // samples x in x out of the largest layer
-    double inner = 0;    // the number of elements that enter each layer, summed up
+    // The GEMM is that of the largest layer. Its m is the samples, dim 0 of x.
+    s.gemm.m = 1u << 0;
+    double inner = 0;  // the elements of the inputs of all layers
     for (auto const& w : weights_) {
       s.parameters.push_back({"weight", w, true});
       if (w.elements() > s.gemm.fixed_k * s.gemm.fixed_n) {

@@ -3,20 +3,19 @@
 
 #pragma once
 
-// The two elements that a residual y = x + f(x) adds to a placed net: its begin, where x is handed
-// to f and to the skipped branch, and its end. In the forward pass, the end adds the values of both
-// branches. In the backward pass, the begin adds the gradients of both branches. The forward pass
-// of the begin and the backward pass of the end compute nothing, so the program has no actions for
-// them (step/build.hpp).
+// A residual y = x + f(x) has two elements in a plan besides those of f: its begin, where x goes to
+// f and to the skipped branch, and its end. In the forward pass, the end adds the values of both
+// branches. In the backward pass, the begin adds the gradients of both branches. The begin computes
+// nothing in the forward pass, and the end nothing in the backward pass. Programs have no actions
+// for them (step/program_builder.hpp).
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 
 namespace ashlar::nn {
 
-/// The begin or the end of a residual. In the forward pass, the end adds the output of f to the
-/// skipped value. In the backward pass, the begin adds the gradient that f returns to the gradient
-/// of the skipped branch.
+/// The begin or the end of a residual y = x + f(x). In the forward pass, the end computes x + f(x).
+/// In the backward pass, the begin adds the gradients of x from both branches.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;

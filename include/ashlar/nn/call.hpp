@@ -17,9 +17,8 @@
 //   return y;                            nothing is kept
 //   return nn::made(y, x, mean);         kept<0>() is x, kept<1>() is mean
 //
-// If the plan is a constant expression, all tensors are statically typed. In the types of a call,
-// value_type is T, the element type of the net, and At gives the placement of each tensor
-// (choice.hpp).
+// If the plan is a constant expression, all tensors are statically typed. In the template arguments
+// below, T is the element type of the net, and At gives the placement of each tensor (choice.hpp).
 
 #include <tuple>
 #include <type_traits>
@@ -45,7 +44,7 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// A list of numbers of dims: one for each parameter of a layer, or one for each of its statistics.
+/// The number of dims of each parameter of a layer, or of each of its statistics.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
@@ -55,7 +54,7 @@ struct ranks {
   }
 };
 
-/// The tensor types of a layer placed by a choice (choice.hpp).
+/// The types of all tensors of a placed layer. At gives their placements (choice.hpp).
 template <class T, int XRank, int YRank, class XValue, class ParameterRanks, class StatisticRanks,
           class At>
 struct layer_types {
@@ -88,7 +87,8 @@ struct layer_types {
       std::make_index_sequence<std::size_t(parameters)>{}));
 };
 
-/// The part that all calls share: the mesh, the layer's spec and the placements of its tensors.
+/// The arguments that all passes get: the mesh, the layer's spec, the placements of its tensors and
+/// its parameters.
 template <class Types>
 class layer_call {
  public:
@@ -132,7 +132,7 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< in a call, placed as the rows of the loss's input
+  any_tensor<Processor> targets;  ///< in a call, split like the rows of the loss's input
   double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };
@@ -164,13 +164,13 @@ class forward_call : public layer_call<Types> {
     return {this->mesh(), this->spec().statistics[K],
             as_value(this->at().template statistic_from<K>())};
   }
-  /// Returns statistic K at the placement to which the plan has moved it. Only the parts of the
-  /// forward pass after part K may call this.
+  /// Returns statistic K, which part K of the forward pass made, at the placement to which the plan
+  /// has moved it. Only later parts may call this.
   template <int K>
   typename Types::template statistic<K> statistic() const {
     return statistics_[K]->template as<typename Types::template statistic<K>>();
   }
-  /// Returns the targets of the rows that this rank has. Requires that the layer is a loss.
+  /// Returns the targets of the rows that this rank has. Only a loss may call this.
   template <class Target, int Rank>
   tensor<Target, Rank, dynamic, processor_type> targets() const {
     return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
@@ -196,7 +196,7 @@ class backward_call : public layer_call<Types> {
       : base(common), dy_(dy), kept_(kept), parameters_(parameters) {}
 
   typename Types::output_gradient const& dy() const { return dy_; }
-  /// Returns value I of those that the forward pass kept.
+  /// Returns the I-th value that the forward pass kept.
   template <int I>
   auto const& kept() const {
     return std::get<static_cast<std::size_t>(I)>(kept_);

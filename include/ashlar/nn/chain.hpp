@@ -25,7 +25,6 @@ class placed_chain {
   void for_each_parameter(F f) {
     std::apply([&](auto&... part) { (part.for_each_parameter(f), ...); }, parts_);
   }
-  /// Returns the layer at the end.
   auto const& last() const { return std::get<sizeof...(Parts) - 1>(parts_); }
 
  private:
@@ -34,7 +33,7 @@ class placed_chain {
 
 namespace detail {
 
-/// Returns the number of dims of the output of a sequence of layers.
+/// Returns the number of dims of the output of a sequence of layers whose input has XRank dims.
 template <int XRank>
 constexpr int rank_through() {
   return XRank;
@@ -44,8 +43,8 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// The properties of a chain that its first layer determines (the kind of input) and those that its
-/// last layer determines (the loss).
+/// The properties of a chain that its first layer (kind and number of dims of the input) and its
+/// last layer (loss) determine.
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;
@@ -70,7 +69,8 @@ class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// The number of elements that the chain has in a plan, or -1 if it is known only at run time.
+  /// The number of elements of the chain in a plan, or -1 if it is known only at run time. The
+  /// elements of a plan are layers and the ends of residuals.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);
@@ -78,7 +78,7 @@ class chain {
   /// Whether the input consists of token ids.
   static constexpr bool takes_tokens = ends::takes_tokens;
   static constexpr int x_rank = ends::x_rank;
-  /// The loss that the chain ends in, or void if there is none.
+  /// The type of the loss at the end of the chain, or void if there is none.
   using loss = typename ends::loss;
 
   constexpr explicit chain(Layers... layers) : layers_(std::move(layers)...) {}

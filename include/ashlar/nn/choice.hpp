@@ -3,20 +3,20 @@
 
 #pragma once
 
-// A layer's view of its part of a plan. The interface is the same whether the plan is a run-time
-// value or known at compile time. Each function returns a placement argument, either a placement
-// value or an sbp<…>. Therefore the code of a layer is written once, and its tensors are `dynamic`
-// or typed accordingly.
+// A choice is the part of a plan for one layer: the placements of its tensors. A plan is either a
+// run-time value or known at compile time. Both kinds of choices have the same interface: each
+// function returns a placement value, or an sbp<…> for a compile-time plan. So a layer is written
+// once, and its tensors have dynamic or typed placements accordingly.
 //
 //   x() y() dy() dx()                        activations and their gradients
 //   use<K>() grad<K>() store<K>()            parameter K
 //   statistic_from<K>() statistic_to<K>()    statistic K
 //
-// A cursor walks the plan while a net is placed: choice() returns the choice of the current
-// element, and advance() returns a cursor at a later element.
+// A cursor is a position in a plan, for the time when a net is placed layer by layer. choice()
+// returns the choice at this position, and advance() returns a cursor at a later one.
 //
-// Choices and cursors also define processor_type, the processor that the net computes on. It
-// determines the tensor types of a layer.
+// Choices and cursors also define processor_type, the processor that the net computes on. The types
+// of a layer's tensors depend on it.
 
 #include <tuple>
 #include <type_traits>
@@ -63,14 +63,16 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-/// The placements of one parameter as types.
+/// The placements of one parameter, as types: where the layer reads it (use), where backward passes
+/// make its gradient (grad), and where it is stored (store).
 template <class Use, class Grad, class Store>
 struct typed_parameter {
   using use = Use;
   using grad = Grad;
   using store = Store;
 };
-/// The placements of one statistic as types.
+/// The placements of one statistic, as types. A statistic is a tensor that the plan redistributes
+/// between two parts of a layer's forward pass, from placement From to placement To.
 template <class From, class To>
 struct typed_statistic {
   using from = From;
@@ -89,8 +91,8 @@ struct element_or<K, Tuple, Otherwise, false> {
 };
 }  // namespace detail
 
-/// A choice that is known at compile time. Elements of a plan with equal choices have the same
-/// type.
+/// A choice (the placements of a layer's tensors) that is known at compile time. Equal choices have
+/// the same type.
 template <class X, class Y, class DY, class DX, class Parameters, class Statistics,
           class Processor = device::host::processor>
 struct compile_time_choice {

@@ -11,9 +11,10 @@
 //
 // Channels come before pixels (NCHW), so a split of channels gives whole planes to each rank. The
 // weight is [out, in, kernel, kernel]. device/host/convolution.hpp chooses the algorithm.
-// Rows of the plan: splits of images, of output channels or of input channels
-// (signature/image.hpp). With `.halo` they include a split of the rows of pixels, so that its cost
-// can be predicted.
+//
+// Plans may split the images, the output channels or the input channels (signature/image.hpp). With
+// `.halo` they may also split the rows of pixels, but such plans only predict costs and do not run.
+//
 // Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; the bias is
 // zero.
 
@@ -73,14 +74,16 @@ class convolution {
     // writes the im2col matrix, and later reads the gradient of that matrix.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
-    // The gradient of the weight alone takes one product and no col2im.
+    // If dx is not needed, the backward pass is one matrix product instead of two, without col2im.
     s.backward = search::backward_form::separable;
     s.gradient_flops = s.backward_flops / 2;
     s.gradient_values = s.backward_values / 2;
     s.saved_values = static_cast<double>(x.elements());
     s.workspace_values = static_cast<double>(
         device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}));
-    s.gemm.n = s.gemm.k = 1u << 1;  // output channels x pixels x input window, per image
+    // One product per image: m is the pixels, n the output channels, and k the input channels times
+    // the window. Bit 1 means dim 1, which is the channels.
+    s.gemm.n = s.gemm.k = 1u << 1;
     s.gemm.fixed_m = s.y[2] * s.y[3];
     s.gemm.fixed_k = window_.extent * window_.extent;
     return s;

@@ -10,8 +10,9 @@
 //   A row with a target < 0 has loss 0, but counts as a row of the mean.
 //
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
-// maxima of the rows, and a second one sums up both the exponentials and the logits of the targets.
-// These two statistics are part of the plan, which prices them like every other move.
+// maximum of each row. A second one computes the sum of each row's exponentials, together with the
+// logit of its target. The plan contains these two reductions and prices them like every other
+// redistribution.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/layer.hpp>
@@ -68,9 +69,9 @@ class softmax_cross_entropy {
     return s;
   }
 
-  /// Computes, as three parts: the row maxima of this rank's part of the logits, the sums of
-  /// exponentials with the logits of the targets, and the loss. The results of the first two parts
-  /// are reduced before the next part.
+  /// The forward pass has three parts. Part 0 computes the row maxima of this rank's logits. Part 1
+  /// computes the sums of their exponentials, and the logits of the targets. Part 2 computes the
+  /// loss. The plan reduces the results of parts 0 and 1 over the ranks before the next part.
   template <int Part, class Call>
   auto forward(Call const& c) const {
     if constexpr (Part == 0) return local_maxima(c);
@@ -78,7 +79,7 @@ class softmax_cross_entropy {
     else return loss(c);
   }
 
-  /// Returns the gradient of the logits, multiplied by the scale of the batch.
+  /// Returns the gradient of the logits, multiplied by call.scale().
   template <class Call>
   auto backward(Call const& c) const {
     using A = typename Call::accumulated;

@@ -19,7 +19,7 @@
 
 namespace ashlar::nn {
 
-/// Sequences of token ids of equal length. The targets are ids, one per token.
+/// A batch of token sequences of equal length. The targets are ids, one per token.
 struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< in one micro-batch
@@ -29,8 +29,8 @@ struct token_batch {
   constexpr shape extents() const { return {sequences, length}; }
 };
 
-/// Rows of numbers. The targets are one class per row, unless the loss takes other ones. Every rank
-/// passes in the whole batch.
+/// A batch of rows of numbers. The targets are one class per row, unless the net's loss requires
+/// others. Every rank passes the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -40,8 +40,8 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
-/// Ids of categories. The targets are one class per sample, unless the loss takes other ones. Every
-/// rank passes in the whole batch.
+/// A batch of category ids, for a recommendation model. The targets are one class per sample,
+/// unless the net's loss requires others. Every rank passes the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -51,8 +51,8 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images. The targets are one class per image, unless the loss takes other ones. Every rank passes
-/// in the whole batch.
+/// A batch of images. The targets are one class per image, unless the net's loss requires others.
+/// Every rank passes the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
@@ -78,9 +78,9 @@ constexpr auto with_loss(Net const& net) {
   else return chain(net, softmax_cross_entropy());
 }
 
-/// Returns the problem of placing `net`, trained with elements of type T on micro-batches of these
-/// input extents. `optimizer_states` is the number of values that the optimizer stores per element
-/// of a parameter; it affects memory only.
+/// Returns the problem of placing `net`, trained with elements of type T. `input` has the extents
+/// of a micro-batch. `optimizer_states` is the number of values that the optimizer stores per
+/// element of a parameter. It affects predicted memory only.
 /// Throws ashlar::error if consecutive layers do not fit each other.
 template <class T = float, class Layer>
 constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
@@ -101,8 +101,8 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   describe_into(whole, problem, input);
   return problem;
 }
-/// Calls the function above with the extents and the number of micro-batches of `batch`. Requires a
-/// batch of the kind that the net accepts.
+/// Returns the problem of placing `net`, trained on batches like `batch`. Requires a batch of the
+/// kind that the net accepts, such as an image_batch for a net that begins with a convolution.
 template <class T = float, class Layer, class Batch>
   requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {

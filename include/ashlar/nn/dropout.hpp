@@ -4,14 +4,15 @@
 #pragma once
 
 // Dropout. In training, each element becomes zero with probability p and is divided by 1 - p
-// otherwise. The mask is a function of (seed, layer, pass number, global index), so it is the same
+// otherwise. The mask is a function of (seed, layer, pass number, global index). So it is the same
 // on every mesh and at every placement. The backward pass computes it again instead of storing it.
 
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::detail {
 
-/// Calls the processor's function `dropout`. Inside namespace nn that name would find the layer.
+/// Calls the processor's function `dropout`. Inside namespace nn, name look-up would find the class
+/// nn::dropout instead.
 template <class Processor, class T>
 void drop(Processor const& on, T const* x, std::int64_t count, double p, std::uint64_t seed,
           std::uint64_t number, std::int64_t first, T* y) {

@@ -61,7 +61,7 @@ class embedding_tables {
     return normal_deviates(1 / std::sqrt(static_cast<double>(extents_[1])));
   }
 
-  /// Throws ashlar::error if an id is not the number of a row.
+  /// Throws ashlar::error if an id is outside the rows of a table.
   void check(std::span<std::int32_t const> ids) const {
     for (auto const id : ids)
       if (id < 0 || id >= extents_[1])

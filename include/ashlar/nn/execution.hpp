@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The interface between an executor and the elements of a placed net.
+// The interface between the executor, which runs the program of a training step, and the elements
+// of a placed net: its layers and the ends of its residuals.
 //
-//   slot             holds one value of the program while it is alive
-//   execution        the slots, and the other arguments of an action
-//   step_input       the source of the data of micro-batches
-//   element_node     an element: computes its actions on the slots and owns its parameters
+//   slot             holds one value of the program, such as an activation, while it is alive
+//   execution        all slots, and the other arguments of a computation
+//   step_input       the functions that supply the inputs and targets of each micro-batch
+//   element_node     an element: performs its computations and owns its parameters
 
 #include <functional>
 #include <memory>
@@ -25,7 +26,7 @@ struct kept_values {
 };
 
 /// The storage of one value of a program while it is alive: a tensor, or the values that a layer
-/// keeps.
+/// keeps for its backward pass.
 template <class Processor>
 struct slot {
   any_tensor<Processor> tensor;
@@ -52,11 +53,11 @@ template <class Processor>
 struct step_input {
   std::function<any_tensor<Processor>(int micro_batch)> data, targets;
   std::function<nn::pass(int micro_batch)> pass;
-  double scale = 1;         ///< the factor of the gradients
+  double scale = 1;         ///< the factor of the gradients: 1 / (number of targets in a step)
   double* total = nullptr;  ///< where this rank's share of the summed loss is added
 };
 
-/// An element of a plan, placed on a mesh.
+/// An element of a placed net: a layer, or one end of a residual.
 template <class Processor>
 class element_node {
  public:
@@ -65,16 +66,22 @@ class element_node {
   element_node& operator=(element_node const&) = delete;
   virtual ~element_node() = default;
 
-  /// Performs one computation of the program. Communicates nothing.
+  /// Performs one computation of the program: reads its operands from the slots and stores its
+  /// results in slots. Communicates nothing.
   virtual void compute(step::action const& a, execution<Processor>& on) = 0;
 
   /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;
-  /// The following functions concern parameter k. `source` returns the tensor that the program
-  /// moves to where the layer reads the parameter. `sum` returns the sum of its gradient.
-  /// `set_gradient` stores its gradient, at the placement where the parameter is stored.
+
+  // The argument of the following functions is the index of a parameter of this element.
+
+  /// Returns the stored value, or its copy rounded to the net's element type. The program
+  /// redistributes it before the layer reads it.
   virtual any_tensor<Processor> source(int) const { return {}; }
+  /// Returns the sum to which backward passes add the parameter's gradient.
   virtual any_tensor<Processor> sum(int) const { return {}; }
+  /// Stores the reduced gradient, which the optimizer reads. Its placement must be that of the
+  /// stored value.
   virtual void set_gradient(int, any_tensor<Processor> const&) {}
 };
 

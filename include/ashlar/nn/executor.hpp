@@ -3,23 +3,23 @@
 
 #pragma once
 
-// Runs the program of a training step on the elements of a placed net. It performs the actions of
-// the program in their order, except for the updates of parameters, which the trainer's optimizer
-// performs. All steps run this way: with run-time and typed plans, on the host and on devices,
-// eagerly and while a graph is captured.
+// Runs the program of a training step, which is a list of actions (step/program.hpp). Each
+// computation belongs to one element of the net: a layer or one end of a residual. Each value of
+// the program, such as an activation, has a slot, which holds it while it is alive. The executor
+// performs the actions in order:
 //
 //   forward, recompute,
 //   backward, input_gradient,
-//   weight_gradient         the element's node computes
+//   weight_gradient         the element's node computes (nn/node.hpp)
 //   begin_move, end_move    a redistribution. If end_move follows begin_move directly, it is done
 //                           at once. Otherwise it proceeds in the background, and the moves of a
 //                           bucket form one transfer.
-//   release                 the slots of dead values are emptied
-//   update                  skipped
+//   release                 empties the slots of values that are no longer needed
+//   update                  skipped: the trainer's optimizer updates the parameters
 //
 // On the host, pending transfers make progress between the blocks of a computation and between
-// actions. On a device they proceed by themselves. The data of a micro-batch are requested when the
-// first action reads them.
+// actions. On a device they proceed by themselves. The input of a micro-batch is requested when an
+// action first reads it.
 
 #include <algorithm>
 #include <functional>
@@ -40,7 +40,7 @@ class executor {
   using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
 
  public:
-  /// Expects a program of a plan for these elements. The program must outlive the executor.
+  /// Expects a program that was built for these elements. Both must outlive the executor.
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
       : mesh_(m), elements_(&elements), program_(&p), ranges_(m, elements, p),
         moving_(p.moves.size()), buckets_(p.moves.size()) {
@@ -53,12 +53,13 @@ class executor {
     }
   }
 
-  /// Returns the index of the first action that synchronizes gradients, or the number of actions if
-  /// there is none.
+  /// Returns the index of the first action that reduces gradients of parameters over the ranks.
+  /// Returns the number of actions if there is none.
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
-  /// Returns the index of the first update, or the number of actions if there is none.
+  /// Returns the index of the first update of a parameter, or the number of actions if there is
+  /// none.
   int first_update() const {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
   }
@@ -68,7 +69,7 @@ class executor {
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
 
-  /// Performs the actions first .. last-1. Communicates: the moves among them.
+  /// Performs the actions first .. last-1. Communicates: the redistributions among them.
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = {};
     cleaner const guard{*this};
@@ -77,9 +78,9 @@ class executor {
     ranges_.leave_pass();
   }
 
-  /// Runs the forward passes of all elements before `end` on micro-batch 0 without keeping values
-  /// for a backward pass. Returns the output of the last of these elements as that element made it,
-  /// before any move.
+  /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a
+  /// backward pass. Returns the output of the last of these elements, at the placement at which
+  /// that element made it.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
     cleaner const guard{*this};
     on_.saves = false;
@@ -95,7 +96,8 @@ class executor {
     return last;
   }
 
-  /// Stores in every parameter its gradient. Expects that the gradients are synchronized.
+  /// Gives every parameter its gradient, which the optimizer reads. Call it after the actions that
+  /// reduce the gradients over the ranks.
   void hand_out_gradients() {
     for (auto const& a : program_->actions) {
       if (a.kind != step::action_kind::update) continue;
@@ -107,8 +109,8 @@ class executor {
   }
 
  private:
-  /// Empties the slots if an exception ends a run. This happens while the exception propagates, and
-  /// therefore the destructors of pending transfers abandon them instead of waiting.
+  /// Empties the slots if an exception ends a run. Pending transfers are then destroyed during
+  /// stack unwinding. In that case their destructors abandon them instead of waiting.
   struct cleaner {
     executor& of;
     exception_watch watch{};
@@ -133,9 +135,9 @@ class executor {
     return more;
   }
 
-  /// Performs action i and the following actions that are done together with it: the end_move of a
-  /// move that is performed at once, or the other actions of a bucket. Returns the number of these
-  /// following actions.
+  /// Performs action i. A begin_move also performs some of the actions after it: its end_move if
+  /// that follows directly, or the other actions of its bucket. Returns the number of these
+  /// additional actions.
   int do_action(int i, step_input<Processor> const& input) {
     auto const& a = program_->actions[static_cast<std::size_t>(i)];
     switch (a.kind) {
@@ -149,11 +151,10 @@ class executor {
     return 0;
   }
 
-  /// Returns the tensor that a move reads.
   any_tensor<Processor> const& source_of(step::program_move const& m) const {
     return on_.tensor(m.from);
   }
-  /// Returns the prepared redistribution of a move.
+  /// Returns the plan of a move (a redistribution of the program), from the mesh's cache.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
     return mesh_.prepared(path.extents, path.element_size, path.from, path.to);
@@ -169,7 +170,7 @@ class executor {
       on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    // On a device, the moves of a bucket are started one by one.
+    // On a device, the redistributions of a bucket are started one by one.
     auto const d = Processor::is_host ? step::departure::at(*program_, i)
                                       : step::departure{i, i + 1};
     recycled_vector<any_tensor<Processor>> tensors;
@@ -221,15 +222,15 @@ class executor {
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
-  /// Puts the data of a micro-batch into their slot if the action reads them and the slot is still
-  /// empty.
+  /// If the action reads the input of its micro-batch and that input is not in its slot yet,
+  /// requests it and stores it there.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())
         on_.set(v, input.data(a.micro_batch));
   }
 
-  /// Empties the slots of all values that do not outlive the step.
+  /// Empties all slots except those of stored parameters and of gradient sums.
   void forget() {
     for (auto& run : moving_) run = {};
     ranges_.leave_pass();
@@ -245,13 +246,13 @@ class executor {
   step::program const* program_;
   execution<Processor> on_;
   profile_ranges<Processor> ranges_;
-  /// A pending move, and its position in its bucket.
+  /// A pending redistribution: the running transfer of its bucket, and its position in that bucket.
   struct move_run {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;
   };
-  std::vector<move_run> moving_;                                        // indexed by move
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by first move of bucket
+  std::vector<move_run> moving_;  // one per move of the program
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
   std::vector<step::time_span> times_;
   stopwatch begun_;
 };

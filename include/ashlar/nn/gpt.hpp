@@ -8,8 +8,9 @@
 //   x + dropout(project(attention(qkv(layer_norm(x)))))
 //   x + dropout(contract(gelu(expand(layer_norm(x)))))
 //
-// The output of qkv has a separate dim for heads, so that a plan can distribute whole heads. A
-// block without dropout has no dropout layers. `gpt` makes a whole net.
+// Here qkv, project, expand and contract are linear layers. The output of qkv has a separate dim
+// for heads, so that a plan can distribute whole heads. A block without dropout has no dropout
+// layers.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -69,9 +70,11 @@ constexpr auto gpt(gpt_options const& o) {
                linear(o.features, o.vocabulary, false));
 }
 
-/// GPT-3 (Brown et al. 2020) and the Transformers of section 5 of AutoDDL: on 64, 128 and 256 nodes
-/// of Piz Daint (with 1,024 sequences of 1,024 tokens), on 32 A100 GPUs (2,048 sequences), and in
-/// pipelines (512 sequences on 64 nodes, 1,024 on 128 nodes).
+/// GPT-3 (Brown et al. 2020), and the Transformers of section 5 of the AutoDDL paper:
+///
+///   daint_*      for 64, 128 and 256 nodes of Piz Daint; 1,024 sequences of 1,024 tokens
+///   a100_*       for 32 A100 GPUs; 2,048 sequences
+///   pipeline_*   in pipelines; 512 sequences on 64 nodes and 1,024 sequences on 128 nodes
 namespace gpt_sizes {
 inline constexpr gpt_options gpt3{96, 12288, 96};
 inline constexpr gpt_options daint_64{8, 8192, 64};

@@ -10,8 +10,7 @@
 //   interaction()                              [batch, 26, 128] -> [batch, 325]
 //   interaction(interaction::first::kept)      [batch, 27, 128] -> [batch, 128 + 351]
 //
-// Rows of the plan: a split of the samples, or of the columns of the vectors (the result is
-// partial).
+// Plans may split the samples, or the columns of the vectors, which makes the result partial.
 
 #include <ashlar/device/host/interaction.hpp>
 #include <ashlar/nn/layer.hpp>
@@ -20,8 +19,8 @@
 
 namespace ashlar::nn {
 
-/// A layer that maps x [batch, n, d] to [batch, n (n - 1) / 2], with d more columns if the first
-/// vector is kept.
+/// A layer that maps x [batch, n, d] to [batch, n (n - 1) / 2]. If it keeps the first vector, the
+/// output has d more columns.
 class interaction {
  public:
   enum class first : signed char { only_in_products, kept };
@@ -41,7 +40,8 @@ class interaction {
     s.x = x;
     s.y = {x[0], (keeps_ ? x[2] : 0) + x[1] * (x[1] - 1) / 2};
     s.rows = interaction_training_rows();
-    s.gemm.m = 1u << 1;  // one vectors x vectors x features product per sample
+    // One vectors x vectors x features product per sample. Bit d means dim d of x.
+    s.gemm.m = 1u << 1;
     s.gemm.k = 1u << 2;
     s.gemm.fixed_n = x[1];
     s.forward_flops = 2 * static_cast<double>(x.elements()) * static_cast<double>(x[1]);

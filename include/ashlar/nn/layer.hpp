@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The contract of a layer: its extents, its rules and its arithmetic. A layer object holds no
-// placement, no parameter and no state of a pass, so one object serves every plan, every copy of a
-// repeat and every micro-batch.
+// The contract of a layer: its extents, its rules and its arithmetic. A layer object has no
+// placement, no parameters and no state of a pass. So one object can be used with every plan, in
+// every copy of a repeat and for every micro-batch.
 //
 //   layer_spec spec(shape x) const    describes the layer to the search (step/layer_spec.hpp)
 //   auto forward(call) const          returns y, or nn::made(y, kept...) (call.hpp)
@@ -25,12 +25,17 @@
 //   template <int XRank>
 //   static constexpr int y_rank              the number of dims of its output; default: XRank
 //   template <int XRank>
-//   using statistics = nn::ranks<…>          the number of dims of each statistic, which is a
-//                                            tensor that moves during the forward pass
+//   using statistics = nn::ranks<…>          the number of dims of each statistic. A statistic is a
+//                                            tensor that the plan redistributes between two parts
+//                                            of the forward pass, such as the row maxima of a
+//                                            softmax.
 //
-// layer_spec::backward says which backward passes a layer has. With `halves` it has weight_gradient
-// and input_gradient instead of backward, with `separable` it has backward and weight_gradient, and
-// with `gradients_only` it has weight_gradient alone.
+// layer_spec::backward says which backward passes a layer has:
+//
+//   whole            backward
+//   separable        backward and weight_gradient
+//   halves           weight_gradient and input_gradient
+//   gradients_only   weight_gradient
 //
 // The forward pass of a layer with statistics consists of parts: template <int Part> forward(call)
 // returns statistic number Part, and the last part returns y.
@@ -54,11 +59,12 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// Chains and composites treat all parts of a net through the following functions. For a blueprint,
-// these functions do the work themselves; for a composite, they call its member functions.
+// Chains and composites treat all parts of a net through the following functions. A part is a
+// single layer (blueprint) or a composite. For a single layer these functions do the work
+// themselves. For a composite they call its member functions.
 
-/// Returns how many elements of a plan a layer occupies, or a negative number if this is known only
-/// at run time.
+/// Returns how many elements a layer or composite has in a plan, or a negative number if this is
+/// known only at run time. The elements of a plan are layers and the ends of residuals.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -74,15 +80,15 @@ constexpr int element_count() {
   }
 }
 
-/// Returns how many elements of a plan a part of a net occupies. Unlike element_count, it also
-/// works if that number is known only at run time.
+/// Returns how many elements a layer or composite has in a plan. Unlike element_count, it also
+/// works if the number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;
   else return layer.run_time_elements();
 }
 
-/// Returns the number of dims of the output of a part whose input has XRank dims.
+/// Returns the number of dims of the output of a layer or composite whose input has XRank dims.
 template <class Layer, int XRank>
 constexpr int output_rank() {
   if constexpr (requires { Layer::template y_rank<XRank>; }) return Layer::template y_rank<XRank>;
@@ -140,8 +146,9 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 
 }  // namespace detail
 
-/// Appends the elements of the part to a problem and returns the extents of its output. The first
-/// element of a problem reads data, so its spec leaves out dx if the layer permits that.
+/// Appends the elements of a part of a net to a problem and returns the extents of the part's
+/// output. The first element of a problem reads the input data, which need no gradient. Its spec
+/// leaves out dx if the layer permits that.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {

@@ -3,8 +3,11 @@
 
 #pragma once
 
-// Layer norm over the last dim with gain and bias, y = (x - mean) / sqrt(variance + ε) · gain +
-// bias. Plans may distribute the rows over ranks, but never split the last dim. The parameters are
+// Layer norm over the last dim, with gain and bias:
+//
+//   y = (x - mean) / sqrt(variance + ε) · gain + bias
+//
+// Plans may distribute the rows over ranks, but never split the last dim. The parameters are
 // replicated where the layer reads them.
 
 #include <ashlar/nn/kept.hpp>

@@ -3,19 +3,20 @@
 
 #pragma once
 
-// A linear layer, y = x w + bias over the last dims of x, with x [lead.., in..], w [in.., out..]
-// and y [lead.., out..].
+// A linear layer over the last dims of x:
+//
+//   y [lead.., out..] = x [lead.., in..] · w [in.., out..] + bias [out..]
 //
 //   linear(512, 2048)                     [batch, seq, 512] -> [batch, seq, 2048]
 //   linear({512}, {8, 192})               [batch, seq, 512] -> [batch, seq, 8, 192]
 //   linear({8, 64}, {512})                [batch, seq, 8, 64] -> [batch, seq, 512]
 //
-// A dim of its own for the heads of an attention allows plans to split heads over ranks without
-// cutting any head.
+// If the heads of an attention have a dim of their own, plans can split the heads over ranks
+// without cutting any head.
 //
-// Rows of the plan: contraction signatures. Each row covers the forward and the backward pass
-// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in, scaled as in
-// GPT-2; the bias is zero.
+// The signature rows are those of a contraction. Each row covers the forward and the backward pass
+// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in; the bias is
+// zero.
 
 #include <cmath>
 
@@ -23,8 +24,8 @@
 
 namespace ashlar::nn {
 
-/// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate; the
-/// moves of the plan happen before and after them.
+/// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate. The
+/// plan's redistributions happen before and after them.
 template <int In = 1, int Out = 1>
 class linear {
  public:
@@ -125,7 +126,8 @@ class linear {
   }
 
  private:
-  // The extents of this rank's products. Behind the leading dims, y has Out dims and x has In dims.
+  // The extents of the local product y = x w of matrices. The last Out dims of y are the columns of
+  // y, and the last In dims of x are the columns of x. All dims before them are rows.
   template <class Y>
   static std::int64_t rows(Y const& y) {
     return product(y, 0, Y::rank - Out);

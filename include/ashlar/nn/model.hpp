@@ -5,10 +5,16 @@
 
 // A net placed on a mesh by a plan (nn/place.hpp), ready for training.
 //
-// The mesh is any basic_mesh, and its processor is what the net computes on. The input of a net is
-// [batch, seq] token ids if its first layer is an embedding, images [batch, channels, height,
-// width] if it is a convolution or a pooling, and [rows, features] otherwise. The loss determines
-// the targets; softmax_cross_entropy takes one class per row of the net's output.
+// The net computes on the processor of its mesh, the host or a GPU. The first layer determines the
+// input:
+//
+//   embedding              token ids [batch, seq]
+//   embedding_tables       category ids [batch, tables]
+//   convolution, pooling   images [batch, channels, height, width]
+//   others                 numbers [rows, features]
+//
+// The loss determines the targets. For softmax_cross_entropy, they are one class per row of the
+// net's output.
 //
 // A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
@@ -59,7 +65,7 @@ class model {
   /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Returns the program of a whole step in serial order.
+  /// Returns the program of a whole step, in which no transfer overlaps with a computation.
   step::program program() const {
     return step::build(state_->problem, state_->plan, mesh().machine());
   }
@@ -70,8 +76,8 @@ class model {
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
 
-  /// Tensors that hold the data of one micro-batch in the memory of the mesh, at fixed addresses.
-  /// They serve steps that are replayed (train/replayed_step.hpp).
+  /// Tensors that hold the data of one micro-batch in the memory of the mesh, at fixed addresses. A
+  /// CUDA graph that is replayed needs fixed addresses (train/replayed_step.hpp).
   struct data_place {
     tensor<std::conditional_t<std::is_integral_v<Input>, Input, T>, InputRank, dynamic, Processor>
         inputs;
@@ -81,8 +87,8 @@ class model {
     auto const everywhere = placement::all_broadcast(mesh().axes());
     return {{mesh(), input_extents(), everywhere}, {mesh(), target_extents(), everywhere}};
   }
-  /// Copies a micro-batch into these tensors. Throws ashlar::error if an id or a target is out of
-  /// range.
+  /// Copies a micro-batch from host memory into the tensors of `to`. Throws ashlar::error if an id
+  /// or a target is out of range.
   void put(std::span<Input const> inputs, std::span<target_type const> targets,
            data_place& to) const {
     check(inputs, targets);
@@ -101,12 +107,15 @@ class model {
     check(inputs);
   }
 
-  /// Makes the input of an executor from data in the memory of the host. `inputs` and `targets`
-  /// hold all micro-batches one after the other and are the same on every rank. `first` is the
-  /// number of the pass on micro-batch 0 (nn/pass.hpp), which selects the random numbers of
-  /// dropout. This rank's share of the summed loss is added to *total, which is in the memory of
-  /// the mesh, so that the host need not wait for a device. The gradients are those of the mean
+  /// Makes the input of an executor from data in host memory. The gradients are those of the mean
   /// loss over all targets of a step.
+  ///
+  ///   inputs, targets   all micro-batches, one after the other; the same on every rank
+  ///   first             the number of the pass on micro-batch 0 (nn/pass.hpp), which selects
+  ///                     the random numbers of dropout
+  ///   total             gets this rank's share of the summed loss added. It is in the memory of
+  ///                     the mesh, so the host need not wait for a device.
+  ///   training          whether dropout is active
   step_input<Processor> input_of(std::span<Input const> inputs,
                                  std::span<target_type const> targets, std::int64_t first,
                                  double* total, bool training = true) const {
@@ -121,7 +130,9 @@ class model {
         },
         first, total, training);
   }
-  /// Makes the input of an executor from data that are already in the memory of the mesh.
+  /// Makes the input of an executor from data that are already in the memory of the mesh, one
+  /// data_place for each micro-batch. `first` and `total` mean the same as in the overload for data
+  /// in host memory.
   step_input<Processor> input_of(std::span<data_place const> places, std::int64_t first,
                                  double* total) const {
     return from([places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].inputs); },
@@ -129,25 +140,25 @@ class model {
                 first, total, true);
   }
 
-  /// Runs the forward and the backward pass on one micro-batch. Adds its gradients to the sums of
-  /// the parameters. `number` is the number of the pass (nn/pass.hpp). Communicates: the program's
-  /// moves of activations, of their gradients and of parameters. Throws ashlar::error on every
-  /// rank, before any communication, if an id or a target is out of range.
+  /// Runs the forward and the backward pass on one micro-batch. Adds the gradients to the
+  /// parameters' gradient sums, and this rank's share of the loss to *total. `number` is the number
+  /// of the pass (nn/pass.hpp). Communicates: redistributions of activations, of their gradients
+  /// and of parameters. Throws ashlar::error on every rank, before any communication, if an id or a
+  /// target is out of range.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total) {
     check(inputs, targets);
     auto& one = one_micro_batch();
     one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
-  /// Does the same as the function above, but returns this rank's share of the loss. If the net is
-  /// on a device, waits for it.
+  /// Runs both passes on one micro-batch, like the overload with `total`, and returns this rank's
+  /// share of the loss. If the net is on a device, waits for the device.
   loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                         std::int64_t number) {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
-  /// Returns the output of the net for a batch, outside of training. Every rank gets the whole
-  /// output.
+  /// Returns the output of the net for a batch, without dropout. Every rank gets the whole output.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
     check(inputs);
     auto const y = one_micro_batch().forward(state_->problem.size() - 1,
@@ -157,7 +168,7 @@ class model {
     else return {values.begin(), values.end()};
   }
 
-  /// Returns this rank's share of the summed loss of a batch, outside of training.
+  /// Returns this rank's share of the summed loss of a batch, without dropout.
   loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     check(inputs, targets);
     return read([&](double* total) {
@@ -166,7 +177,7 @@ class model {
   }
 
   /// Reduces the gradient sums of all parameters to the placements where the parameters are stored.
-  /// Communicates: the program's synchronization of each parameter.
+  /// Communicates: one redistribution of each gradient, if the two placements differ.
   void synchronize() {
     auto& one = one_micro_batch();
     one.run(one.first_synchronization(), one.first_update(), {});
@@ -249,7 +260,7 @@ class model {
       throw error("model", std::to_string(inputs.size()) + " inputs for a micro-batch of " +
                                to_string(input_extents()) + ".");
   }
-  /// Returns the whole input on every rank, in the type that the net computes with.
+  /// Returns a replicated tensor of the input, in the element type of the net.
   auto input(std::span<Input const> values) const {
     decltype(data_place::inputs) made(mesh(), input_extents(),
                                       placement::all_broadcast(mesh().axes()));

@@ -3,10 +3,13 @@
 
 #pragma once
 
-// A layer as one element of a placed net. It passes the values in the program's slots to the passes
-// of the layer and stores their results in slots. It owns the layer's parameters. Two elements with
-// the same layer type, number of input dims and type of choice have the same type, so the layers of
-// a repeat are compiled only once.
+// A layer of a placed net. The executor keeps the tensors of a step in slots. The node calls the
+// layer's passes with tensors from slots and stores their results in slots. It owns the layer's
+// parameters.
+//
+// The template arguments of a node are the type of the layer, the element type, the number of dims
+// of the input, and the type of the layer's choice (choice.hpp). With a run-time plan, these are
+// equal for all copies of a layer in a repeat, so it is compiled only once.
 
 #include <string>
 
@@ -15,8 +18,8 @@
 
 namespace ashlar::nn {
 
-/// Numbers the random streams of parameters and layers in the order of the net, so that random
-/// values depend on the net and the seed, but never on the plan.
+/// Numbers the random streams of parameters and layers in the order of the net. So random values
+/// depend on the net and the seed, but never on the plan.
 struct stream_counter {
   std::uint64_t seed = 0;
   std::uint64_t next = 0;
@@ -43,7 +46,8 @@ struct kept_tuple final : kept_values {
   std::tuple<Kept...> values;
 };
 
-/// Returns the result of a forward pass as a `made`, whether or not the pass keeps values.
+/// Returns the result of a forward pass as a `made` (call.hpp). A pass that keeps no values for the
+/// backward pass returns y alone.
 template <class Y>
 auto as_made(Y y) {
   if constexpr (requires { y.kept; }) return y;
@@ -74,7 +78,8 @@ class layer_node final : public element_node<typename At::processor_type> {
       };
     else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
   }
-  /// Runs the last part of the forward pass, which makes y.
+  /// Runs the last part of the forward pass, which makes y. A layer with statistics has several
+  /// parts (nn/layer.hpp).
   static auto last_part(Layer const& layer, forward_type const& c) {
     static_assert(
         has_forward(),
@@ -149,14 +154,15 @@ class layer_node final : public element_node<typename At::processor_type> {
   void for_each_parameter(F f) {
     std::apply([&](auto&... p) { ((p ? f(*p) : void()), ...); }, parameters_);
   }
-  /// If this layer is the first of a net, throws for values that the net's input must not have.
+  /// Throws if the input of a net has values that its first layer does not accept, such as token
+  /// ids outside of a vocabulary. Expects that this layer is the first one.
   template <class Values>
   void check_input(Values values) const {
     if constexpr (requires { layer_.check(values); }) layer_.check(values);
   }
   Layer const& layer() const { return layer_; }
 
-  // The following functions return which passes the layer has.
+  // The following functions return whether the layer has a pass or group of passes.
   static constexpr bool has_backward() {
     return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
   }
@@ -226,8 +232,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets, split like the rows of the input. `whole` is replicated, so this needs
-  /// only a local slice.
+  /// Returns the targets, split like the rows of the input. `whole` has all targets on every rank,
+  /// so this communicates nothing.
   any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)

@@ -6,15 +6,15 @@
 // A trained tensor: its stored value, the sum in which micro-batches accumulate its gradient, and
 // its gradient, placed as the value is stored.
 //
-//   source()     the tensor that a program moves to where the layer reads it
-//   sum()        the tensor to which backward passes add, at the placement `grad`
-//   gradient()   the sum, reduced and moved to the placement of the stored value, for the optimizer
+//   source()     the tensor that the step's program redistributes before the layer reads it
+//   sum()        the tensor to which backward passes add, at a placement of its own (grad)
+//   gradient()   the sum, redistributed to the placement of the stored value, for the optimizer
 //
 // Value and gradients are of type accumulation_t<T>. If that differs from T, as with bfloat16, the
-// parameter also holds a copy of the stored shard rounded to T, and source() returns this copy. An
-// optimizer updates both. The placement of the value never changes, and an optimizer works on the
-// stored shards only. The moves between these placements are actions of the step's program
-// (step/program.hpp), not of the parameter.
+// parameter also has a copy of the stored shard rounded to T. Then source() returns this copy, and
+// an optimizer updates both. The placement of the value never changes, and an optimizer works on
+// the stored shards only. The redistributions between these placements are actions of the step's
+// program (step/program.hpp). The parameter does not run them.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -49,7 +49,7 @@ class parameter {
   parameter& operator=(parameter&&) = default;
 
   char const* name() const { return name_.text; }
-  /// Returns the number of the parameter's layer among the elements of the plan.
+  /// Returns the index of the parameter's layer among the elements of the plan.
   int element() const { return element_; }
   /// Returns whether weight decay applies: to weights and embedding tables, but not to biases and
   /// gains, whatever their shape.
@@ -72,8 +72,8 @@ class parameter {
     if constexpr (is_copied) return redistribute(copy_, use_);
     else return redistribute(value_, use_);
   }
-  /// Returns the tensor that moves to where the layer reads the parameter: the value, or its copy
-  /// rounded to T.
+  /// Returns the tensor that the step's program redistributes before the layer reads it: the value,
+  /// or its copy rounded to T.
   any_tensor<Processor> source() const {
     if constexpr (is_copied) return copy_;
     else return value_;
@@ -102,9 +102,9 @@ class parameter {
   stored gradient_;
 };
 
-/// Describes how a parameter is initialized: with normal deviates around zero, drawn by global
-/// index, for weights and tables, to which weight decay applies; or with one value everywhere, for
-/// biases and gains, to which it does not apply.
+/// Describes how a parameter is initialized. Weights and tables get normal deviates around zero,
+/// drawn by global index. Biases and gains get one value everywhere. Weight decay applies to random
+/// parameters only.
 struct initial_values {
   double deviation = 0;
   double value = 0;
@@ -121,7 +121,8 @@ using parameter_of =
               decltype(std::declval<At>().template use<K>()),
               decltype(std::declval<At>().template grad<K>()), typename At::processor_type>;
 
-/// Makes parameter K of element `element`, initialized. Communicates nothing.
+/// Makes parameter K of the layer that is element number `element` of the plan, and initializes it.
+/// Communicates nothing.
 template <class T, int Rank, int K, class At, class Processor>
 parameter_of<T, Rank, K, At> make_parameter(step::parameter_spec const& spec, int element,
                                             basic_mesh<Processor> const& m, At const& at,

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// The arguments of a forward pass other than its values. Random numbers in a pass depend only on
-// these arguments and on global indices, so a pass that runs again makes the same values bit by
-// bit.
+// The arguments of a forward pass other than tensors. Random numbers in a pass depend only on these
+// arguments and on global indices. So a pass that is recomputed makes the same values bit by bit.
 
 #include <cstdint>
 

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Places a net on a mesh by a plan, layer by layer, each layer by its part of the plan.
+// Places a net on a mesh by a plan. Each layer gets the placements of its part of the plan.
 //
 //   auto model = nn::place<float>(net, mesh, plan);                   a run-time plan
 //   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
 //
-// A plan for another mesh or another net, or one that breaks a layer's rules, is refused on every
-// rank.
+// Every rank throws if the plan is for another mesh or another net, or if it breaks a layer's
+// rules.
 
 #include <string>
 #include <utility>

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Turns any part of a net into elements on a mesh. A layer becomes one node. A composite places its
-// members one after the other. The result keeps the types of the layers, so that for_each_parameter
-// and check_input can reach them. Passes need only the list of nodes (executor.hpp).
+// Places any part of a net on a mesh. A single layer becomes one node (node.hpp). A composite, such
+// as a chain, places its members one after the other. The placed part keeps the types of its
+// layers, so that for_each_parameter and check_input can call their functions. The executor needs
+// only the list of nodes (executor.hpp).
 
 #include <memory>
 #include <vector>
@@ -14,7 +15,8 @@
 
 namespace ashlar::nn {
 
-/// The elements of a net while it is being placed, in the order of the plan.
+/// The mesh, the random streams and the nodes of a net while it is being placed. The nodes are in
+/// the order of the plan.
 template <class Processor>
 struct net_builder {
   basic_mesh<Processor> mesh;
@@ -42,7 +44,7 @@ class placed_layer {
   Node* node_;
 };
 
-/// Places any part of a net. Expects `cursor` at the part's first element of the plan.
+/// Places a layer or composite. The cursor must be at its first element of the plan.
 template <class T, int XRank, class Layer, class Cursor, class Processor>
 auto place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
                 Cursor const& cursor) {
@@ -58,7 +60,8 @@ auto place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   }
 }
 
-/// Returns the cursor at the first element after a part.
+/// Returns a cursor at the first element of the plan after `layer`. Expects `cursor` at the first
+/// element of `layer`.
 template <class Layer, class Cursor>
 auto advance_past(Layer const& layer, Cursor const& cursor) {
   if constexpr (Cursor::is_static) return cursor.template advance<element_count<Layer>()>();

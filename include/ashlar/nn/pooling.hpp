@@ -10,9 +10,9 @@
 //   max_pool(3, {.stride = 2})         overlapping, as in AlexNet
 //   average_pool(7)                    padding counts as zero, so that the map is linear
 //
-// Rows of the plan: splits of images or channels; for the average also partial sums
-// (signature/image.hpp). The maximum keeps one index per element of y for the backward pass. The
-// average keeps nothing.
+// Plans may split images or channels. The average also accepts a partial input and makes a partial
+// output (signature/image.hpp). For the backward pass, the maximum keeps one index per element of
+// y, and the average keeps nothing.
 
 #include <ashlar/device/host/pooling.hpp>
 #include <ashlar/nn/layer.hpp>

@@ -33,9 +33,9 @@ class profile_ranges {
                                  to_string(a.kind));
   }
 
-  /// Opens the range of a computation of the program. The range closes when the returned object is
-  /// destroyed. If the computation belongs to another pass than the previous one, opens the range
-  /// of that pass first.
+  /// Opens the range of a computation. The range closes when the returned object is destroyed. If
+  /// the computation is the first one of a forward or backward pass, opens a range for that pass
+  /// first.
   auto of(step::action const& a) {
     if constexpr (Processor::is_host) {
       return 0;

@@ -5,16 +5,16 @@
 
 // A residual, y = x + f(x). In a plan it consists of a begin element, the elements of f and an end
 // element. The end adds x and f(x), so they must have the same placement. In the backward pass the
-// begin adds the gradients of the two branches, which must have the same placement, too. Therefore
-// the begin and the end have one common choice in the plan (step/problem.hpp). The skipped value
-// and its gradient are never moved.
+// begin adds the gradients of both branches, so these must have the same placement, too. Therefore
+// the plan gives the begin and the end the same placements (step/problem.hpp). The skipped value
+// and its gradient are never redistributed.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/place_part.hpp>
 
 namespace ashlar::nn {
 
-/// Maps x to x + inner(x). The inner net keeps the extents.
+/// Maps x to x + inner(x). The inner net must not change the extents.
 template <class Inner>
 class residual {
  public:

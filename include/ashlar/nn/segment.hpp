@@ -3,16 +3,16 @@
 
 #pragma once
 
-// A part of a net that a plan may recompute (activation checkpointing). step/problem.hpp describes
-// the costs and savings. repeat makes a segment of each copy. Segments inside another segment have
-// no effect.
+// A part of a net that a plan may recompute (activation checkpointing). nn::repeat makes a segment
+// of each copy of its net. Segments inside another segment have no effect. step/problem.hpp
+// describes the costs and savings.
 //
 //   recomputed   forward pass                     backward pass
 //   no           keeps what its layers keep       the backward passes of its layers
 //   yes          keeps only its input             a second forward pass, which keeps what the
 //                                                 layers keep, then their backward passes
 //
-// The second forward pass has the same input and random numbers as the first one, so its values are
+// The second forward pass has the same input and random numbers as the first one. So its values are
 // the same bit by bit. The recomputation is part of the step's program (step/build.hpp), so placing
 // a segment is the same as placing its layer.
 

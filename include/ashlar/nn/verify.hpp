@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Tests whether a layer's passes do what the rows of its rule table say, and whether its backward
-// pass computes the gradients of its forward pass:
+// Tests whether a layer's passes do what the rows of its signature table say. Also tests whether
+// its backward pass computes the gradients of its forward pass:
 //
 //   nn::verify(my_layer(5), {4, 5});          in any program with an MPI environment, on one process
 //   nn::verify(my_layer(5), {4, 5}, mesh);    the ranks of a mesh share the work
@@ -24,8 +24,9 @@
 //   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
-// that split the dim of a halo are skipped, since they do not run yet. This function is meant for
-// tests and takes milliseconds to seconds. It runs on the host only.
+// that split a dim along which a window slides are skipped, since their halo exchange does not run
+// yet. This function is meant for tests and takes milliseconds to seconds. It runs on the host
+// only.
 
 #include <array>
 #include <cstdlib>
@@ -61,12 +62,12 @@ class verification {
     margin_ = static_cast<std::size_t>(most) * sizeof(double);
   }
 
-  /// Returns the number of trials: each row on one axis, then each row with its neighbours on two
-  /// axes.
+  /// Returns the number of trials, two for each row: one on a mesh with one axis and one on a mesh
+  /// with two axes.
   int trials() const { return 2 * rows(); }
 
-  /// Tries the passes in one process. Checks only every `parts`-th element by finite differences,
-  /// beginning with number `part`.
+  /// Tries the passes in one process. Checks only every `parts`-th gradient element by finite
+  /// differences, beginning with number `part`, so that several ranks can divide this work.
   void one_process(int part, int parts) {
     step::layer_choice lies;
     auto const whole = placement::all_broadcast(1);
@@ -84,8 +85,8 @@ class verification {
     check_differences<T>(simulated, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
   }
 
-  /// Tries row i on one axis. For i >= rows(), tries row i - rows() with itself and with the next
-  /// row on two axes.
+  /// For i < rows(), tries row i on meshes with one axis. For i >= rows(), tries row i - rows() on
+  /// a mesh with two axes: once on both axes, and once with the next row on the second axis.
   void trial(int i) {
     int const row = i % rows();
     if (is_halo(row)) return;
@@ -130,9 +131,12 @@ class verification {
     demand(step::action_kind::input_gradient, "input_gradient", b == form::halves);
   }
 
-  /// Returns the numbers of ranks on which to try row i. These are 2 and 3 and, for each dim that
-  /// the row splits, the smallest number (at most 8) that does not divide the dim's extent. If the
-  /// least extent n of these dims is below 8, n + 1 is added, so that one shard is empty.
+  /// Returns the numbers of ranks on which to try row i:
+  ///
+  ///   2 and 3             always
+  ///   for uneven shards   for each dim that the row splits, the smallest number that does not
+  ///                       divide the dim's extent, but at most 8
+  ///   for an empty shard  n + 1, where n is the smallest extent of these dims, if n is below 8
   std::vector<int> rank_counts(int i) const {
     std::vector<int> counts{2, 3};
     std::int64_t least = 0;
@@ -170,8 +174,8 @@ class verification {
     simulated.backward(j);
   }
 
-  /// Returns whether all placements are legal. For instance, a tensor must not be a sum along one
-  /// axis and a maximum along another.
+  /// Returns whether all placements of a choice are legal. For instance, a tensor must not be
+  /// partial with a sum along one axis and with a maximum along another.
   bool can_lie(step::layer_choice const& c) const {
     auto const valid = [](placement const& p) { return check(p, max_rank, p.axes()) == nullptr; };
     bool all = valid(c.x) && valid(c.y) && valid(c.dy) && valid(c.dx);
@@ -195,9 +199,9 @@ class verification {
   std::map<std::string, std::vector<mesh>> meshes_;
 };
 
-/// Throws the same error on every rank: the error of the lowest-numbered piece of work that failed
-/// on any rank. `mine` is the text of this rank's error, empty if it has none, and `piece` is the
-/// number of the piece of work in which it occurred. Collective over the mesh.
+/// Throws the same error on every rank if any rank has an error. `mine` is the text of this rank's
+/// error, or empty. `piece` numbers the trial in which it occurred. Of several errors, the one with
+/// the lowest `piece` is thrown. Collective over the mesh.
 inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   constexpr std::int64_t none = std::int64_t(1) << 60;
   std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();
@@ -229,9 +233,9 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
   for (int i = 0; i < v.trials(); ++i) v.trial(i);
 }
 
-/// Makes the same trials as the function above, but divides them among the ranks of `m`. Throws on
-/// every rank. Communicates: two small collectives over the mesh, and the error message if there is
-/// one.
+/// Makes the same trials as the overload without a mesh, but divides them among the ranks of `m`.
+/// Throws on every rank. Communicates: two small collectives over the mesh, and the error message
+/// if there is one.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {

@@ -24,7 +24,7 @@
 
 namespace ashlar::nn {
 
-/// The extents of the net. The defaults are those of the paper.
+/// The extents of the net. The defaults are the published ones (Simonyan and Zisserman 2015).
 struct vgg_options {
   std::int64_t image = 224;    ///< rows and columns of an image; at least 32
   std::int64_t width = 64;     ///< the number of channels of the first stage

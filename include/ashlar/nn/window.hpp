@@ -4,7 +4,7 @@
 #pragma once
 
 // Shared code of the layers with a sliding window, convolution and pooling: the checks of the
-// window and of the input, and the halo that is needed if plans may split the rows of the images.
+// window and of the input, and the rule that lets plans split images along their height.
 
 #include <limits>
 #include <string>
@@ -31,7 +31,8 @@ constexpr void check_window(char const* layer, device::window const& w) {
                        "window sees at least one pixel.");
 }
 
-/// Expects a window that check_window has accepted.
+/// Throws ashlar::error unless x has the extents of images into which the window fits. Expects a
+/// window that check_window has accepted.
 constexpr void check_images(char const* layer, shape const& x, device::window const& w) {
   if (x.rank() != 4)
     throw error(layer, "the input is " + to_string(x) +
@@ -44,8 +45,8 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
     throw error(layer, "an image of " + to_string(x) + " has too many pixels.");
 }
 
-/// Lets plans split the rows of images, at the cost of the halo exchange that window `w` then
-/// requires.
+/// Adds a signature row that splits images along their height. Its cost includes a halo exchange:
+/// each rank receives the rows of pixels that its windows read and that other ranks have.
 constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
   s.halo = {2, w};
   s.rows.push_back(halo_row(s.parameters.size()));

@@ -39,7 +39,7 @@ constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
 }
 
 /// Returns a float that rounds to the same bfloat16 as `value`. It truncates `value` to a float and
-/// sets the last bit if that was inexact ("round to odd"), so that the second rounding knows on
+/// sets the last bit if that was inexact ("round to odd"). This bit tells the second rounding on
 /// which side of a tie `value` is.
 constexpr float round_to_odd(double value) {
   auto nearest = static_cast<float>(value);

@@ -4,8 +4,8 @@
 #pragma once
 
 // A block of memory that is released at the end of a scope, for packing buffers and workspaces. The
-// memory comes from any object with allocate(bytes) and release(block, bytes), such as an arena on
-// the host or a memory pool of a device.
+// memory comes from any object with allocate(bytes) and release(block, bytes). Examples are an
+// arena on the host and a memory pool of a device.
 
 #include <cstddef>
 #include <cstdint>

@@ -19,8 +19,10 @@ namespace ashlar {
 
 class out_of_memory : public error {
  public:
-  /// `memory` is "device memory" or "host memory", `by` names the requester, and `left` is a clause
-  /// about the memory that is left; `by` and `left` may be empty.
+  ///   memory   "device memory" or "host memory"
+  ///   bytes    the requested bytes
+  ///   by       names the requester; may be empty
+  ///   left     a clause that says how much memory is left; may be empty
   out_of_memory(std::string const& operation, std::string const& memory, std::int64_t bytes,
                 std::string const& by = {}, std::string const& left = {})
       : error(operation, "out of " + memory + ": " + (by.empty() ? "the program" : by) +

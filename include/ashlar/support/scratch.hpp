@@ -5,8 +5,8 @@
 
 // An owned array of n value-initialized elements, for algorithms that also run at compile time.
 // std::vector does not work there: with libstdc++ 12 its sized constructors are not constant
-// expressions for Clang. Each access to an element through its operator[] would also cost steps of
-// the constant evaluator, and Clang permits about a million steps. Here data() is a plain pointer.
+// expressions for Clang. Besides, each call of its operator[] costs steps of the constant
+// evaluator, and Clang permits about a million steps. Here data() is a plain pointer.
 
 #include <cstddef>
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A tensor whose element type, number of dims and placement are all run-time values. Code that only
-// moves tensors, without looking at their elements, uses any_tensor and is therefore compiled once
-// and not once per tensor type. An any_tensor is a handle and shares its shard with the tensor from
+// A tensor whose element type, number of dims and placement are all run-time values. Code that
+// moves tensors without looking at their elements uses any_tensor. It is then compiled once, and
+// not once per tensor type. An any_tensor is a handle and shares its shard with the tensor from
 // which it was made.
 //
 //   any_tensor a = x;                              from a tensor of any type
@@ -111,7 +111,7 @@ decltype(auto) with_element_type(element_type type, F f) {
 }
 
 /// Copies a strided block of elements of any type. On the host it calls the copy kernels of the
-/// transports, which every program compiles anyway.
+/// transports. These are compiled in any case, so no other kernels are instantiated.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
                 void* target) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Fuses the transfers of several redistributions that run together, such as those of a bucket of
-// gradients. Their plans must have the same steps: step k is the same collective on the same mesh
-// axes in each plan. So one transfer per step carries the data of all tensors.
+// A bucket is several redistributions, for example of small gradients, that run as one. In each
+// step, one transfer carries the data of all their tensors. All plans of a bucket must have the
+// same steps: step k is the same collective on the same mesh axes in each plan.
 //
 // The data travels in a flat array with one section per member of the communication group. A
 // section holds data of the first tensor, then of the second, and so on:
@@ -15,9 +15,9 @@
 //   reduce_scatter   source (target: this rank's section)       the part that member j receives
 //   all_gather       target (source: this rank's section)       the shard of member j
 //
-// Each tensor is divided into the same parts as when it is redistributed alone, so its addends are
-// summed in the same order and the result has the same bits. The data is copied into the flat array
-// before a step and out of it afterwards. A bucket of one plan needs no such copies.
+// Each tensor is divided into the same parts as when it is redistributed alone. So its addends are
+// summed in the same order, and the result has the same bits. The data is copied into the flat
+// array before a step and out of it afterwards. A bucket of one plan needs no such copies.
 
 #include <cstddef>
 #include <memory>
@@ -29,10 +29,13 @@
 
 namespace ashlar::detail {
 
-/// One step of a bucket: the transfer of the flat array (`what`), and the pieces that this rank
-/// copies into its source (`in`) and out of its target (`out`).
+/// One step of a bucket (several redistributions with fused transfers). `what` transfers a flat
+/// array with the data of all tensors. Before it, this rank copies the pieces `in` from the tensors
+/// into the array. After it, the rank copies the pieces `out` from the received array into the
+/// tensors.
 struct fused_transfer {
-  /// A part of tensor number `tensor` and its place in the flat array, where it is contiguous.
+  /// A part of tensor number `tensor`, and its position in the flat array, in which it is
+  /// contiguous.
   struct piece {
     std::size_t tensor = 0;
     strided_block block;
@@ -52,8 +55,8 @@ inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_ran
   }
 }
 
-/// Returns one transfer that carries all transfers of `parts`, which must be of the same kind and
-/// on the same mesh axes.
+/// Returns one transfer with the data of all transfers of `parts`. These must be the same
+/// collective on the same mesh axes.
 inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   transfer const& first = *parts.front();
   bool const gathers = first.kind == collective::all_gather;
@@ -110,7 +113,7 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   return made;
 }
 
-/// Plans of redistributions that run together, one per tensor, and their fused steps.
+/// Several redistributions that run together: a plan for each tensor, and their fused transfers.
 struct bucket {
   using plan = std::shared_ptr<prepared_plan const>;
 
@@ -118,7 +121,8 @@ struct bucket {
   std::vector<fused_transfer> fused;  ///< one per step; empty if there is only one plan
 
   explicit bucket(plan one) { plans.push_back(std::move(one)); }
-  /// Requires plans for the same element size, with the same kinds of steps on the same axes.
+  /// All plans must be for the same element size. Step k must be the same collective on the same
+  /// mesh axes in all of them.
   explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
     if (plans.size() < 2) return;
     for (std::size_t k = 0; k < steps(); ++k) {
@@ -129,8 +133,8 @@ struct bucket {
   }
 
   std::size_t steps() const { return plans.front()->transfers.size(); }
-  /// Returns the transfer of a step: the fused one, or the first plan's own transfer if the bucket
-  /// has only one plan or the step does not communicate.
+  /// Returns the fused transfer of a step. If the bucket has only one plan or the step does not
+  /// communicate, returns the first plan's own transfer.
   transfer const& what(std::size_t step) const {
     return fused.empty() || !communicates(plans.front()->transfers[step].kind)
                ? plans.front()->transfers[step]

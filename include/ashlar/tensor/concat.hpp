@@ -70,8 +70,8 @@ shape check_concat(std::span<X const> parts, int dim) {
 }  // namespace detail
 
 /// Joins the tensors `parts` along dim Dim, in order. Communicates nothing. Throws ashlar::error if
-/// their placements differ, if their extents differ in another dim than Dim, or if elements would
-/// have to move between ranks.
+/// their placements differ or their extents differ in another dim than Dim. Also throws if elements
+/// would have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X concat(std::span<X const> parts) {
@@ -79,7 +79,7 @@ X concat(std::span<X const> parts) {
   X y(parts[0].mesh(), extents, parts[0].placement());
   std::int64_t begin = 0;
   for (X const& x : parts) {
-    box held = x.local_box();  // in coordinates of the result
+    box held = x.local_box();  // in indices of the result
     held.dim[Dim].begin += begin;
     copy_region(y.mesh().processor(), intersect(held, y.local_box()), held,
                 static_cast<typename X::value_type const*>(x.data()), y.local_box(), y.data());

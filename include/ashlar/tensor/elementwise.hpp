@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Element-wise operators. None of them communicates. If the placements of the operands would need
-// communication, the call does not compile for typed operands and throws for dynamic ones, with the
-// same message.
+// Element-wise operators. None of them communicates. If the placements of typed operands would need
+// communication, the call does not compile. For dynamic operands it throws an error with the same
+// message.
 //
 //   map(x, f)      f of each element      x is not partial; device: f is from device/functor.hpp
 //   gelu(x), relu(x)                      x is not partial
@@ -26,7 +26,7 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the first `rank` letters, which name the dims in the element-wise rule tables.
+/// Returns `rank` letters, which name the dims of a tensor in the signature tables.
 constexpr std::string_view letters(int rank) {
   return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
 }
@@ -182,8 +182,8 @@ ill_formed operator*(X const&, Y const&) {
 
 namespace detail {
 
-/// Computes the softmax of each row. The host's kernel works on accumulation_t<T>, so on the host
-/// each bfloat16 row is converted to float and its result back to bfloat16.
+/// Computes the softmax of each row. The host's kernel works on accumulation_t<T>. So on the host
+/// each bfloat16 row is converted to float, and its result back to bfloat16.
 template <class Mesh, class T>
 void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t columns, T* y) {
   using A = accumulation_t<T>;

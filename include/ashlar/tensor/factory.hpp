@@ -4,7 +4,7 @@
 #pragma once
 
 // Functions that make tensors. Values depend only on the global index (and a seed), never on the
-// mesh or the placement, so a program gives the same numbers on any number of ranks.
+// mesh or the placement. So a program gives the same numbers on any number of ranks.
 //
 //   zeros, full           normal, uniform {.seed, .stream}       from_full       from_index
 //
@@ -12,7 +12,7 @@
 //
 // If the placement has partial axes, the ranks at coordinate 0 of all partial axes hold the values.
 // The other ranks hold the identity of the reduction (0 for a sum), so reducing the tensor gives
-// the values. Nothing here communicates.
+// the values. Factories communicate nothing.
 
 #include <vector>
 
@@ -37,14 +37,17 @@ struct random_options {
 namespace detail {
 
 /// Calls visit(index, count, out) for each run of elements of the shard that have consecutive
-/// indices in the full row-major tensor. `index` is the global index of the run's first element,
-/// `count` the run's length, and `out` the run's address in the shard, which begins at `target`.
+/// indices in the full row-major tensor:
+///
+///   index   the index of the run's first element in the full tensor
+///   count   the number of elements of the run
+///   out     the address of the run in the shard, which begins at `target`
 template <class T, class Visit>
 void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
   int const rank = extents.rank();
   if (b.elements() == 0) return;
-  // A run covers the last dims, as far as the shard holds all of their indices, and the shard's
-  // part of the dim before these.
+  // A run covers the last dims of which the shard has all indices, and the shard's part of the dim
+  // before them.
   int d = rank;
   std::int64_t run = 1;
   while (d > 0) {

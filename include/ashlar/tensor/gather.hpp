@@ -3,9 +3,12 @@
 
 #pragma once
 
-// Functions to look at tensors. to_full brings all values to every rank, local_values copies a
-// rank's own shard to host memory, and print writes all values on rank 0. On a device, each waits
-// until the pending computations on the tensor have finished.
+// Functions to look at tensors. On a device, each waits until the pending computations on the
+// tensor have finished.
+//
+//   to_full        brings all values to every rank
+//   local_values   copies this rank's shard to host memory
+//   print          writes all values on rank 0
 
 #include <ostream>
 #include <vector>

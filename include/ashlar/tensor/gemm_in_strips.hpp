@@ -4,10 +4,10 @@
 #pragma once
 
 // The GEMM of a local product. The host has no background thread for transfers. While transfers are
-// pending, it therefore runs the GEMM in strips of rows of c, and lets the transfers progress
-// between two strips, every few milliseconds. A strip of 256 rows is large enough to lose almost no
-// speed, and a transfer waits for at most one strip. A device moves data in the background, so it
-// runs the whole product as one GEMM.
+// pending, it therefore runs the GEMM in strips of rows of c. Between two strips, every few
+// milliseconds, it lets the transfers progress. A strip of 256 rows is large enough to lose almost
+// no speed, and a transfer waits for at most one strip. A device moves data in the background, so
+// it runs the whole product as one GEMM.
 
 #include <algorithm>
 

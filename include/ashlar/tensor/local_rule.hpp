@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Applies the signature table of an operator to its operands: finds the placement of a result that
-// needs no communication, or rejects the operands. Both kinds of tensor use the same function,
-// `resolve` of signature/signature.hpp:
+// Applies the signature table of an operator to its operands. It finds the placement of the result
+// that needs no communication, or rejects the operands. Typed and dynamic tensors use the same
+// function, `resolve` of signature/signature.hpp:
 //
 //   typed operands     the result is typed; if no row of the table matches, the overload is removed
 //   dynamic operands   the result is dynamic; if no row matches, the operator throws its message
@@ -25,8 +25,9 @@
 
 namespace ashlar {
 
-/// The return type of an operator's fallback overload, which is chosen if the operands match no row
-/// and only reports the error. No operator accepts an ill_formed operand.
+/// The result type of the fallback overload that each operator has for operands that match no row
+/// of its signature table. Such an overload only reports the error. No operator accepts an
+/// ill_formed operand.
 struct ill_formed {};
 
 namespace detail {
@@ -47,7 +48,7 @@ inline constexpr placement static_value =
 template <class Rule, class... Operands>
 constexpr bool holds_statically() {
   if constexpr (!all_static<Operands...>) {
-    return true;  // checked at run time
+    return true;  // dynamic operands are checked at run time
   } else {
     constexpr int axes[] = {static_value<Operands>.axes()...};
     for (int const n : axes)

@@ -11,10 +11,10 @@
 //   matmul(transposed(x), w)    makes no copy: the GEMM reads x transposed
 //
 // Operands with three dims are batches of matrices: dim 0 counts the matrices. The second and third
-// form run the cheapest plan of moves before and after the local product. plan_matmul(x, w, p)
-// returns this plan, which can be printed. A plan uses no more memory per rank than the mesh's
-// machine has, or than the last argument (matmul_options) allows. If necessary the product runs in
-// panels (plan/matmul_stream.hpp).
+// forms run the cheapest plan, which consists of redistributions before and after a local product.
+// plan_matmul(x, w, p) returns this plan, which can be printed. A plan uses no more memory per rank
+// than the mesh's machine has, or than the last argument (matmul_options) allows. If necessary the
+// product runs in panels (plan/matmul_stream.hpp).
 
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>
@@ -115,9 +115,9 @@ std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const&
 
 }  // namespace detail
 
-/// Returns the plan that matmul(a, b, p, wanted) runs: the moves before and after the local
-/// product. Communicates nothing. Throws ashlar::error if the extents or the placement do not fit,
-/// or if no plan satisfies `wanted`.
+/// Returns the plan that matmul(a, b, p, wanted) runs: the redistributions before and after the
+/// local product. Communicates nothing. Throws ashlar::error if the extents or the placement do not
+/// fit, or if no plan satisfies `wanted`.
 template <class A, class B, placement_argument Result>
   requires detail::matmul_operands<A, B>
 matmul_report plan_matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
@@ -130,9 +130,9 @@ matmul_report plan_matmul(A const& a, B const& b, Result const& p) {
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// Returns the placements at which the product of an m x k and a k x n matrix of T is cheapest, for
-/// both operands and the result, and the plan of this product. Communicates nothing. Throws
-/// ashlar::error if no plan fits the memory of the mesh's machine.
+/// Finds the placements of both operands and of the result at which the product of an m x k and a k
+/// x n matrix of T is cheapest. Returns them with the plan of this product. Communicates nothing.
+/// Throws ashlar::error if no plan fits the memory of the mesh's machine.
 template <class T, class Processor>
 matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                    basic_mesh<Processor> const& where) {
@@ -142,7 +142,7 @@ matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t 
 
 /// Returns the product at placement `p`. Runs the cheapest plan that satisfies `wanted`. The
 /// overload without `wanted` limits the memory per rank to the memory of the mesh's machine.
-/// Communicates the moves that plan_matmul returns.
+/// Communicates the redistributions of this plan, which plan_matmul returns.
 template <class A, class B, placement_argument Result>
   requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
@@ -151,7 +151,8 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
   auto const given_a = detail::matmul_operand<A>::get(a).as_dynamic();
   auto const given_b = detail::matmul_operand<B>::get(b).as_dynamic();
   auto const whole = [&] {
-    // This scope frees the moved operands before c moves, as the plan's memory estimate assumes.
+    // This scope frees the redistributed operands before c is redistributed, as the plan's memory
+    // estimate assumes.
     auto local = [&] {
       auto const x = detail::run_plan(given_a, plan.a);
       auto const w = detail::run_plan(given_b, plan.b);

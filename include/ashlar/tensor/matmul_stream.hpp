@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Runs a matrix product c = a · b in panels, so that a rank never holds all moved data at once. One
-// dim, called the streamed dim, is cut into panels: m, n, k or the batch b. It is named by its
-// letter. plan/matmul_stream.hpp defines panels and slices and says when a product has them.
+// Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. One
+// dim of the product, called the streamed dim, is cut into panels: m, n, k or the batch b. The
+// redistributions and the GEMM run once per panel. SUMMA is the case of k. plan/matmul_stream.hpp
+// defines panels and says when a product has them.
 //
-// The table says how each tensor is handled:
+// The table says how each tensor is handled. A move is a redistribution.
 //
 //   the tensor ...                        operand a or b               result c
 //   has no streamed dim                   moves whole at the start     sums all GEMMs, moves last
@@ -15,8 +16,8 @@
 //   has it, must move                     each panel is copied         each panel moves, then is
 //                                         out of the shard and moves   copied into the shard
 //
-// (1) This is the case if panels_in_place holds. The GEMM then works on a part of the shard, with
-//     the shard's row length as leading dimension.
+// (1) panels_in_place returns whether this is the case. The GEMM then works on a part of the shard.
+//     Its leading dimension is the row length of the shard.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
 // The host makes these transfers progress between the strips of rows of the GEMM. An operand panel
@@ -48,7 +49,7 @@ struct matmul_block {
   explicit matmul_block(Tensor const& x) : owner(x), data(x.data()) {
     for (int d = 0; d < Rank; ++d) size[static_cast<std::size_t>(d)] = x.local_size(d);
   }
-  /// Makes the part of x that covers `range` of dim `dim`, in global indices.
+  /// Selects the part of x's shard with the global indices `range` of dim `dim`.
   matmul_block(Tensor const& x, int dim, interval range) : matmul_block(x) {
     box part = x.local_box();
     part.dim[dim] = range;
@@ -60,10 +61,12 @@ struct matmul_block {
   std::int64_t batch_stride() const { return owner.local_size(Rank - 2) * row_stride(); }
 };
 
-/// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. Both boxes
-/// are in global indices of x, as copy_region expects them: `region` is the slice, and `packed` is
-/// the box of the panel's shard. In the panel the slices are consecutive and in x they are not.
-/// Therefore `packed` is shifted for each slice, such that `region` selects the slice in both.
+/// Calls visit(region, packed) for each slice of panel `i` in this rank's shard of x. A panel
+/// consists of slices of dim `dim` that are consecutive in the panel, but not in x. Both arguments
+/// are boxes in global indices of x, for copy_region:
+///
+///   region   the slice
+///   packed   the shard of the panel, shifted such that its part `region` is this slice
 template <distributed Tensor, class Visit>
 void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
                     int i, Visit visit) {
@@ -81,15 +84,18 @@ void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream 
   }
 }
 
-/// One of the three tensors of a product in panels.
+/// An operand or the result of a product that runs in panels.
 template <distributed Tensor>
 class panel_tensor {
   using T = typename Tensor::value_type;
   using block_type = matmul_block<Tensor>;
 
  public:
-  /// `moves` selects this tensor's redistribution among those of a panel, and `whole` is the
-  /// redistribution of the whole tensor. `dim` is the streamed dim of x, or -1 if x has none.
+  ///   x         the operand or the result
+  ///   moves     selects the redistribution of this tensor's panels: &prepared_panels::a, b or c
+  ///   product   the plan of the product
+  ///   whole     the redistribution of the whole tensor
+  ///   dim       the dim of x that is cut into panels, or -1 if x has none
   panel_tensor(Tensor const& x, prepared_plan prepared_panels::*moves,
                std::shared_ptr<prepared_product const> const& product,
                redistribution_plan const& whole, int dim)
@@ -99,8 +105,8 @@ class panel_tensor {
 
   using moving = moving_tensor<Tensor>;
 
-  /// Begins to move panel `i` of an operand. Returns an empty optional if there is no panel `i` or
-  /// if it needs no move.
+  /// Begins to redistribute panel `i` of an operand. Returns an empty optional if there is no panel
+  /// `i` or if it needs no redistribution.
   std::optional<moving> start(int i) const {
     if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
@@ -112,8 +118,8 @@ class panel_tensor {
     });
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
-  /// Returns the block of panel `i` of an operand that the GEMM reads. `panel` is the move that
-  /// start(i) returned: if it is not empty, arrived() first waits for it.
+  /// Returns the block of panel `i` of an operand, which the GEMM reads. `panel` is the result of
+  /// start(i). If it is not empty, first waits until the panel has been redistributed.
   block_type arrived(int i, std::optional<moving> panel) const {
     if (panel) return block_type(panel->wait());
     return dim_ < 0 ? block_type(x_) : part(i);
@@ -124,13 +130,14 @@ class panel_tensor {
     if (dim_ < 0) return block_type(x_);
     return in_place_ ? part(i) : block_type(made(i));
   }
-  /// Begins to move panel `i` of the result. Returns an empty optional if it needs no move.
+  /// Begins to redistribute panel `i` of the result, which the GEMM has written to `block`. Returns
+  /// an empty optional if it needs no redistribution.
   std::optional<moving> start_result(int i, block_type block) const {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
-  /// Waits for the move of panel `i` of the result, which start_result(i) returned as `panel`, and
-  /// copies the panel into the shard of the result. Does nothing if `panel` is empty.
+  /// Waits until panel `i` of the result has been redistributed, and copies it into the shard of
+  /// the result. `panel` is what start_result(i) returned. If it is empty, does nothing.
   void put(int i, std::optional<moving> panel) const {
     if (!panel) return;
     auto const arrived = panel->wait();
@@ -149,18 +156,21 @@ class panel_tensor {
   }
   /// Returns the redistribution of panel `i`. The pointer keeps the plan of the product alive.
   std::shared_ptr<prepared_plan const> shared_moves(int i) const { return {product_, &moves(i)}; }
-  /// Returns an uninitialized panel `i` at the placement where its moves begin.
+  /// Returns an uninitialized tensor for panel `i`, at the placement that it has before its
+  /// redistribution.
   Tensor made(int i) const {
     auto const& plan = moves(i).plan;
     return {x_.mesh(), plan.extents, plan.from};
   }
-  /// Returns panel `i` at the placement where its moves begin, as a view of the shard.
+  /// Returns panel `i` as a view of this rank's shard, at the placement that it has before its
+  /// redistribution.
   Tensor viewed(int i) const {
     auto const& plan = moves(i).plan;
     auto const block = part(i);
     return {x_.mesh(), plan.extents, plan.from, std::shared_ptr<T>(x_.shard(), block.data)};
   }
-  /// Returns panel `i` as a part of the shard. Requires a shard that is a single chunk.
+  /// Returns panel `i` as a part of this rank's shard. Requires that the panel is contiguous along
+  /// dim_ in the shard (shards_are_chunks).
   block_type part(int i) const {
     return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
   }
@@ -187,7 +197,8 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
       c.row_stride(), c.batch_stride());
 }
 
-/// Runs the plan of a product in panels. The operands must have the placements of the plan.
+/// Returns the product of a and b, computed in panels by the plan of `product`. The operands must
+/// have the placements for which this plan was made.
 template <distributed Tensor>
 Tensor run_streamed(Tensor const& a, Tensor const& b,
                     std::shared_ptr<prepared_product const> const& product) {

@@ -9,9 +9,10 @@
 //   merge_axes<1>(x)       512x4x6 -> 512x24       dims 1 and 2
 //   merge_axes<0, 3>(x)    512x4x6 -> 12288        dims 0, 1 and 2
 //
-// For a typed x, every mesh axis that splits one of the merged dims splits the new dim. Axes that
-// split an earlier dim come before axes that split a later one in its shard order. A dynamic x gets
-// the same placement if nothing has to move for it, and otherwise a placement that reshape finds.
+// For a typed x, every mesh axis that splits one of the merged dims splits the new dim. In the
+// shard order of the new dim, axes that split an earlier dim come before axes that split a later
+// one. For a dynamic x, the result has this placement if no element has to move for it. Otherwise
+// reshape finds another placement.
 
 #include <ashlar/tensor/reshape.hpp>
 

@@ -12,8 +12,8 @@
 // On the host nothing moves in the background: MPI and shared memory both need a thread of this
 // rank, and a separate thread would take the core away from the computation. The move progresses
 // between the row strips of local products and in mesh::progress(), and wait() completes it. A
-// device moves data in the background. All steps of the move are queued on the device at once, and
-// wait() orders later device work after them without blocking the host.
+// device moves data in the background. All steps of the redistribution are queued on the device at
+// once. wait() orders later device work after them, without blocking the host.
 //
 // All ranks must begin the same redistributions in the same order. x must not be written until the
 // move has ended.

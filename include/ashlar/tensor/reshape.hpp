@@ -42,9 +42,10 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
          to_string(*reshape_placement(from, to, t, nearest)) + then + ".";
 }
 
-/// Returns the placement of x after a reshape to `extents`: `wanted` if it is given, otherwise
-/// `preferred` if this moves nothing, otherwise the placement that reshape_placement finds. Throws
-/// ashlar::error if the reshape would move elements between ranks.
+/// Returns the placement of x after a reshape to `extents` that moves no elements between ranks. If
+/// `wanted` is given, only this placement is tried. Otherwise `preferred` is tried first, if it is
+/// given, and then the placement that reshape_placement finds. Throws ashlar::error if no such
+/// placement is found.
 template <distributed X>
 placement reshaped_placement(char const* operation, X const& x, shape const& extents,
                              std::optional<placement> const& wanted,

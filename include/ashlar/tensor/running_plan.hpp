@@ -6,10 +6,11 @@
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
 // whose transfers are fused (bucket.hpp).
 //
-// The steps of its plan run one after another. Several running plans overlap with each other,
-// except that transfers along the same mesh axes run in the order in which the program requested
-// them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the destructor
-// runs because of an exception, it abandons the mesh instead.
+// The steps of its plan run one after another. Several running plans overlap with each other. But
+// transfers along the same mesh axes run one after another, in the order in which the program
+// requested them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the
+// destructor runs because of an exception, it abandons the mesh instead: later transfers on the
+// mesh then throw.
 
 #include <cstddef>
 #include <memory>
@@ -32,8 +33,9 @@ class running_plan final : public pending_operation {
   using shard = any_tensor<Processor>;
 
   /// Begins the first step. `tensors` has one tensor for each plan of `together`, all with the same
-  /// element type and on the same mesh. Takes the tickets of all steps at once, so that the steps
-  /// come before all transfers that the program requests later.
+  /// element type and on the same mesh. A ticket is a transfer's position in the order of transfers
+  /// along its mesh axes. All steps get their tickets now, so they come before all transfers that
+  /// the program requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
@@ -154,7 +156,7 @@ class running_plan final : public pending_operation {
   std::size_t at_ = 0;
   bool done_ = false;
   exception_watch watch_;
-  std::optional<buffer<std::byte>> source_, target_;  // flat arrays of a bucket
+  std::optional<buffer<std::byte>> source_, target_;  // of the fused transfer
   std::unique_ptr<pending_operation> under_way_;
 };
 

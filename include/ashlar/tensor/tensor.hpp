@@ -32,8 +32,10 @@
 
 namespace ashlar {
 
-/// Maps a placement argument, which is an sbp<…> or a placement value, to the placement parameter
-/// of the tensor's type (`type`) and to a placement value (`value`).
+/// Describes a placement argument, which is an sbp<…> or a placement value:
+///
+///   type    the placement parameter of tensors that are made with the argument
+///   value   converts the argument to a placement value
 template <class Placement>
 struct placement_traits;
 template <class... Tags>

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// The optimizer AdamW (Loshchilov and Hutter 2019), written as in
-// adam_w{.lr = 3e-4, .weight_decay = 0.1}. It stores two values per parameter element. An update is
-// one fused pass over the shard.
+// The optimizer AdamW (Loshchilov and Hutter 2019):
+//
+//   train::adam_w{.lr = 3e-4, .weight_decay = 0.1}
+//
+// It stores two values per parameter element. An update is one fused pass over the shard.
 
 #include <cmath>
 #include <cstdint>

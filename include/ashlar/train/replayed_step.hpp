@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Runs the training steps of a device as replays of one CUDA graph, so that the host launches one
-// graph per step and not every kernel (trainer_options.graph):
+// Runs the training steps of a device as replays of one CUDA graph (trainer_options.graph). So the
+// host launches one graph per step instead of every kernel:
 //
 //   steps 1, 2    run without a graph, while libraries choose and load their kernels and the
 //                 allocations settle
@@ -13,7 +13,7 @@
 //
 // Before each step the host copies the data of each micro-batch to fixed device addresses, from
 // which the graph reads them. After the step it reads the loss and the norms and updates the
-// parameters. Between steps the model may be evaluated, but no other code may compute or clear its
+// parameters. Between steps the model may be evaluated. No other code may compute or clear its
 // gradients, because the graph stores them at fixed addresses. Models with dropout are refused,
 // because every replay would use the same mask.
 
@@ -51,8 +51,8 @@ class replayed_step {
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 
-  /// Copies the data of all micro-batches of a step to their fixed addresses. Throws as
-  /// Model::check does.
+  /// Copies the data of all micro-batches of a step to fixed device addresses, from which the graph
+  /// reads them. Throws as Model::check does.
   void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());
     while (places_.size() < parts) places_.push_back(model.make_place());

@@ -20,7 +20,7 @@ struct constant_rate {
   double operator()(std::int64_t) const { return 1; }
 };
 
-/// A schedule that rises linearly to 1 in the first `warmup` steps and then falls along a half
+/// A schedule that rises linearly to 1 in the first `warmup` steps. Then it falls along a half
 /// cosine to `floor` at step `total`.
 struct warmup_cosine {
   std::int64_t warmup = 0;

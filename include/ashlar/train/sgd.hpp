@@ -3,9 +3,12 @@
 
 #pragma once
 
-// The optimizer stochastic gradient descent with momentum, written as in sgd{.lr = 0.1, .momentum =
-// 0.9}. Weight decay is an L2 penalty: it is added to the gradient and so enters the momentum,
-// unlike in adam_w.hpp. One value per parameter element is stored.
+// The optimizer stochastic gradient descent with momentum:
+//
+//   train::sgd{.lr = 0.1, .momentum = 0.9}
+//
+// Weight decay is an L2 penalty: it is added to the gradient and so enters the momentum, unlike in
+// adam_w.hpp. One value per parameter element is stored.
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // Writes the last step of a trainer as a trace file (io/trace.hpp). For each action, the trace
-// shows the times that every rank measured beside the times that the cost model predicts for the
-// machine of the mesh.
+// shows the times that every rank measured. Beside them it shows the times that the cost model
+// predicts for the machine of the mesh.
 //
 //   train::trainer t(model, optimizer, {.record_times = true});
 //   ...

@@ -10,11 +10,11 @@
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// A step communicates the moves of the program and one all-reduce over the whole mesh. This
-// all-reduce carries the summed loss and the squared gradient norm of each parameter. The global
-// norm adds up the squared norms in the order of the net's layers, so it does not depend on which
-// rank has which parameter. If the loss or the gradient norm is not finite, every rank throws an
-// error in the same step, before any parameter changes.
+// A step communicates the redistributions of the program and one all-reduce over the whole mesh.
+// This all-reduce carries the summed loss and the squared gradient norm of each parameter. The
+// global norm adds up the squared norms in the order of the net's layers. So it does not depend on
+// which rank has which parameter. If the loss or the gradient norm is not finite, every rank throws
+// an error in the same step, before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its parameter updates, so their time counts in the seconds of the next step.
@@ -58,7 +58,8 @@ struct trainer_options {
   /// A gradient with a larger global norm than this is scaled down to it.
   double clip = std::numeric_limits<double>::infinity();
   std::function<double(std::int64_t)> schedule = constant_rate{};
-  /// search::model_flops of the problem. With 0, the report has no model flops utilization.
+  /// The floating-point operations of a step, as search::model_flops computes them. If it is 0, the
+  /// report has no model flops utilization.
   double step_flops = 0;
   double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
@@ -86,7 +87,7 @@ class trainer {
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
-  /// model, or if the loss or the gradient norm is not finite.
+  /// model. Also throws if the loss or the gradient norm is not finite.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
@@ -172,8 +173,8 @@ class trainer {
     return step::overlapped(serial, m, how).made;
   }
 
-  /// Computes the gradients of a step, and in totals_ this rank's part of the summed loss and of
-  /// the squared gradient norms.
+  /// Computes the gradients of a step. Stores in totals_ this rank's part of the summed loss and of
+  /// each parameter's squared gradient norm.
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();

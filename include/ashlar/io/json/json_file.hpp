@@ -40,8 +40,9 @@ inline nlohmann::json read_json(std::string const& path, std::string const& oper
   return parse_json(in, path, operation);
 }
 
-/// Returns read(), which interprets the parsed content of a file. Converts every exception, such as
-/// that for a missing or mistyped entry, to an ashlar::error of `operation` that names the file.
+/// Calls read(), which interprets the parsed content of a file, and returns its result. Converts
+/// every exception of read(), such as one for a missing entry, to an ashlar::error of `operation`
+/// that names the file.
 template <class Read>
 auto interpret(std::string const& path, std::string const& operation, Read read) {
   try {

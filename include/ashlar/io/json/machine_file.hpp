@@ -11,9 +11,10 @@
 //     "inter": { "alpha": 2e-6, "beta": 2e-10 },
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
-// The note is optional, and so are links for single collectives, such as "all-reduce" here, in the
-// tiers "intra" and "inter". Files of version 1 have no note, no links for single collectives and
-// no gemm_half. Unknown keys are errors, so that misspelt keys are not ignored.
+// "intra" describes the links inside a node and "inter" the links between nodes. Both may also have
+// links for single collectives, such as "all-reduce" here. The note is optional. Files of version 1
+// have no note, no links for single collectives and no gemm_half. Unknown keys are errors, so that
+// misspelt keys are not ignored.
 
 #include <cmath>
 #include <limits>
@@ -41,8 +42,8 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", true), number_at(j, "beta", true)};
 }
 
-/// Returns the JSON form of a tier of links: its general link, and the links of those collectives
-/// that have their own one.
+/// Returns the JSON form of the links inside a node, or of those between nodes: the general link,
+/// and the links of collectives that were measured on their own.
 inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
   auto const as_json = [](link const& l) {
     return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};
@@ -55,7 +56,8 @@ inline nlohmann::ordered_json tier_json(link const& general, collective_links co
   return j;
 }
 
-/// Reads entry `name` of j, a tier of links in the form that tier_json writes.
+/// Reads the links inside a node, or those between nodes, from entry `name` of j. The form is the
+/// one that tier_json writes.
 inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
                       collective_links& single) {
   nlohmann::json const& tier = j.at(name);

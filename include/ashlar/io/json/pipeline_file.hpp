@@ -11,7 +11,7 @@
 //     "elements": [ … as in plan_file.hpp, on the mesh of one stage, here node=32,gpu=8 ] }
 //
 //   axis            the mesh axis that is divided into stages
-//   stages          the number of each stage's first element
+//   stages          the index of each stage's first element
 //   input           the extents of the input of one micro-batch
 //   micro_batches   the number of micro-batches in a step
 //
@@ -19,9 +19,14 @@
 // pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
-// Loading a file checks that it is for the given mesh and net, that the number of stages divides
-// the extent of the axis, that no stage begins inside a residual, and that the rule tables allow
-// every element's placements. Costs are not stored: loading computes them for the given machine.
+// Loading a file checks that
+//
+//   it is for the given mesh and net,
+//   the number of stages divides the extent of the axis,
+//   no stage begins inside a residual,
+//   the rule tables allow every element's placements.
+//
+// Costs are not stored: loading computes them for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -52,8 +57,8 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Returns the numbers of the first elements of the stages, from the entry "stages" of a file,
-/// followed by the number of elements of the net. Throws ashlar::error if they are not valid.
+/// Reads the entry "stages" of a file. Returns the index of each stage's first element, followed by
+/// the number of elements of the net. Throws ashlar::error if the entry is not valid.
 template <int N>
 std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<N> const& net) {
   auto const cuts = search::detail::cutting_points(net);
@@ -74,8 +79,8 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
   return limits;
 }
 
-/// Returns the mesh axis that is divided into stages, from the entry "axis" of a file, or -1 if
-/// there is only one stage. Throws ashlar::error if it is not valid.
+/// Reads the entry "axis" of a file. Returns the mesh axis that is divided into stages, or -1 if
+/// there is only one stage. Throws ashlar::error if the entry is not valid.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
     if (j.contains("axis")) throw error("axis", "must be omitted for a single stage.");
@@ -92,8 +97,9 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// Returns the number of segments that each stage recomputes, from the entry "recomputed" of a
-/// file. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not valid.
+/// Reads the entry "recomputed" of a file. Returns the number of segments that each stage
+/// recomputes. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not
+/// valid.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {

@@ -9,9 +9,9 @@
 //   lightness   the position along the other axes
 //   grey        the shard is replicated along all axes that determine the hue
 //
-// The owner of a shard is described by one coordinate per axis, or `everyone` for an axis along
-// which the shard is replicated. The position along several axes is their coordinates combined to
-// one row-major index, without the axes along which the shard is replicated.
+// The owner of a shard has one coordinate per axis, or `everyone` for an axis along which the shard
+// is replicated. The position along several axes combines their coordinates to one row-major index.
+// It leaves out axes along which the shard is replicated.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ inline constexpr int everyone = -1;
 /// The owner of a shard: a coordinate or `everyone` for each axis.
 using owner = std::array<int, max_axes>;
 
-/// Returns whether axis `a` contributes to the hue.
+/// Returns whether the coordinate along axis `a` affects the hue of a rank's colour.
 constexpr bool gives_hue(topology const& t, int a) {
   bool any = false;
   for (auto const& axis : t.axis)

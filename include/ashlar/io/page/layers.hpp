@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Draws the layers of a plan. Each element (a layer, or the beginning or end of a residual) is one
-// row with its tensors, cut into shards, and a bar of its seconds. The collectives before, inside
-// and after an element are listed above and below its row. Repeated blocks of elements appear once.
+// Draws the elements of a plan: layers, and the beginnings and ends of residuals. Each element is
+// one row. The row shows the element's tensors, cut into shards, and a bar of its seconds. The
+// collectives before, inside and after an element are listed above and below its row. Repeated
+// blocks of elements appear once.
 
 #include <string>
 
@@ -20,8 +21,8 @@ inline std::string tag(std::string const& name, std::string const& text) {
   return "<" + name + ">" + text + "</" + name.substr(0, name.find(' ')) + ">";
 }
 
-/// Returns a bar with a part for each kind of cost: work, activations, gradients and parameters. A
-/// part is as wide as the share of its seconds in `whole` seconds.
+/// Returns a bar with a part for each kind of cost: work, activations, gradients and parameters.
+/// The full width of the bar stands for `whole` seconds.
 inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   std::string text;
   auto const part = [&](char const* kind, double s) {
@@ -45,8 +46,8 @@ inline std::string box(std::string const& name, shape const& s, placement const&
          escaped(lies) + "</code><code>" + to_string(s) + "</code></div>";
 }
 
-/// Returns a table of moves. `kind` is the CSS class that gives the moves their colour. `way` is an
-/// arrow if the moves cross the boundary between two elements, and empty otherwise.
+/// Returns a table of collectives, one per line. `kind` is the CSS class that gives them their
+/// colour. `way` is an arrow if they move data between two elements, and empty otherwise.
 inline std::string moves_table(std::vector<search::move_line> const& lines, char const* kind,
                                char const* way, std::string const& remark = {}) {
   if (lines.empty()) return {};

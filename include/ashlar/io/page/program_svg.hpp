@@ -18,8 +18,8 @@
 
 namespace ashlar::io::page {
 
-/// The largest number of actions that a program may have to be drawn. If it has more, the boxes of
-/// the chart would be too narrow to see.
+/// Programs with more actions than this are not drawn, because the boxes of the chart would be too
+/// narrow to see.
 inline constexpr std::size_t most_drawn_actions = 6000;
 
 /// Returns the chart of a program on machine `m`, as one SVG element.

@@ -37,8 +37,8 @@ class drawn_dim {
 
   int count() const { return static_cast<int>(std::min<std::int64_t>(parts_, most)); }
 
-  /// Sets the coordinates of `who` along the axes that split this dim to the coordinates of the
-  /// owner of drawn part i.
+  /// Determines the owner of drawn part i. Sets its coordinates in `who`, but only along the axes
+  /// that split this dim.
   void own(int i, owner& who) const {
     std::int64_t part = i * parts_ / count();
     for (int k = axes_.size() - 1; k >= 0; --k) {

@@ -5,8 +5,8 @@
 
 // The values with which nn::verify tries a layer:
 //
-//   numbers      all different, and neither near zero nor near each other, so that finite
-//                differences stay away from the kinks of relu and of a maximum
+//   numbers      all different, not near zero and not near each other. So the kinks of relu and of
+//                a maximum are not within the steps of finite differences.
 //   ids          below the first id that the layer's check() refuses, or below verify_options::ids
 //                if the layer has no check()
 //   parameters   around the values of initial()
@@ -21,7 +21,7 @@
 namespace ashlar::nn {
 
 struct verify_options {
-  double low = -1.5, high = 1.5;  ///< the range of the numbers of the input
+  double low = -1.5, high = 1.5;  ///< the range of the input's numbers
   std::int64_t ids = 2;           ///< ids are below this if the layer has no check()
 };
 
@@ -41,7 +41,7 @@ inline std::vector<double> spread(std::int64_t count, double low, double high,
   return values;
 }
 
-/// Returns the least integer n >= 0 for which accepts(n) throws, or 4096 if none below that does.
+/// Returns the least integer n >= 0 for which accepts(n) throws, but at most 4096.
 template <class Accepts>
 std::int64_t count_accepted(Accepts const& accepts) {
   std::int64_t n = 0;

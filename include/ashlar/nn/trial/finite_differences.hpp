@@ -5,15 +5,16 @@
 
 // Compares the gradients that a layer's backward pass makes in one process with finite differences
 // of its forward pass, for nn::verify. The differentiated function is the sum of y · dy, or the
-// summed loss. The formula has five points, h apart, and an error of about h^4 + ε / h.
+// summed loss. The formula uses points at distances h and 2 h on both sides. Its error is about h^4
+// + ε / h.
 
 #include <ashlar/nn/trial/judge.hpp>
 #include <ashlar/nn/trial/simulated_layer.hpp>
 
 namespace ashlar::nn::detail {
 
-/// Computes the differentiated function from the results of a forward pass. It has the interface of
-/// a judge (judge.hpp), but compares nothing.
+/// Computes the function that is differentiated from the results of a forward pass: the sum of y ·
+/// dy, or the summed loss. It has the interface of a judge (judge.hpp), but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;

@@ -29,7 +29,8 @@ class truth {
 
   std::map<std::string, whole_values>& known() { return known_; }
 
-  /// Returns the right values of the whole tensor `what`. Throws ashlar::error if the shards do not
+  /// Returns the right values of the whole tensor `what`. If the tensor has none yet, takes them
+  /// from the first shard. Throws ashlar::error if the shards of all ranks, placed as `p`, do not
   /// match them.
   whole_values const& judge(std::string const& where, std::string const& pass,
                             std::string const& what, std::vector<host_tensor> const& shards,
@@ -73,8 +74,8 @@ class truth {
                                               "beyond a shard, or the layer has no value "
                                               "there.";
 
-  /// Returns a sentence that names the placement under which the shards would be right, if there is
-  /// one, and an empty string otherwise.
+  /// If the shards would be right at another placement, returns a sentence that names this
+  /// placement. Otherwise returns an empty string.
   std::string hint(std::vector<host_tensor> const& shards, placement const& p,
                    whole_values const& right) const {
     if (p.axes() != 1 || p[0].is_split() || shards.size() == 1) return "";
@@ -92,7 +93,7 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// The judge of one trial (simulated_layer.hpp).
+/// Compares the results of one trial. This is the judge that simulated_layer.hpp expects.
 struct judge {
   truth& known;
   std::string where;

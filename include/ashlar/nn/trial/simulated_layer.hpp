@@ -5,8 +5,8 @@
 
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run rank
 // after rank on shards cut from whole tensors, by the same layer_node as in training. Between the
-// parts of a forward pass, this class moves the statistics. It hands the results of a pass to a
-// judge:
+// parts of a forward pass, this class redistributes the layer's statistics. It passes the results
+// to a judge, which compares them (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
@@ -31,7 +31,8 @@ struct trial_data {
   std::vector<whole_values> parameters;
 };
 
-/// The value that the sums of gradients hold before a pass adds to them.
+/// The value of every element of the gradient sums before a pass. It shows whether the pass adds to
+/// the sums or overwrites them.
 inline constexpr double held_before = 0.5;
 
 template <class Layer, class T, int XRank>
@@ -43,7 +44,8 @@ class simulated_layer {
   static constexpr int statistics = types::statistics;
 
  public:
-  /// `ranks` holds one simulated mesh per rank. `where` names this trial in error messages.
+  /// `lies` has the placements of the layer's tensors. `ranks` has one simulated mesh per rank.
+  /// `where` names this trial in error messages.
   simulated_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
                   std::vector<mesh> const& ranks, std::string where)
       : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
@@ -54,7 +56,7 @@ class simulated_layer {
     }
   }
 
-  /// Cuts the shards that the passes read from the whole tensors of `data`.
+  /// Gives each rank its shards of the tensors in `data`, for the passes to read.
   void give(trial_data const& data) {
     given_.assign(on_.size(), {});
     for (std::size_t r = 0; r < on_.size(); ++r) {
@@ -121,8 +123,8 @@ class simulated_layer {
   }
 
  private:
-  // The indices of the slots. Slot 0 has x, the next slots have the parameters, and then follow the
-  // values for which there are functions here.
+  // The indices of the slots. Slot 0 has x, and the next slots have the parameters. These functions
+  // return the indices of the slots after them.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }
@@ -161,8 +163,8 @@ class simulated_layer {
     }
   }
 
-  /// Returns the tensors that all ranks have made in a slot. Throws if their extents or placements
-  /// are not those of the row.
+  /// Returns the tensors that all ranks have stored in a slot. Throws if their extents or
+  /// placements are not `extents` and `p`.
   std::vector<host_tensor> made(int slot, std::string const& what, shape const& extents,
                                 placement const& p) const {
     std::vector<host_tensor> all;

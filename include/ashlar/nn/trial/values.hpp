@@ -8,10 +8,10 @@
 //
 //   cut       Fills a rank's shard from a whole tensor, as the shard's placement says.
 //             The addends of a partial sum are uneven and have both signs. For a partial
-//             maximum (minimum), one rank has the value and the others have less (more); which rank
-//             has it changes from element to element.
-//   compare   Assembles the shards of all ranks as a placement says and compares them with the
-//             whole tensor. Each replica is compared; partial values are reduced first.
+//             maximum (minimum), one rank has the value and the others have less (more). That rank
+//             differs from element to element.
+//   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
+//             Partial values are reduced first.
 //
 // All numbers are handled as double, whatever the element type.
 
@@ -70,7 +70,7 @@ inline void set_shard(host_tensor const& t, std::vector<double> const& values) {
   });
 }
 
-/// Returns the indices of a box's elements in the whole tensor.
+/// Returns the row-major indices of a box's elements in the whole tensor.
 inline std::vector<std::int64_t> global_indices(shape const& extents, box const& b) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(b.elements()));
   for (std::size_t l = 0; l < all.size(); ++l) {
@@ -111,7 +111,8 @@ inline axis_list partial_axes(placement const& p) {
   return axes;
 }
 
-/// Returns the contribution of rank `member` of `members` ranks to a partial value.
+/// Returns the contribution of one of `members` ranks to a partial value. The reduction `op` of all
+/// contributions is `value`. `member` is the index of the rank, and `index` that of the element.
 inline double addend(double value, reduction op, int member, int members, std::int64_t index) {
   auto const share = [&](int k) { return 3 * noise(77 + static_cast<std::uint64_t>(k), index); };
   if (op == reduction::sum) {
@@ -139,20 +140,20 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   set_shard(to, shard);
 }
 
-/// An element in which the shards are wrong.
+/// An element whose value in a shard is wrong.
 struct difference {
   int rank;  ///< a rank that has the wrong value
   std::int64_t index;
   double found, expected;
 };
 
-/// Returns whether two numbers are equal up to rounding. `scale` is the magnitude of the tensor's
-/// values.
+/// Returns whether two elements of a tensor are equal up to rounding. `scale` is the largest
+/// absolute value in the tensor.
 inline bool is_near(double a, double b, double tolerance, double scale) {
   return a == b || std::abs(a - b) <= tolerance * (1 + scale);
 }
 
-/// Returns the largest finite absolute value.
+/// Returns the largest finite absolute value in a tensor.
 inline double scale_of(whole_values const& whole) {
   double scale = 0;
   for (double const v : whole.values)
@@ -160,14 +161,14 @@ inline double scale_of(whole_values const& whole) {
   return scale;
 }
 
-/// Returns the first element in which the shards of all ranks, placed as `p`, differ from
-/// `expected`.
+/// Compares the shards of all ranks, placed as `p`, with `expected`. Returns the first element that
+/// differs, or nothing.
 inline std::optional<difference> compare(std::vector<host_tensor> const& shards, placement const& p,
                                          whole_values const& expected, double tolerance) {
   auto const& t = shards[0].mesh().topology();
   auto const addends = partial_axes(p);
   double const scale = scale_of(expected);
-  std::map<int, std::vector<double>> made;  // by the first rank of each group to reduce
+  std::map<int, std::vector<double>> made;  // reduced; by the first rank of each group
   for (int r = 0; r < t.ranks(); ++r) {
     int const first = t.rank_of(t.member(t.coordinates_of(r), addends, 0));
     auto const values = shard_values(shards[static_cast<std::size_t>(r)]);
