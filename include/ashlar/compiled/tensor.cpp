@@ -18,6 +18,10 @@ template class tensor<std::int32_t, 2>;
 
 namespace detail {
 
+template box shard_box(basic_mesh<device::host::processor> const&, shape const&, placement const&,
+                       int);
+template std::shared_ptr<void> new_shard(basic_mesh<device::host::processor> const&, shape const&,
+                                         placement const&, box const&, std::size_t);
 template class running_plan<device::host::processor>;
 template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
                                                       prepared_plan const&);

@@ -20,6 +20,7 @@
 // If the plan is a constant expression, all tensors are statically typed. In the template arguments
 // below, T is the element type of the net, and At gives the placement of each tensor (choice.hpp).
 
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -70,8 +71,13 @@ struct layer_types {
   static constexpr int parameters = ParameterRanks::count;
   static constexpr int statistics = StatisticRanks::count;
 
+  /// Parameter K as the layer's passes read it, and the sum of its gradients.
   template <int K>
-  using parameter = parameter_of<T, ParameterRanks::of(K), K, At>;
+  using used = tensor_for<T, ParameterRanks::of(K), decltype(std::declval<At>().template use<K>()),
+                          processor_type>;
+  template <int K>
+  using summed = tensor_for<accumulated, ParameterRanks::of(K),
+                            decltype(std::declval<At>().template grad<K>()), processor_type>;
   template <int K>
   using made_statistic =
       tensor_for<accumulated, StatisticRanks::of(K),
@@ -80,11 +86,6 @@ struct layer_types {
   using statistic =
       tensor_for<accumulated, StatisticRanks::of(K),
                  decltype(std::declval<At>().template statistic_to<K>()), processor_type>;
-  template <std::size_t... K>
-  static auto parameters_of(std::index_sequence<K...>)
-      -> std::tuple<std::optional<parameter<int(K)>>...>;
-  using parameter_tuple = decltype(parameters_of(
-      std::make_index_sequence<std::size_t(parameters)>{}));
 };
 
 /// The arguments that all passes get: the mesh, the layer's spec, the placements of its tensors and
@@ -98,7 +99,7 @@ class layer_call {
   using mesh_type = basic_mesh<processor_type>;
   static constexpr int x_rank = Types::x_rank, y_rank = Types::y_rank;
   template <int K>
-  using used = typename Types::template parameter<K>::used;
+  using used = typename Types::template used<K>;
 
   layer_call(mesh_type const& m, typename Types::at_type const& at, step::layer_spec const& spec,
              any_tensor<processor_type> const* const* read)
@@ -191,8 +192,10 @@ class backward_call : public layer_call<Types> {
   using base = layer_call<Types>;
 
  public:
+  using typename base::processor_type;
+
   backward_call(base const& common, typename Types::output_gradient const& dy, Kept const& kept,
-                typename Types::parameter_tuple& parameters)
+                std::span<nn::parameter<processor_type> const> parameters)
       : base(common), dy_(dy), kept_(kept), parameters_(parameters) {}
 
   typename Types::output_gradient const& dy() const { return dy_; }
@@ -207,14 +210,16 @@ class backward_call : public layer_call<Types> {
   }
   /// Returns the sum to which the gradient of parameter K is to be added.
   template <int K>
-  auto const& gradient() const {
-    return std::get<static_cast<std::size_t>(K)>(parameters_)->sum();
+  typename Types::template summed<K> gradient() const {
+    return parameters_[static_cast<std::size_t>(K)]
+        .sum()
+        .template as<typename Types::template summed<K>>();
   }
 
  private:
   typename Types::output_gradient const& dy_;
   Kept const& kept_;
-  typename Types::parameter_tuple& parameters_;
+  std::span<nn::parameter<processor_type> const> parameters_;
 };
 
 }  // namespace ashlar::nn

@@ -12,25 +12,6 @@
 
 namespace ashlar::nn {
 
-template <class... Parts>
-class placed_chain {
- public:
-  explicit placed_chain(std::tuple<Parts...> parts) : parts_(std::move(parts)) {}
-
-  template <class Values>
-  void check_input(Values values) const {
-    if constexpr (sizeof...(Parts) > 0) std::get<0>(parts_).check_input(values);
-  }
-  template <class F>
-  void for_each_parameter(F f) {
-    std::apply([&](auto&... part) { (part.for_each_parameter(f), ...); }, parts_);
-  }
-  auto const& last() const { return std::get<sizeof...(Parts) - 1>(parts_); }
-
- private:
-  std::tuple<Parts...> parts_;
-};
-
 namespace detail {
 
 /// Returns the number of dims of the output of a sequence of layers whose input has XRank dims.
@@ -103,23 +84,20 @@ class chain {
   }
 
   template <class T, int XRank, class Net, class Cursor>
-  auto place_part(Net& net, shape const& x, Cursor const& cursor) const {
-    return place_from<T, XRank, 0>(net, x, cursor, std::tuple<>{});
+  void place_part(Net& net, shape const& x, Cursor const& cursor) const {
+    place_from<T, XRank, 0>(net, x, cursor);
   }
+  constexpr auto const& first_layer() const { return nn::first_layer(std::get<0>(layers_)); }
 
  private:
-  template <class T, int XRank, int I, class Net, class Cursor, class... Placed>
-  auto place_from(Net& net, shape const& x, Cursor const& cursor,
-                  std::tuple<Placed...> done) const {
-    if constexpr (I == static_cast<int>(sizeof...(Layers))) {
-      return placed_chain<Placed...>(std::move(done));
-    } else {
+  template <class T, int XRank, std::size_t I, class Net, class Cursor>
+  void place_from(Net& net, shape const& x, Cursor const& cursor) const {
+    if constexpr (I < sizeof...(Layers)) {
       auto const& layer = std::get<I>(layers_);
       using layer_type = std::tuple_element_t<I, std::tuple<Layers...>>;
-      auto parts = std::tuple_cat(std::move(done),
-                                  std::make_tuple(nn::place_part<T, XRank>(layer, net, x, cursor)));
-      return place_from<T, output_rank<layer_type, XRank>(), I + 1>(
-          net, nn::output_extents(layer, x), advance_past(layer, cursor), std::move(parts));
+      nn::place_part<T, XRank>(layer, net, x, cursor);
+      place_from<T, output_rank<layer_type, XRank>(), I + 1>(net, nn::output_extents(layer, x),
+                                                             advance_past(layer, cursor));
     }
   }
 

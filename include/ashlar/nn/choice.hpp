@@ -9,7 +9,8 @@
 // once, and its tensors have dynamic or typed placements accordingly.
 //
 //   x() y() dy() dx()                        activations and their gradients
-//   use<K>() grad<K>() store<K>()            parameter K
+//   use<K>() grad<K>()                       parameter K
+//   parameter_at(k)                          all placements of parameter k, as values
 //   statistic_from<K>() statistic_to<K>()    statistic K
 //
 // A cursor is a position in a plan, for the time when a net is placed layer by layer. choice()
@@ -46,10 +47,7 @@ class run_time_choice {
   placement grad() const {
     return choice_.parameters[K].grad;
   }
-  template <int K>
-  placement store() const {
-    return choice_.parameters[K].store;
-  }
+  search::parameter_choice const& parameter_at(int k) const { return choice_.parameters[k]; }
   template <int K>
   placement statistic_from() const {
     return choice_.statistics[K].from;
@@ -117,9 +115,13 @@ struct compile_time_choice {
   static constexpr auto grad() {
     return typename parameter<K>::grad{};
   }
-  template <int K>
-  static constexpr auto store() {
-    return typename parameter<K>::store{};
+  static constexpr search::parameter_choice parameter_at(int k) {
+    return []<class... P>(std::type_identity<std::tuple<P...>>, int i) {
+      search::parameter_choice const all[] = {
+          {value_of<typename P::use>, value_of<typename P::grad>, value_of<typename P::store>}...,
+          {}};
+      return all[i];
+    }(std::type_identity<Parameters>(), k);
   }
   template <int K>
   static constexpr auto statistic_from() {

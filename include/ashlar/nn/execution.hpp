@@ -72,17 +72,11 @@ class element_node {
 
   /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;
+  /// Returns the parameters of the element, in the order of its spec.
+  std::vector<parameter<Processor>>& parameters() { return parameters_; }
 
-  // The argument of the following functions is the index of a parameter of this element.
-
-  /// Returns the stored value, or its copy rounded to the net's element type. The program
-  /// redistributes it before the layer reads it.
-  virtual any_tensor<Processor> source(int) const { return {}; }
-  /// Returns the sum to which backward passes add the parameter's gradient.
-  virtual any_tensor<Processor> sum(int) const { return {}; }
-  /// Stores the reduced gradient, which the optimizer reads. Its placement must be that of the
-  /// stored value.
-  virtual void set_gradient(int, any_tensor<Processor> const&) {}
+ protected:
+  std::vector<parameter<Processor>> parameters_;
 };
 
 }  // namespace ashlar::nn

@@ -47,9 +47,10 @@ class executor {
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
-      auto const& node = *elements[static_cast<std::size_t>(value.element)];
-      if (value.kind == step::value_kind::stored) on_.slots[v].tensor = node.source(value.index);
-      if (value.kind == step::value_kind::sum) on_.slots[v].tensor = node.sum(value.index);
+      if (value.kind == step::value_kind::stored)
+        on_.slots[v].tensor = parameter_at(value.element, value.index).source();
+      if (value.kind == step::value_kind::sum)
+        on_.slots[v].tensor = parameter_at(value.element, value.index).sum();
     }
   }
 
@@ -102,8 +103,7 @@ class executor {
     for (auto const& a : program_->actions) {
       if (a.kind != step::action_kind::update) continue;
       auto const& made = program_->value_of(a.reads[0]);
-      auto& node = *(*elements_)[static_cast<std::size_t>(a.element)];
-      node.set_gradient(a.part, on_.tensor(a.reads[0]));
+      parameter_at(a.element, a.part).set_gradient(on_.tensor(a.reads[0]));
       if (made.kind == step::value_kind::gradient) on_.set(a.reads[0], {});
     }
   }
@@ -118,6 +118,11 @@ class executor {
       if (watch.is_passing()) of.forget();
     }
   };
+
+  parameter<Processor>& parameter_at(int element, int k) const {
+    auto& of_element = (*elements_)[static_cast<std::size_t>(element)]->parameters();
+    return of_element[static_cast<std::size_t>(k)];
+  }
 
   template <class Condition>
   int first_of(Condition condition) const {

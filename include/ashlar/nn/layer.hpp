@@ -88,6 +88,13 @@ constexpr int run_time_elements(Layer const& layer) {
   else return layer.run_time_elements();
 }
 
+/// Returns the layer that reads the input of a part of a net.
+template <class Layer>
+constexpr auto const& first_layer(Layer const& layer) {
+  if constexpr (blueprint<Layer>) return layer;
+  else return layer.first_layer();
+}
+
 /// Returns the number of dims of the output of a layer or composite whose input has XRank dims.
 template <class Layer, int XRank>
 constexpr int output_rank() {

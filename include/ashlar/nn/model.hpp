@@ -21,6 +21,7 @@
 // single micro-batch.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,8 +42,7 @@ struct loss_share {
   double sum = 0;
 };
 
-template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss,
-          class Placed>
+template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
 class model {
  public:
   using value_type = T;
@@ -52,10 +52,13 @@ class model {
   using target_type = typename Loss::template target<T>;
   static constexpr int target_rank = Loss::template target_rank<OutputRank>;
 
+  /// Throws ashlar::error for inputs that the net's first layer does not accept.
+  using input_check = std::function<void(std::span<Input const>)>;
+
   model(mesh_type const& m, search::problem problem, search::plan plan, std::uint64_t seed,
-        std::vector<std::unique_ptr<element_node<Processor>>> nodes, Placed placed)
+        std::vector<std::unique_ptr<element_node<Processor>>> nodes, input_check first)
       : state_(std::make_unique<state>(m, std::move(problem), std::move(plan), seed,
-                                       std::move(nodes), std::move(placed))) {}
+                                       std::move(nodes), std::move(first))) {}
 
   mesh_type const& mesh() const { return state_->mesh; }
   shape const& input_extents() const { return state_->plan.input; }
@@ -184,19 +187,20 @@ class model {
     one.hand_out_gradients();
   }
   void clear_gradients() {
-    for_each_parameter([](auto& p) { p.clear(); });
+    for_each_parameter([](parameter<Processor>& p) { p.clear(); });
   }
   /// Calls f(parameter) for each parameter, in the order of the net.
   template <class F>
   void for_each_parameter(F f) {
-    state_->placed.for_each_parameter(f);
+    for (auto& node : state_->nodes)
+      for (auto& p : node->parameters()) f(p);
   }
 
   /// Returns the number of elements of all parameters. Elements that several ranks store count
   /// once.
   std::int64_t parameter_count() {
     std::int64_t n = 0;
-    for_each_parameter([&](auto& p) { n += p.value().extents().elements(); });
+    for_each_parameter([&](parameter<Processor> const& p) { n += p.value().extents().elements(); });
     return n;
   }
 
@@ -205,10 +209,10 @@ class model {
   /// change when the model is moved.
   struct state {
     state(mesh_type const& m, search::problem described, search::plan chosen, std::uint64_t s,
-          std::vector<std::unique_ptr<element_node<Processor>>> elements, Placed parts)
+          std::vector<std::unique_ptr<element_node<Processor>>> elements, input_check first)
         : mesh(m), problem(std::move(described)), plan(std::move(chosen)),
           targets(Loss::target_extents(problem.spec(problem.size() - 1).x)), seed(s),
-          nodes(std::move(elements)), placed(std::move(parts)) {}
+          nodes(std::move(elements)), check_input(std::move(first)) {}
 
     mesh_type mesh;
     search::problem problem;
@@ -216,7 +220,7 @@ class model {
     shape targets;
     std::uint64_t seed;
     std::vector<std::unique_ptr<element_node<Processor>>> nodes;
-    Placed placed;
+    input_check check_input;
     step::program one;  // the program of one micro-batch, built when it is first needed
     std::unique_ptr<executor<Processor>> one_walker;
   };
@@ -255,7 +259,7 @@ class model {
     return share;
   }
   void check(std::span<Input const> inputs) const {
-    state_->placed.check_input(inputs);
+    state_->check_input(inputs);
     if (static_cast<std::int64_t>(inputs.size()) != input_extents().elements())
       throw error("model", std::to_string(inputs.size()) + " inputs for a micro-batch of " +
                                to_string(input_extents()) + ".");

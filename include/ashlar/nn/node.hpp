@@ -15,6 +15,7 @@
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar::nn {
 
@@ -101,7 +102,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
              At const& at, stream_counter& streams)
       : layer_(layer), mesh_(m), spec_(layer.spec(x)), at_(at) {
-    make_parameters(element, streams, std::make_index_sequence<std::size_t(types::parameters)>{});
+    make_parameters(element, streams);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
       streams.next += Layer::streams;
@@ -136,31 +137,6 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
   char const* name() const override { return spec_.name.text; }
-  any_tensor<processor> source(int k) const override {
-    any_tensor<processor> found;
-    at_parameter(k, [&](auto& p) { found = p.source(); });
-    return found;
-  }
-  any_tensor<processor> sum(int k) const override {
-    any_tensor<processor> found;
-    at_parameter(k, [&](auto& p) { found = p.sum(); });
-    return found;
-  }
-  void set_gradient(int k, any_tensor<processor> const& made) override {
-    at_parameter(k, [&](auto& p) { p.set_gradient(made); });
-  }
-
-  template <class F>
-  void for_each_parameter(F f) {
-    std::apply([&](auto&... p) { ((p ? f(*p) : void()), ...); }, parameters_);
-  }
-  /// Throws if the input of a net has values that its first layer does not accept, such as token
-  /// ids outside of a vocabulary. Expects that this layer is the first one.
-  template <class Values>
-  void check_input(Values values) const {
-    if constexpr (requires { layer_.check(values); }) layer_.check(values);
-  }
-  Layer const& layer() const { return layer_; }
 
   // The following functions return whether the layer has a pass or group of passes.
   static constexpr bool has_backward() {
@@ -174,34 +150,21 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
  private:
-  template <std::size_t... K>
-  void make_parameters([[maybe_unused]] int element, stream_counter& streams,
-                       std::index_sequence<K...>) {
-    ((make_parameter_at<K>(element, streams)), ...);
-  }
-  template <std::size_t K>
-  void make_parameter_at(int element, stream_counter& streams) {
-    constexpr int k = static_cast<int>(K);
-    static_assert(
-        requires(Layer const& layer) {
-          { layer.initial(k) } -> std::convertible_to<initial_values>;
-        }, "nn: a layer with parameters says what they are before training: nn::initial_values "
-           "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
-    if (k >= spec_.parameters.size()) return;
-    auto const initial = layer_.initial(k);
-    std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
-    std::get<K>(parameters_)
-        .emplace(make_parameter<T, detail_rank<k>, k>(spec_.parameters[k], element, mesh_, at_,
-                                                      initial, streams.seed, stream));
-  }
-  template <int K>
-  static constexpr int detail_rank = types::template parameter<K>::stored::rank;
-
-  template <class F>
-  void at_parameter(int k, F f) const {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      ((static_cast<int>(K) == k ? f(*std::get<K>(parameters_)) : void()), ...);
-    }(std::make_index_sequence<std::size_t(types::parameters)>{});
+  void make_parameters([[maybe_unused]] int element, [[maybe_unused]] stream_counter& streams) {
+    if constexpr (types::parameters > 0) {
+      static_assert(
+          requires(Layer const& layer, int k) {
+            { layer.initial(k) } -> std::convertible_to<initial_values>;
+          }, "nn: a layer with parameters says what they are before training: nn::initial_values "
+             "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
+      for (int k = 0; k < spec_.parameters.size(); ++k) {
+        initial_values const initial = layer_.initial(k);
+        std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
+        this->parameters_.push_back(make_parameter<T>(spec_.parameters[k], element, mesh_,
+                                                      at_.parameter_at(k), initial, streams.seed,
+                                                      stream));
+      }
+    }
   }
 
   void forward(step::action const& a, execution<processor>& on) {
@@ -255,7 +218,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     any_tensor<processor> const* read[max_parameters]{};
     for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
       if (spec_.parameters[k].in_backward) read[k] = &on.tensor(a.reads[at++]);
-    backward_type const call(common(mesh_, at_, spec_, read), dy, kept.values, parameters_);
+    backward_type const call(common(mesh_, at_, spec_, read), dy, kept.values, this->parameters_);
     pass(call);
   }
   template <class Pass>
@@ -268,7 +231,6 @@ class layer_node final : public element_node<typename At::processor_type> {
   step::layer_spec spec_;
   At at_;
   std::uint64_t stream_ = 0;
-  mutable typename types::parameter_tuple parameters_;
 };
 
 }  // namespace ashlar::nn

@@ -36,11 +36,14 @@ auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem 
   using input = std::conditional_t<takes_tokens<Net>(), std::int32_t, accumulation_t<T>>;
   constexpr int x_rank = input_rank<Net>();
   net_builder<Processor> built{m, {seed}, {}};
-  auto placed = nn::place_part<T, x_rank>(net, built, plan.input, cursor);
-  return model<T, Processor, input, x_rank, output_rank<Net, x_rank>(), typename loss_of<Net>::type,
-               decltype(placed)>(m, std::move(problem),
-                                 search::with_capacity<search::dynamic_size>(plan), seed,
-                                 std::move(built.nodes), std::move(placed));
+  nn::place_part<T, x_rank>(net, built, plan.input, cursor);
+  auto const check_input = [first = first_layer(net)](std::span<input const> values) {
+    if constexpr (requires { first.check(values); }) first.check(values);
+  };
+  return model<T, Processor, input, x_rank, output_rank<Net, x_rank>(),
+               typename loss_of<Net>::type>(m, std::move(problem),
+                                            search::with_capacity<search::dynamic_size>(plan), seed,
+                                            std::move(built.nodes), check_input);
 }
 
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws

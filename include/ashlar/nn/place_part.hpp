@@ -4,9 +4,8 @@
 #pragma once
 
 // Places any part of a net on a mesh. A single layer becomes one node (node.hpp). A composite, such
-// as a chain, places its members one after the other. The placed part keeps the types of its
-// layers, so that for_each_parameter and check_input can call their functions. The executor needs
-// only the list of nodes (executor.hpp).
+// as a chain, places its members one after the other. The executor
+// needs only the list of nodes (executor.hpp).
 
 #include <memory>
 #include <vector>
@@ -24,39 +23,16 @@ struct net_builder {
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
 };
 
-/// A layer of a placed net. It refers to the layer's node.
-template <class Node>
-class placed_layer {
- public:
-  explicit placed_layer(Node& node) : node_(&node) {}
-
-  template <class F>
-  void for_each_parameter(F f) {
-    node_->for_each_parameter(f);
-  }
-  template <class Values>
-  void check_input(Values values) const {
-    node_->check_input(values);
-  }
-  auto const& layer() const { return node_->layer(); }
-
- private:
-  Node* node_;
-};
-
 /// Places a layer or composite. The cursor must be at its first element of the plan.
 template <class T, int XRank, class Layer, class Cursor, class Processor>
-auto place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
+void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
                 Cursor const& cursor) {
   if constexpr (blueprint<Layer>) {
     auto const at = cursor.choice();
     using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
-    auto made = std::make_unique<node>(layer, cursor.index, net.mesh, x, at, net.streams);
-    placed_layer<node> placed(*made);
-    net.nodes.push_back(std::move(made));
-    return placed;
+    net.nodes.push_back(std::make_unique<node>(layer, cursor.index, net.mesh, x, at, net.streams));
   } else {
-    return layer.template place_part<T, XRank>(net, x, cursor);
+    layer.template place_part<T, XRank>(net, x, cursor);
   }
 }
 

@@ -14,30 +14,11 @@
 // backward pass stay in memory.
 
 #include <utility>
-#include <vector>
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/segment.hpp>
 
 namespace ashlar::nn {
-
-template <class Placed>
-class placed_repeat {
- public:
-  explicit placed_repeat(std::vector<Placed> copies) : copies_(std::move(copies)) {}
-
-  template <class Values>
-  void check_input(Values values) const {
-    copies_.front().check_input(values);
-  }
-  template <class F>
-  void for_each_parameter(F f) {
-    for (auto& copy : copies_) copy.for_each_parameter(f);
-  }
-
- private:
-  std::vector<Placed> copies_;
-};
 
 /// n copies of a layer whose output has the same extents as its input.
 template <class Layer>
@@ -54,6 +35,7 @@ class repeated {
   }
 
   constexpr int run_time_elements() const { return n_ * nn::run_time_elements(layer_); }
+  constexpr auto const& first_layer() const { return nn::first_layer(layer_); }
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
@@ -66,19 +48,16 @@ class repeated {
   constexpr shape output_extents(shape const& x) const { return x; }
 
   template <class T, int XRank, class Net, class Cursor>
-  auto place_part(Net& net, shape const& x, Cursor cursor) const {
+  void place_part(Net& net, shape const& x, Cursor cursor) const {
     static_assert(!Cursor::is_static,
                   "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                   "repeat<n>(block).");
     static_assert(output_rank<Layer, XRank>() == XRank,
                   "nn::repeat: the repeated net changes the number of dims.");
-    using placed = decltype(nn::place_part<T, XRank>(layer_, net, x, cursor));
-    std::vector<placed> copies;
     for (int i = 0; i < n_; ++i) {
-      copies.push_back(nn::place_part<T, XRank>(layer_, net, x, cursor));
+      nn::place_part<T, XRank>(layer_, net, x, cursor);
       cursor = advance_past(layer_, cursor);
     }
-    return placed_repeat<placed>(std::move(copies));
   }
 
  private:

@@ -27,6 +27,7 @@ class residual {
   constexpr explicit residual(Inner inner) : inner_(std::move(inner)) {}
 
   constexpr int run_time_elements() const { return nn::run_time_elements(inner_) + 2; }
+  constexpr auto const& first_layer() const { return nn::first_layer(inner_); }
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
@@ -53,12 +54,11 @@ class residual {
   constexpr shape output_extents(shape const& x) const { return x; }
 
   template <class T, int XRank, class Net, class Cursor>
-  auto place_part(Net& net, shape const& x, Cursor const& cursor) const {
+  void place_part(Net& net, shape const& x, Cursor const& cursor) const {
     using node = branch_node<T, XRank, decltype(cursor.choice())>;
     net.nodes.push_back(std::make_unique<node>());
-    auto inner = nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
+    nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
     net.nodes.push_back(std::make_unique<node>());
-    return inner;
   }
 
  private:

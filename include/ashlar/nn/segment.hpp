@@ -32,6 +32,7 @@ class segment {
   constexpr explicit segment(Layer layer) : layer_(std::move(layer)) {}
 
   constexpr int run_time_elements() const { return nn::run_time_elements(layer_); }
+  constexpr auto const& first_layer() const { return nn::first_layer(layer_); }
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
@@ -43,8 +44,8 @@ class segment {
   constexpr shape output_extents(shape const& x) const { return nn::output_extents(layer_, x); }
 
   template <class T, int XRank, class Net, class Cursor>
-  auto place_part(Net& net, shape const& x, Cursor const& cursor) const {
-    return nn::place_part<T, XRank>(layer_, net, x, cursor);
+  void place_part(Net& net, shape const& x, Cursor const& cursor) const {
+    nn::place_part<T, XRank>(layer_, net, x, cursor);
   }
 
  private:

@@ -30,6 +30,13 @@ class any_tensor {
   any_tensor(tensor<T, Rank, Placement, Processor> const& x)
       : mesh_(x.mesh_), extents_(x.extents_), placement_(x.placement()), box_(x.box_),
         type_(element_type_of<T>), data_(x.data_) {}
+  /// Makes a tensor whose shard is not initialized. Throws ashlar::error if the placement does not
+  /// fit the extents or the mesh.
+  any_tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
+             element_type type)
+      : mesh_(m), extents_(extents), placement_(p),
+        box_(detail::shard_box(m, extents, p, extents.rank())), type_(type),
+        data_(detail::new_shard(m, extents, p, box_, static_cast<std::size_t>(size_of(type)))) {}
 
   mesh_type const& mesh() const { return *mesh_; }
   shape const& extents() const { return extents_; }
@@ -37,6 +44,15 @@ class any_tensor {
   element_type type() const { return type_; }
   box const& local_box() const { return box_; }
   void* data() const { return data_.get(); }
+  /// Returns the address of the shard's elements. Throws ashlar::error if they are not of type T.
+  template <class T>
+  T* data_as() const {
+    if (type_ != element_type_of<T>)
+      throw error("any_tensor", "the elements of a tensor " + to_string(extents_) + " " +
+                                    to_string(placement_) + " are used as another type.");
+    return static_cast<T*>(data_.get());
+  }
+  std::int64_t local_elements() const { return box_.elements(); }
   bool empty() const { return data_ == nullptr; }
 
   /// Returns a new tensor on the same mesh, with the same extents and element type, but at
@@ -48,13 +64,8 @@ class any_tensor {
     made.placement_ = p;
     made.box_ = ashlar::local_box(extents_, mesh_->topology(), p, mesh_->coordinate());
     made.type_ = type_;
-    auto const bytes = static_cast<std::size_t>(made.box_.elements()) *
-                       static_cast<std::size_t>(size_of(type_));
-    auto memory = mesh_->shared_memory();
-    made.data_ = std::shared_ptr<void>(
-        detail::allocate_shard(*memory, bytes, extents_, p, mesh_->topology()),
-        [memory, bytes](void* block) { memory->release(block, bytes); },
-        recycling_allocator<char>());
+    made.data_ = detail::new_shard(*mesh_, extents_, p, made.box_,
+                                   static_cast<std::size_t>(size_of(type_)));
     return made;
   }
 

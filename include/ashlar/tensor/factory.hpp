@@ -68,6 +68,16 @@ void for_each_global_run(shape const& extents, box const& b, T* target, Visit vi
   }
 }
 
+/// Fills a shard of box `b` with normal deviates. Each depends only on (seed, stream, global index).
+template <class T, class Processor>
+void fill_normal_shard(Processor const& on, shape const& extents, box const& b, T* shard,
+                       random_options const& o) {
+  using A = accumulation_t<T>;
+  for_each_global_run(extents, b, shard, [&](std::int64_t first, std::int64_t count, T* out) {
+    fill_normal(on, o.seed, o.stream, first, count, A(o.mean), A(o.deviation), out);
+  });
+}
+
 /// Returns whether this rank writes values into a tensor that a factory makes. It is false only for
 /// ranks that hold the identity of the reduction on a partial axis.
 template <distributed Tensor>
@@ -149,14 +159,9 @@ template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
             random_options o = {}) {
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_RANDOM_INTEGERS);
-  using A = accumulation_t<T>;
   return detail::make(
       tensor_for<T, Rank, Placement, Processor>(m, extents, as_value(p)), [&](auto& t) {
-        detail::for_each_global_run(extents, t.local_box(), t.data(),
-                                    [&](std::int64_t first, std::int64_t count, T* out) {
-                                      fill_normal(m.processor(), o.seed, o.stream, first, count,
-                                                  A(o.mean), A(o.deviation), out);
-                                    });
+        detail::fill_normal_shard(m.processor(), extents, t.local_box(), t.data(), o);
       });
 }
 

@@ -17,18 +17,25 @@
 
 namespace ashlar {
 
+namespace detail {
+/// Copies the `count` elements at `shard` from the memory of the processor to the host.
+template <class T, class Processor>
+std::vector<T> host_values(Processor const& on, T const* shard, std::int64_t count) {
+  if constexpr (Processor::is_host) {
+    return std::vector<T>(shard, shard + count);  // Does not zero the vector first.
+  } else {
+    std::vector<T> values(static_cast<std::size_t>(count));
+    download(on, shard, count, values.data());
+    return values;
+  }
+}
+}  // namespace detail
+
 /// Returns the values of this rank's shard, row-major, in host memory. Communicates nothing.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   using T = typename Tensor::value_type;
-  T const* const shard = x.data();
-  if constexpr (Tensor::processor_type::is_host) {
-    return std::vector<T>(shard, shard + x.local_elements());  // Does not zero the vector first.
-  } else {
-    std::vector<T> values(static_cast<std::size_t>(x.local_elements()));
-    download(x.mesh().processor(), shard, x.local_elements(), values.data());
-    return values;
-  }
+  return detail::host_values<T>(x.mesh().processor(), x.data(), x.local_elements());
 }
 
 /// Returns all values of `x`, row-major, on every rank. Communicates as a redistribution to B on
@@ -37,6 +44,16 @@ template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
   return local_values(whole);
+}
+/// Overload of to_full for a tensor whose type is known at run time only. Throws ashlar::error if
+/// its elements are not of type T.
+template <class T, class Processor>
+std::vector<T> to_full(any_tensor<Processor> const& x) {
+  auto const& m = x.mesh();
+  auto const plan = m.prepared(x.extents(), sizeof(T), x.placement(),
+                               placement::all_broadcast(m.axes()));
+  auto const whole = detail::run_plan(x, *plan);
+  return detail::host_values<T>(m.processor(), whole.template data_as<T>(), whole.local_elements());
 }
 
 /// Writes the description of `x` and its values to `out` on rank 0. All ranks must call it, since

@@ -67,6 +67,20 @@ constexpr bool fits() {
   else return true;
 }
 
+/// Returns the box of this rank's shard. Throws ashlar::error if the placement does not fit the
+/// extents or the mesh, or if the extents do not have `rank` dims.
+template <class Processor>
+box shard_box(basic_mesh<Processor> const& m, shape const& extents, placement const& p, int rank) {
+  if (extents.rank() != rank)
+    throw error("tensor", "shape " + to_string(extents) + " has " + std::to_string(extents.rank()) +
+                              " dims, the tensor's type " + std::to_string(rank) + ".");
+  check_extents(extents, "tensor");
+  if (char const* const wrong = check(p, rank, m.axes()))
+    throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +
+                              to_string(extents) + ": " + wrong);
+  return local_box(extents, m.topology(), p, m.coordinate());
+}
+
 /// Allocates the shard of a tensor. If memory runs out, the error names the tensor.
 template <class Memory>
 void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, placement const& p,
@@ -82,6 +96,25 @@ void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, pl
     throw out_of_memory("tensor", "host memory", static_cast<std::int64_t>(bytes), name());
   }
 }
+
+/// Returns a shard of box `b` in the memory of the mesh. Its elements are not initialized.
+template <class Processor>
+std::shared_ptr<void> new_shard(basic_mesh<Processor> const& m, shape const& extents,
+                                placement const& p, box const& b, std::size_t element_size) {
+  auto const bytes = static_cast<std::size_t>(b.elements()) * element_size;
+  auto memory = m.shared_memory();
+  return std::shared_ptr<void>(
+      allocate_shard(*memory, bytes, extents, p, m.topology()),
+      [memory, bytes](void* block) { memory->release(block, bytes); }, recycling_allocator<char>());
+}
+
+#if !ASHLAR_DEFINES(TENSOR)
+extern template box shard_box(basic_mesh<device::host::processor> const&, shape const&,
+                              placement const&, int);
+extern template std::shared_ptr<void> new_shard(basic_mesh<device::host::processor> const&,
+                                                shape const&, placement const&, box const&,
+                                                std::size_t);
+#endif
 }  // namespace detail
 
 template <class Processor>
@@ -104,22 +137,8 @@ class tensor {
   /// Makes a tensor whose shard is not initialized. Throws ashlar::error if the placement does not
   /// fit the extents or the mesh.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p)
-      : mesh_(m), extents_(extents), placement_(p) {
-    if (extents.rank() != Rank)
-      throw error("tensor", "shape " + to_string(extents) + " has " +
-                                std::to_string(extents.rank()) + " dims, the tensor's type " +
-                                std::to_string(Rank) + ".");
-    check_extents(extents, "tensor");
-    if (char const* const wrong = check(p, Rank, m.axes()))
-      throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +
-                                to_string(extents) + ": " + wrong);
-    box_ = ashlar::local_box(extents, m.topology(), p, m.coordinate());
-    auto const bytes = static_cast<std::size_t>(box_.elements()) * sizeof(T);
-    auto memory = m.shared_memory();
-    data_ = std::shared_ptr<T>(
-        static_cast<T*>(detail::allocate_shard(*memory, bytes, extents, p, m.topology())),
-        [memory, bytes](T* p_) { memory->release(p_, bytes); }, recycling_allocator<T>());
-  }
+      : mesh_(m), extents_(extents), placement_(p), box_(detail::shard_box(m, extents, p, Rank)),
+        data_(std::static_pointer_cast<T>(detail::new_shard(m, extents, p, box_, sizeof(T)))) {}
 
   /// Makes a view: `shard` becomes this rank's part of a tensor with these extents and this
   /// placement. The memory that the shared pointer owns may be larger than the shard.

@@ -41,7 +41,7 @@ class adam_w_state {
   /// counts from 1.
   template <class Parameter>
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
-    auto const n = p.value().local_elements();
+    auto const shards = p.template shards<T>();
     T* const moments = moments_.of(index, p);
     device::adam_w_factors f;
     f.lr = options_.lr * scale.rate;
@@ -52,8 +52,8 @@ class adam_w_state {
     f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
     f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
     f.gradient_scale = scale.clip;
-    adam_w_update(p.value().mesh().processor(), f, p.gradient().data(), n, moments, moments + n,
-                  p.value().data(), p.copy());
+    adam_w_update(p.processor(), f, shards.gradient, shards.elements, moments,
+                  moments + shards.elements, shards.value, shards.copy);
   }
 
  private:

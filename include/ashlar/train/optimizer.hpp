@@ -17,10 +17,10 @@
 //   scale       an update_scale
 //
 // An update works element by element on the local shard. Therefore it need not know placements, it
-// communicates nothing, and the state of a sharded parameter is sharded too. It reads the
-// parameter's gradient() and decays(), which is true for weights and embedding tables and false for
-// biases and gains. It writes value() and, if copy() is not null, the copy. The mesh's processor
-// runs the update and holds the state in its memory. Optimizers: adam_w.hpp, sgd.hpp.
+// communicates nothing, and the state of a sharded parameter is sharded too. It asks
+// the parameter for its shards<T>(), reads the gradient, and writes the value and, if it is not null,
+// the copy. decays() is true for weights and embedding tables and false for biases and gains. The
+// parameter's processor() runs the update, and its memory holds the state. Optimizers: adam_w.hpp, sgd.hpp.
 
 #include <cstddef>
 #include <vector>

@@ -37,14 +37,15 @@ class sgd_state {
 
   template <class Parameter>
   void update(std::size_t index, std::int64_t, Parameter& p, update_scale scale) {
+    auto const shards = p.template shards<T>();
     T* const velocity = velocity_.of(index, p);
     device::sgd_factors f;
     f.lr = options_.lr * scale.rate;
     f.momentum = options_.momentum;
     f.weight_decay = p.decays() ? options_.weight_decay : 0;
     f.gradient_scale = scale.clip;
-    sgd_update(p.value().mesh().processor(), f, p.gradient().data(), p.value().local_elements(),
-               velocity, p.value().data(), p.copy());
+    sgd_update(p.processor(), f, shards.gradient, shards.elements, velocity, shards.value,
+               shards.copy);
   }
 
  private:

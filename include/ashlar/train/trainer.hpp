@@ -71,13 +71,15 @@ struct trainer_options {
 /// Runs training steps of one model. The model must outlive the trainer.
 template <class Model, class Optimizer>
 class trainer {
+  using stored_type = accumulation_t<typename Model::value_type>;
+
  public:
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
         program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
         walker_(model.make_executor(*program_)) {
     std::int64_t parameters = 0;
-    model.for_each_parameter([&](auto&) { ++parameters; });
+    model.for_each_parameter([&](auto const&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters);
     if (options_.record_times) walker_.record_times();
     if (options_.graph && !replayed_step<Model>::exists)
@@ -188,12 +190,13 @@ class trainer {
       auto const& g = p.gradient();
       ++squares;
       if (is_representative(g.placement(), mesh.coordinate()))
-        add_sum_of_squares(on, mesh.memory(), g.data(), g.local_elements(), squares);
+        add_sum_of_squares(on, mesh.memory(), p.template shards<stored_type>().gradient,
+                           g.local_elements(), squares);
     });
   }
 
   Model* model_;
-  typename Optimizer::template state<accumulation_t<typename Model::value_type>> state_;
+  typename Optimizer::template state<stored_type> state_;
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;

@@ -163,27 +163,17 @@ void add_sum_of_squares(processor const& on, Memory& memory, T const* x, std::in
 
 /// Updates the weight and its first and second moments. Unless `copy` is null, also stores the
 /// rounded weight in it.
-template <class A, class T>
+template <class A>
 void adam_w_update(processor const& on, device::adam_w_factors const& factors, A const* gradient,
-                   std::int64_t n, A* first, A* second, A* weight, T* copy) {
-  if constexpr (std::is_same_v<T, bfloat16>) {
-    adam_w_update(on.stream, factors, gradient, n, first, second, weight, copy);
-  } else {
-    adam_w_update(on.stream, factors, gradient, n, first, second, weight, nullptr);
-    if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
-  }
+                   std::int64_t n, A* first, A* second, A* weight, bfloat16* copy) {
+  adam_w_update(on.stream, factors, gradient, n, first, second, weight, copy);
 }
 /// Updates the weight and its velocity. Unless `copy` is null, also stores the rounded weight in
 /// it.
-template <class A, class T>
+template <class A>
 void sgd_update(processor const& on, device::sgd_factors const& factors, A const* gradient,
-                std::int64_t n, A* velocity, A* weight, T* copy) {
-  if constexpr (std::is_same_v<T, bfloat16>) {
-    sgd_update(on.stream, factors, gradient, n, velocity, weight, copy);
-  } else {
-    sgd_update(on.stream, factors, gradient, n, velocity, weight, nullptr);
-    if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
-  }
+                std::int64_t n, A* velocity, A* weight, bfloat16* copy) {
+  sgd_update(on.stream, factors, gradient, n, velocity, weight, copy);
 }
 
 }  // namespace ashlar::cuda
