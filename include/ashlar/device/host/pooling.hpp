@@ -24,9 +24,12 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane. `at` is
-/// the index of the window's result in y. The window covers the rows [r0, r1) and the columns [c0,
-/// c1) of the plane.
+/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane (one
+/// channel of one image).
+///
+///   at       the index of the window's result in y
+///   r0, r1   the window covers the rows [r0, r1) of the plane
+///   c0, c1   the window covers the columns [c0, c1) of the plane
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
   std::int64_t const rows = w.places(e.height), columns = w.places(e.width);
@@ -45,7 +48,8 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 
 }  // namespace detail
 
-/// Computes y and, for each element of y, the index of the chosen pixel in its plane.
+/// Computes y, the maximum of each window of x. For each element of y, `chosen` receives the index
+/// of the maximum in its plane (one channel of one image).
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {
@@ -63,7 +67,8 @@ void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                           });
 }
 
-/// Overwrites dx with the gradient of x, computed from dy and the indices of the chosen pixels.
+/// Overwrites dx with the gradient of x. Each element of dy is added to the pixel `chosen` by the
+/// forward pass.
 template <class T>
 void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
                        window const& w, T* dx) {
@@ -76,8 +81,8 @@ void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents co
       dx[p * e.plane() + chosen[i]] += dy[i];
 }
 
-/// Computes y [batch, channels, places(height), places(width)] from x [batch, channels, height,
-/// width].
+/// Computes y [batch, channels, places(height), places(width)], the average of each window of x
+/// [batch, channels, height, width]. places(n) is the number of window positions along n pixels.
 template <class T>
 void average_pool_forward(T const* x, image_extents const& e, window const& w, T* y) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);
@@ -92,7 +97,8 @@ void average_pool_forward(T const* x, image_extents const& e, window const& w, T
                           });
 }
 
-/// Overwrites dx with the gradient of x, computed from dy.
+/// Overwrites dx with the gradient of x. Each element of dy contributes equally to all pixels of
+/// its window.
 template <class T>
 void average_pool_backward(T const* dy, image_extents const& e, window const& w, T* dx) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);
