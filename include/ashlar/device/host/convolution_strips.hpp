@@ -70,8 +70,8 @@ constexpr std::int64_t strip_images(convolution_extents const& e) {
                                   1, std::max<std::int64_t>(1, e.x.batch));
 }
 
-/// Calls visit(strip) for each strip, in order. Before each, calls between_blocks(), at which other
-/// work of this thread may run.
+/// Calls visit(strip) for each strip, in order. Before each, calls between_blocks(), so that
+/// transfers progress.
 template <class Visit>
 void for_each_strip(convolution_extents const& e, Visit visit) {
   std::int64_t const images = strip_images(e), rows = strip_rows(e);

@@ -57,8 +57,8 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), block_rows rows of C at a time. Calls
-/// between_blocks() after each part, so that transfers progress.
+/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), block_rows rows of C at a time.
+/// Between two parts it calls between_blocks(), so that transfers progress.
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
