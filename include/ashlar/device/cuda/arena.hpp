@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A cache of device memory for a program that repeats the same steps. Released blocks are reused by
-// size class (support/size_class.hpp). The bookkeeping is on the host. After the first training
-// step, later ones make no CUDA calls for memory.
+// A cache of device memory for a program that repeats the same steps. Released blocks are reused
+// for requests of the same size class, which are sizes that round up to the same value
+// (support/size_class.hpp). The bookkeeping is on the host. After the first training step, later
+// ones make no CUDA calls for memory.
 //
 //   order      A block may be used by work that is submitted to the arena's stream between
 //              `allocate` and `release`. If another stream uses a block, that use must be finished
@@ -178,8 +179,8 @@ class arena {
   pool& pool_;
   cudaStream_t stream_;
   free_blocks free_;
-  std::unordered_map<int, private_blocks> private_;  // the free blocks of each graph
-  std::unordered_map<void*, int> owner_;             // the number of a block's graph
+  std::unordered_map<int, private_blocks> private_;  // for each graph, its free blocks
+  std::unordered_map<void*, int> owner_;             // for each block of a graph, its graph
   std::optional<stream> growth_;
   int last_private_ = 0;
   bool is_recording_ = false;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reports failures of cuBLASLt as ashlar::error, with the name of the call, cuBLAS's text and the
-// product that was requested.
+// Reports failures of cuBLASLt as ashlar::error. The message has the name of the call, cuBLAS's
+// text and the product that was requested.
 
 #include <string>
 

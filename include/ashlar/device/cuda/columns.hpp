@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Sums over the rows of a rows x cols array, on a stream: the gradient of a bias
-// (kernel/columns.hpp).
+// Sums of the columns of an array, on a CUDA stream (kernel/columns.hpp). The gradient of a bias is
+// such a sum.
 
 #include <cstdint>
 

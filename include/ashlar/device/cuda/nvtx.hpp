@@ -42,7 +42,8 @@ struct named_range {
 
 #endif
 
-/// Starts a range that ends when the returned object is destroyed. Ranges of a thread nest.
+/// Starts a range that ends when the returned object is destroyed. Ranges of one thread may be
+/// nested.
 [[nodiscard]] inline named_range range(processor const&, char const* name) {
   return named_range(name);
 }

@@ -10,8 +10,8 @@
 //   maximum    the largest logit of the row
 //   sum        the sum of e^(x - maximum) over all columns
 //   loss       maximum + log(sum) - x[target]
-//   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column, where `scale` is
-//              the gradient with respect to the row's loss
+//   scale      the gradient of the final loss with respect to this row's loss
+//   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column
 
 #include <cmath>
 #include <cstdint>

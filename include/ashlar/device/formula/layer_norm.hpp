@@ -4,11 +4,11 @@
 #pragma once
 
 // The formulas of layer norm for a row x of C columns, shared by the host's loops and the device's
-// kernels. xhat = (x - mean) rstd is the normalized row:
+// kernels. xhat = (x - mean) rstd is the normalized row, y is the result, and g = dy gamma:
 //
 //   layer_norm_moments     mean = sum / C, rstd = 1 / sqrt(sum of squares / C - mean^2 + epsilon)
-//   layer_norm_value       xhat gamma + beta
-//   layer_norm_gradient    dx = rstd (g - (sum of g) / C - xhat (sum of g xhat) / C), g = dy gamma
+//   layer_norm_value       y = xhat gamma + beta
+//   layer_norm_gradient    dx = rstd (g - (sum of g) / C - xhat (sum of g xhat) / C)
 //
 // The caller decides in which type and order the sums are accumulated.
 

@@ -38,9 +38,9 @@ double fastest_rate(double operations, F f) {
 
 }  // namespace detail
 
-/// Returns the number of floating-point operations per second that one core does in its vector
-/// registers. Takes a few milliseconds. Without optimization (-O0) the compiler keeps the vectors in
-/// memory, and the result is too small.
+/// Returns the peak speed of one core: the number of floating-point operations per second in its
+/// vector registers. Takes a few milliseconds. Without optimization (-O0) the result is too small,
+/// because the compiler keeps the vectors in memory.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
   constexpr int chains = 8, turns = 100000;
@@ -61,9 +61,9 @@ inline double vector_rate() {
   });
 }
 
-/// Returns the number of floating-point operations per second of a product of two n x n float
-/// matrices. For n = 512 the measurement takes about 0.01 seconds with an optimized BLAS and one
-/// second with the reference BLAS.
+/// Returns the speed of the BLAS in a product of two n x n float matrices, in floating-point
+/// operations per second. For n = 512 the measurement takes about 0.01 seconds with an optimized
+/// BLAS and one second with the reference BLAS.
 inline double product_rate(std::int64_t n) {
   auto const elements = static_cast<std::size_t>(n * n);
   std::vector<float> const a(elements, 0.5f), b(elements, 0.25f);
@@ -74,8 +74,8 @@ inline double product_rate(std::int64_t n) {
   });
 }
 
-/// Returns a warning if a product of 512 x 512 matrices runs at less than a fifth of vector_rate().
-/// Otherwise returns an empty string.
+/// Returns a warning if the BLAS multiplies 512 x 512 matrices at less than a fifth of the peak
+/// speed of a core. Otherwise returns an empty string.
 inline std::string slow_blas_warning() {
   double const vectors = vector_rate(), products = product_rate(512);
   if (products >= vectors / 5) return {};

@@ -30,9 +30,9 @@ namespace ashlar::device::host {
 struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
-  std::int64_t columns;  ///< the number of local columns
-  std::int64_t kept;     ///< the columns of a complete vector, or 0 to leave the first one out of y
-  std::int64_t first;    ///< the first local column
+  std::int64_t columns;  ///< the number of columns that this rank has
+  std::int64_t kept;     ///< the columns of a complete vector, or 0 if y shall not have one
+  std::int64_t first;    ///< the first column that this rank has
 
   constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }
   constexpr std::int64_t outputs() const { return kept + pairs(); }
@@ -83,8 +83,8 @@ void interaction_backward(T const* dy, T const* x, interaction_extents const& e,
 struct table_extents {
   std::int64_t batch;
   std::int64_t tables;
-  std::int64_t rows;   ///< the number of local rows of each table
-  std::int64_t first;  ///< the first local row
+  std::int64_t rows;   ///< the number of rows that this rank has of each table
+  std::int64_t first;  ///< the first row that this rank has
   std::int64_t columns;
 };
 

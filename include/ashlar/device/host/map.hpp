@@ -74,25 +74,25 @@ template <class T, class F>
   }
 }
 
-/// Computes y[i] += alpha * x[i].
+/// Computes y[i] += alpha * x[i] for 0 <= i < n.
 template <class T>
 void axpy(std::type_identity_t<T> alpha, T const* x, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), x, n, y, [alpha](T a, T b) { return a + alpha * b; });
 }
 
-/// Computes y[i] += x[i].
+/// Computes y[i] += x[i] for 0 <= i < n.
 template <class T>
 void add_inplace(T const* x, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), x, n, y, [](T a, T b) { return a + b; });
 }
 
-/// Computes y[i] *= alpha.
+/// Computes y[i] *= alpha for 0 <= i < n.
 template <class T>
 void scale_inplace(std::type_identity_t<T> alpha, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), n, y, [alpha](T a) { return alpha * a; });
 }
 
-/// Sets y[i] = value.
+/// Sets y[i] = value for 0 <= i < n.
 template <class T>
 void fill(std::type_identity_t<T> value, std::int64_t n, T* y) {
   std::fill_n(y, n, value);

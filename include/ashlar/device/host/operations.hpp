@@ -158,6 +158,7 @@ void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const
   cross_entropy_target_logit(x, targets, rows, cols, first_column, out);
 }
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
+/// All three arguments belong to complete rows.
 template <class A>
 void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss) {

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Pooling of images, plane by plane. A plane is one channel of one image.
+// Pooling of images, plane by plane. A plane is one channel of one image. A square window, extent
+// pixels wide, moves over the plane. y has one element for each position of the window:
 //
-//   maximum   y = the largest pixel under the window. If several pixels are equal, the first one in
+//   maximum   The largest pixel under the window. If several pixels are equal, the first one in
 //             row-major order is chosen, and only this one gets the gradient. `chosen` stores its
 //             index in the plane for the backward pass.
-//   average   y = the sum of the pixels under the window / extent². Padding counts as zero, which
-//             makes the map linear in x.
+//   average   The sum of the pixels under the window / extent². Padding counts as zero, so that y is
+//             linear in x.
 //
 // The padding must be less than the extent, so that every window contains a pixel. The maximum
 // ignores padding. It is NaN if a pixel is NaN, so that a NaN reaches the loss and is noticed.

@@ -25,8 +25,8 @@ inline constexpr std::int64_t lane_count = 32;
 
 namespace detail {
 
-// The attribute flatten inlines `term` and `combine` into the loops, without which the compiler
-// would not vectorise them.
+// The attribute flatten inlines `term` and `combine` into the loops. Otherwise the compiler would
+// not vectorise them.
 template <class T, class Term, class Combine>
 [[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   alignas(64) T lane[lane_count];

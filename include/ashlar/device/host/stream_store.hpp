@@ -43,7 +43,7 @@ inline constexpr std::int64_t stream_whole_row_from = 256;
 inline constexpr std::int64_t stream_ahead = 512;
 
 /// Returns whether a copy or reduction uses non-temporal stores. `bytes` is the number of bytes
-/// that it reads and writes together, and `row_bytes` the length of its contiguous rows.
+/// that it reads and writes together, and `row_bytes` the number of bytes of one contiguous row.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }

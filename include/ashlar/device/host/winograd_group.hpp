@@ -133,7 +133,8 @@ void for_each_winograd_group(winograd_extents const& e, Visit visit) {
     }
 }
 
-/// The parts of the workspace of one forward or backward pass. All pointers point into it.
+/// Divides the workspace of one forward or backward pass of Winograd's convolution into its parts.
+/// All pointers point into the workspace.
 template <class T>
 struct winograd_workspace {
   winograd_workspace(winograd_extents const& e, T* workspace)
@@ -145,12 +146,13 @@ struct winograd_workspace {
     std::fill_n(zeros, e.most_channels(), T(0));
   }
 
-  std::int64_t from_pitch, to_pitch;  ///< the distance between two matrices of a panel
-  T* zeros;                           ///< zeros, read instead of a pixel outside the images
-  T* beyond;  ///< memory that is written instead of a pixel outside the images
-  T* lines;   ///< the pixels of the group's images, channels last
-  T* from;    ///< the transformed input tiles: 16 matrices
-  T* to;      ///< the transformed output tiles: 16 matrices
+  std::int64_t from_pitch,
+      to_pitch;  ///< the distance between two of the 16 matrices of `from`, `to`
+  T* zeros;      ///< zeros, read instead of a pixel outside the images
+  T* beyond;     ///< memory that is written instead of a pixel outside the images
+  T* lines;      ///< the pixels of the group's images, channels last
+  T* from;       ///< the transformed input tiles: 16 matrices
+  T* to;         ///< the transformed output tiles: 16 matrices
 };
 
 /// The rows [first, last) of the images of a group, stored in `lines` as an array [image, row,

@@ -27,7 +27,7 @@ namespace detail {
 
 template <int Width, class T>
 struct embedding_backward_each {
-  static constexpr int ahead = 4;  // gradients that a thread loads before it adds them
+  static constexpr int ahead = 4;  // the number of gradients that a thread loads at a time
   T const* dy;
   sorted_tokens sorted;
   std::int64_t tokens, rows, cols;

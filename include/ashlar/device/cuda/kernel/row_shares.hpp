@@ -21,7 +21,8 @@
 
 namespace ashlar::cuda {
 
-/// The number of packs of a row that one thread can keep in registers.
+/// The number of packs of a row that one thread can keep in registers. A pack is a group of
+/// adjacent elements, usually 16 bytes.
 inline constexpr int kept_packs = 4;
 
 /// The packs (groups of Width adjacent elements) of a row that one thread processes. They are read

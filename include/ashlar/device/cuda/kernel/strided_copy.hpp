@@ -79,10 +79,10 @@ template <int Bytes>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
   using element = typename unit<Bytes>::type;
-  strided_space outer;            // the dims outside of the plane, in elements
+  strided_space outer;            // the dims that count the planes
   std::int64_t src_run, dst_run;  // extents of the plane
-  std::int64_t src_stride;        // of the plane's second dim, in the source
-  std::int64_t dst_stride;        // of the plane's first dim, in the destination
+  std::int64_t src_stride;        // the stride of the plane's second dim in the source
+  std::int64_t dst_stride;        // the stride of the plane's first dim in the destination
   std::int64_t src_tiles, dst_tiles;
   void const* src;
   void* dst;
