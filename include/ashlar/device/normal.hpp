@@ -34,7 +34,7 @@ namespace detail {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
   // Converts the integer k to double without a conversion instruction. An integer that is added to
-  // the bits of the double 1.5 * 2^52 is added to its value. Subtracting the constant then leaves k.
+  // the bits of the double 1.5 * 2^52 is added to its value. Subtracting the constant leaves k.
   double const k = __builtin_bit_cast(double, (lifted >> 52) + 0x4338000000000000ull) -
                    (6755399441055744.0 + 1023.0);
   double const m = __builtin_bit_cast(double,

@@ -65,7 +65,7 @@ struct gemm_request {
 };
 
 /// Returns a request in which only the types are set, for a product of matrices of T. bfloat16 is
-/// summed in float. The result has type C: it is rounded to bfloat16, or stays float.
+/// summed in float. Then the result is rounded to bfloat16, or stays float if C is float.
 template <class T, class C = T>
 gemm_request request_of_types(float_products mode) {
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,

@@ -12,8 +12,7 @@
 // output rows of one image or, if images are small, of several complete images. Its im2col matrix
 // and its product together have at most convolution_panel elements. Within this limit a strip is as
 // large as possible, so that the GEMMs are fast. The product of a strip has one row for each output
-// channel. In y, the pixels of a channel are not contiguous if the strip has several images, so the
-// product is copied there.
+// channel. The pixels of such a row are copied to their places in y, one part for each image.
 
 #include <algorithm>
 #include <cstdint>

@@ -31,7 +31,7 @@ struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
   std::int64_t columns;  ///< the number of columns that this rank has
-  std::int64_t kept;     ///< the columns of a complete vector, or 0 if y shall not have one
+  std::int64_t kept;     ///< the columns of a complete vector, or 0 to omit the first vector from y
   std::int64_t first;    ///< the first column that this rank has
 
   constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }

@@ -9,8 +9,8 @@
 //   maximum   The largest pixel under the window. If several pixels are equal, the first one in
 //             row-major order is chosen, and only this one gets the gradient. `chosen` stores its
 //             index in the plane for the backward pass.
-//   average   The sum of the pixels under the window / extent². Padding counts as zero, so that y is
-//             linear in x.
+//   average   The sum of the pixels under the window / extent². Padding counts as zero, so that
+//             y is linear in x.
 //
 // The padding must be less than the extent, so that every window contains a pixel. The maximum
 // ignores padding. It is NaN if a pixel is NaN, so that a NaN reaches the loss and is noticed.

@@ -17,9 +17,8 @@
 //   copy_rows      copies rows of a head to shared memory, asynchronously, 16 bytes at a time; rows
 //                  beyond the end are set to zero
 //   multiply_rows  sums  = own rows times other rows, over head_dim     S = Q K^T, dP = dO V^T, ...
+//   round_sums     rounds P or dS to bfloat16. These "weights" stay in registers (warp_matrix.hpp).
 //   add_weighted   sums += weights times other rows, over these rows    O += P V, dQ += dS K, ...
-//   round_sums     rounds sums to bfloat16: the weights of the next product, which stay in
-//                  registers (warp_matrix.hpp)
 //   write_rows     copies sums to shared memory and from there to global memory, so that each write
 //                  to global memory has 16 bytes
 //

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Kernels on the rows of a rows x cols array. A block processes one row at a time. Each thread
-// computes a partial result from its columns of the row. The block combines the partial results of
-// its threads to a total. Then each thread applies the total to its columns. A pack is a group of
-// Width adjacent elements (16 bytes) that a thread reads at once. An operation `op` of type Op
-// defines:
+// Kernels on the rows of a rows x cols array, for example softmax. A thread block processes one row
+// at a time. Each thread computes a partial result from its columns of the row. The block combines
+// the partial results of its threads to a total. Then each thread applies the total to its columns.
+// A pack is a group of Width adjacent elements (16 bytes) that a thread reads at once. An operation
+// `op` of type Op defines:
 //
 //   op.gather<Width>(row, columns)          returns an Op::partial of this thread's columns
 //   Op::combine(a, b)                       combines two Op::partial
@@ -36,10 +36,10 @@
 //                                           many threads, so that few rows share the cache
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack. Such rows are read
-// element by element, unless Op::any_row is declared. An op may declare Op::any_row if none
-// of its arrays is shared by all rows, as gamma of a layer norm is. Then only the elements before
-// the first and after the last whole pack are processed one by one, by gather<1> and apply<1>, at
-// most one in each thread.
+// element by element, unless Op::any_row is declared. An op may declare Op::any_row if none of its
+// arrays is shared by all rows, as gamma of a layer norm is. Then only the elements before the
+// first and after the last whole pack are processed one by one, by gather<1> and apply<1>, at most
+// one in each thread.
 //
 // The order in which partial results are combined depends on the number of columns and on whether
 // they are read in packs.

@@ -61,9 +61,9 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Returns the maximum x of the columns of one thread and the sum of e^(x - maximum), computed in
-/// one pass. `share` enumerates these columns. share.keep lets the caller read the same columns
-/// again without accessing memory if they fit in registers (rows.hpp).
+/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over their
+/// elements x, computed in one pass. `share` enumerates these columns. share.keep lets the caller
+/// read them again without accessing memory if they fit in registers (rows.hpp).
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;
