@@ -30,9 +30,9 @@
 
 namespace ashlar::device::math {
 
-/// Returns e^x. The method is e^x = e^(x - n ln 2) 2^n, where n is x / ln 2 rounded to an integer
-/// and the first factor is a polynomial. x / ln 2 is rounded by adding and subtracting a large
-/// constant: 1.5 * 2^23 in float and 1.5 * 2^52 in double.
+/// Returns e^x = e^(x - n ln 2) 2^n, where n is x / ln 2 rounded to an integer. The first factor is
+/// a polynomial. x / ln 2 is rounded by adding and subtracting a large constant: 1.5 * 2^23 in
+/// float and 1.5 * 2^52 in double.
 [[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
 #if defined(__CUDA_ARCH__)
   return ::expf(x);

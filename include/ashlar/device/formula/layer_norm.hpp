@@ -39,8 +39,8 @@ template <class T>
   return (x - mean) * rstd * gamma + beta;
 }
 
-/// Computes the gradient dx of each element of a row as rstd * g - (slope * (x - mean) + offset),
-/// where g = dy gamma. slope and offset are the same for all elements, and the constructor computes
+/// Computes the gradient dx of each element of a row: rstd * g - (slope * (x - mean) + offset).
+/// Here g = dy gamma. slope and offset are the same for all elements, and the constructor computes
 /// them.
 template <class T>
 struct layer_norm_gradient {

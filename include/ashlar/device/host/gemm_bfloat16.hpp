@@ -44,9 +44,9 @@ inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t row
 }
 
 /// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0. It converts blocks
-/// to float and calls multiply(m, n, k, a, lda, b, ldb, beta, c), which computes c = alpha op(a)
-/// op(b) + beta c for float blocks. The block c is contiguous. alpha and the arguments transpose_a
-/// and transpose_b of the BLAS are stored in `multiply`.
+/// to float. Then multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a) op(b) + beta
+/// c for float blocks, where c is contiguous. The function `multiply` already knows alpha and
+/// whether to transpose a and b.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,

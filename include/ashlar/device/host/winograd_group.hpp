@@ -76,13 +76,17 @@ struct winograd_extents {
            winograd_places * (winograd_pitch(group_tiles() * from.channels) +
                               winograd_pitch(group_tiles() * to.channels));
   }
-  /// Returns an upper bound of workspace() that holds for any part of the images and channels that
-  /// a rank may have. The workspace has two large parts: the panels (transformed tiles) and the
-  /// lines (pixels). winograd_panel and winograd_tiles limit the panels. The limit of the lines
-  /// follows from the limit of the panels. A group with r rows and c columns of tiles has 16 r c
-  /// numbers per channel in the panels and at most (2 r + 2)(2 c + 2) pixels per channel in the
-  /// lines. The quotient is largest for the smallest r. The groups of any rank have the same c and
-  /// at least as many rows r as the groups of the complete convolution, so this r is used here.
+  /// Returns an upper bound of workspace() for any part of the images and channels that a rank may
+  /// have. The workspace has two large parts: the panels (transformed tiles) and the lines
+  /// (pixels). winograd_panel and winograd_tiles limit the panels. The limit of the lines follows
+  /// from it, for a group with r rows and c columns of tiles:
+  ///
+  ///   panels   16 r c numbers per channel
+  ///   lines    at most (2 r + 2)(2 c + 2) pixels per channel
+  ///
+  /// The quotient lines / panels is largest for the smallest r. This r is the one of the complete
+  /// convolution, because a rank with a part of it has groups with at least as many rows and the
+  /// same c.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;

@@ -38,9 +38,11 @@
 
 namespace ashlar::cuda {
 
-/// Returns whether attention runs on tensor cores. This requires that head_dim is a multiple of 8
-/// elements (16 bytes), that head_dim is at most 128, that scale is positive, and that the arrays
-/// are aligned to 16 bytes.
+/// Returns whether attention runs on tensor cores. The requirements are:
+///
+///   head_dim   a multiple of 8 elements (16 bytes), at most 128
+///   scale      positive
+///   arrays     aligned to 16 bytes
 template <class... T>
 bool attention_on_matrices(device::attention_extents const& e, float scale, T const*... arrays) {
   return e.head_dim > 0 && e.head_dim <= 128 && e.head_dim % 8 == 0 && scale > 0 &&

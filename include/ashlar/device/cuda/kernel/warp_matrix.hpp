@@ -4,9 +4,9 @@
 #pragma once
 
 // Tells which matrix elements each of the 32 threads ("lanes") of a warp holds. The PTX ISA defines
-// these positions for two instructions. mma.m16n8k16 is the tensor core product c += a b, where c
-// is 16 x 8 in float, a is 16 x 16 in bfloat16 and b is 16 x 8 in bfloat16. ldmatrix loads 8 x 8
-// matrices from shared memory. A word holds two bfloat16, the first one in its low half.
+// these positions for two instructions. mma.m16n8k16 is the tensor core product c += a b. In it, a
+// (16 x 16) and b (16 x 8) are bfloat16, and c (16 x 8) is float. ldmatrix loads 8 x 8 matrices
+// from shared memory. A word holds two bfloat16, the first one in its low half.
 //
 //   lane l = 4 g + q      contents of word or value i of this lane
 //   a, words 0 .. 3       row g + 8 (i % 2), columns 2 q + 8 (i / 2) and the next one
