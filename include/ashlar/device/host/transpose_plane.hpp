@@ -52,10 +52,10 @@ struct square {
   static constexpr std::size_t width = Bytes / sizeof(Word);
   using line [[gnu::vector_size(Bytes)]] = Word;
 
-  // The transposition proceeds by 2 x 2 blocks of size Step, where Step is halved after each stage.
-  // This function swaps the two off-diagonal blocks. It gets one row of the upper half (`upper`)
-  // and the row Step below it (`lower`). So it swaps the right part of `upper` with the
-  // left part of `lower`.
+  // A step of the recursive transposition. The matrix consists of squares of side 2 Step, and each
+  // of four blocks of side Step. The step swaps the two off-diagonal blocks of each square. This
+  // function does so for one row of the upper blocks (`upper`) and the row Step below it (`lower`):
+  // it swaps the right parts of `upper` with the left parts of `lower`.
   template <std::size_t Step, std::size_t... Lane>
   static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
     line const a = upper;

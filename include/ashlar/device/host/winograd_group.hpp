@@ -150,13 +150,12 @@ struct winograd_workspace {
     std::fill_n(zeros, e.most_channels(), T(0));
   }
 
-  std::int64_t from_pitch,
-      to_pitch;  ///< the distance between two of the 16 matrices of `from`, `to`
-  T* zeros;      ///< zeros, read instead of a pixel outside the images
-  T* beyond;     ///< memory that is written instead of a pixel outside the images
-  T* lines;      ///< the pixels of the group's images, channels last
-  T* from;       ///< the transformed input tiles: 16 matrices
-  T* to;         ///< the transformed output tiles: 16 matrices
+  std::int64_t from_pitch, to_pitch;  ///< the distance between two of the 16 matrices
+  T* zeros;                           ///< zeros, read instead of a pixel outside the images
+  T* beyond;  ///< memory that is written instead of a pixel outside the images
+  T* lines;   ///< the pixels of the group's images, channels last
+  T* from;    ///< the transformed input tiles: 16 matrices
+  T* to;      ///< the transformed output tiles: 16 matrices
 };
 
 /// The rows [first, last) of the images of a group, stored in `lines` as an array [image, row,

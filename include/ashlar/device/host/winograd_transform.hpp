@@ -153,7 +153,8 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
   ASHLAR_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) {
     T const p = dy[0][i], q = dy[1][i], r = dy[2][i], s = dy[3][i];
-    // `left` and `right` are the two columns of A dy. The following loop multiplies A dy by Aᵀ.
+    // `left` and `right` are the two columns of the 4 x 2 matrix A dy. The following loop
+    // multiplies it by Aᵀ.
     T const left[4] = {p, p + r, p - r, -r}, right[4] = {q, q + s, q - s, -s};
     detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
       T const a = left[k / 4], b = right[k / 4];
