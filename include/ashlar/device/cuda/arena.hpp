@@ -77,15 +77,16 @@ class arena {
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);
   }
 
-  /// Begins the capture of a CUDA graph: all blocks that are allocated or released until
-  /// end_private belong to this graph. Returns a number that identifies the graph in free_private.
-  /// Expects that no other capture is under way.
+  /// Must be called when the capture of a CUDA graph begins. All blocks that are allocated or
+  /// released until end_private belong to this graph. Returns a number that identifies the graph in
+  /// free_private. Expects that no other capture is under way.
   int begin_private() {
     is_recording_ = true;
     private_[++last_private_];
     return last_private_;
   }
-  /// Ends what begin_private has started: blocks that are allocated from now on belong to no graph.
+  /// Must be called when the capture of a CUDA graph ends. Blocks that are allocated from now on
+  /// belong to no graph.
   void end_private() {
     is_recording_ = false;
     if (growth_) growth_->synchronize();
