@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The extents and the layout of the arrays of multi-head attention. They are the same on every
+// The extents and the layout of the arrays of multi-head attention. They are the same for every
 // processor:
 //
 //   qkv          [batch, sequence, heads, 3, head_dim]
@@ -11,7 +11,7 @@
 //   log_sum_exp  [batch, heads, sequence]
 //
 // All arrays are contiguous and row-major. In qkv, the q, k and v of one token and head are
-// adjacent, so that a mesh axis can split the heads like the columns of a matrix. `heads` is the
+// adjacent. So a mesh axis can split the heads by splitting the columns of a matrix. `heads` is the
 // number of heads on this rank. Heads are computed independently of one another.
 
 #include <cmath>
@@ -31,8 +31,8 @@ struct attention_extents {
 
   /// Returns the number of keys that query row `i` attends to.
   ASHLAR_HD constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : sequence; }
-  /// Returns the number of keys that the query rows before row `last` attend to altogether: each of
-  /// these rows attends to some of the keys 0, ..., keys(last) - 1 and to no other.
+  /// Returns the number of keys that the query rows [0, last) may attend to: none of these rows
+  /// attends to key keys(last) or to a later one.
   ASHLAR_HD constexpr std::int64_t keys(std::int64_t last) const {
     return causal ? last : sequence;
   }

@@ -4,13 +4,13 @@
 #pragma once
 
 // Function objects for element-wise maps, shared by the host's loops and the device's kernels. An
-// activation F has two static functions, F::value(x) and F::derivative(x):
+// activation F is a class with two static functions, F::value(x) and F::derivative(x):
 //
 //   relu   max(x, 0); the derivative is 1 for x > 0 and 0 otherwise, including x = 0
 //   gelu   x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that GPT-2 uses
 //
 // The function `map` of every processor takes the following function objects. They compute in type
-// A, which is accumulation_t of the element type.
+// A = accumulation_t<T> for elements of type T.
 //
 //   value_of<F>{}      f(x)     = F::value(x)
 //   gradient_of<F>{}   f(x, dy) = dy F::derivative(x)
@@ -39,7 +39,8 @@ struct relu {
 };
 
 struct gelu {
-  // x/2 (1 + tanh u) = x sigmoid(2u) needs one exponential and has no cancellation for negative x.
+  // The definition has the form x/2 (1 + tanh u). It equals x sigmoid(2u), which needs one
+  // exponential and has no cancellation for negative x.
   template <class T>
   [[gnu::always_inline]] ASHLAR_HD static T value(T x) {
     return x * sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));
@@ -69,8 +70,8 @@ struct value_of {
   }
 };
 
-/// Returns the gradient of the loss with respect to x, given its gradient dy with respect to
-/// F::value(x).
+/// Computes the gradient of the loss with respect to x. dy is the gradient of the loss with respect
+/// to F::value(x).
 template <class F>
 struct gradient_of {
   template <class A>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Elementary functions whose calls in loops a compiler can vectorise without -ffast-math: they have
-// no branches and no calls, and they do not set errno. Host loops and device kernels share one
+// Elementary functions for loops that a compiler vectorises without -ffast-math. They have no
+// branches and no calls, and they do not set errno. Host loops and device kernels share one
 // implementation, except for exp and tanh of float (see below).
 //
 //   function   largest error in float    in double    outside the range
@@ -18,9 +18,8 @@
 // inlined, because a loop that contains a call is not vectorised.
 //
 // On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware
-// instruction and does not flush small results to zero. tanh of float divides with __fdividef
-// there. Without these, kernels on bfloat16 would be limited by arithmetic and not by memory
-// bandwidth.
+// instruction and does not flush small results to zero. tanh of float divides by __fdividef.
+// Otherwise kernels on bfloat16 would be limited by arithmetic instead of by memory bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 
@@ -31,8 +30,9 @@
 
 namespace ashlar::device::math {
 
-/// Returns e^x as p(x - n ln 2) 2^n with a polynomial p. Rounds x / ln 2 to the integer n by adding
-/// and subtracting a large constant, which is 1.5 * 2^23 in float and 1.5 * 2^52 in double.
+/// Returns e^x = e^(x - n ln 2) 2^n, where n is x / ln 2 rounded to an integer. The first factor is
+/// a polynomial. x / ln 2 is rounded by adding and subtracting a large constant: 1.5 * 2^23 in
+/// float and 1.5 * 2^52 in double.
 [[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
 #if defined(__CUDA_ARCH__)
   return ::expf(x);
@@ -79,7 +79,8 @@ namespace ashlar::device::math {
 
 namespace detail {
 
-/// Returns tanh(x) for |x| < 0.625, where 1 - 2 / (e^2x + 1) would suffer from cancellation.
+/// Returns tanh(x) for |x| < 0.625 by a polynomial. The formula for larger |x|, 1 - 2 / (e^2x + 1),
+/// would suffer from cancellation here.
 [[gnu::always_inline]] ASHLAR_HD inline float tanh_near_zero(float x) {
   float const z = x * x;
   float p = -5.70498872745e-3f;
@@ -99,7 +100,7 @@ namespace detail {
   return x * z * (p / q) + x;
 }
 
-/// Returns 2 / x for x >= 1.
+/// Returns 2 / x for x >= 1. On a device, float uses the fast division __fdividef.
 [[gnu::always_inline]] ASHLAR_HD inline float two_over(float x) {
 #if defined(__CUDA_ARCH__)
   return __fdividef(2.0f, x);
@@ -121,7 +122,7 @@ template <class T>
   return magnitude < T(0.625) ? near : signed_far;
 }
 
-/// Returns sqrt(x) for finite x >= 0, as x times the reciprocal square root by Newton's method.
+/// Returns sqrt(x) for finite x >= 0. It is x times 1 / sqrt(x), which Newton's method computes.
 [[gnu::always_inline]] ASHLAR_HD inline float sqrt(float x) {
   float const half = 0.5f * x;
   float y = __builtin_bit_cast(float, 0x5f375a86u - (__builtin_bit_cast(std::uint32_t, x) >> 1));

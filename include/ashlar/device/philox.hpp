@@ -4,10 +4,10 @@
 #pragma once
 
 // The random number generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers,
-// as easy as 1, 2, 3; SC 2011). It is a function that maps a counter of 128 bits and a key of 64
-// bits to a block of four random words of 32 bits. The random word of a tensor element depends only
-// on (seed, stream, index). So the values of a tensor depend neither on the number of ranks that
-// share it nor on the order in which they are generated.
+// as easy as 1, 2, 3; SC 2011). It is a function of a 128-bit counter and a 64-bit key. Its result
+// is a block of four random words of 32 bits. The random word of a tensor element depends only on
+// (seed, stream, index). So the values of a tensor do not depend on the number of ranks that share
+// it, nor on the order in which they are generated.
 //
 //   key       the seed
 //   counter   index / 4 in the lower 64 bits, the stream in the upper 64 bits
@@ -25,7 +25,7 @@
 
 namespace ashlar::device {
 
-/// Four random words, or the four words of a counter.
+/// A block of four random words, or the four words of a counter of the Philox generator.
 struct philox_block {
   std::uint32_t word[4];
 };
@@ -42,8 +42,8 @@ ASHLAR_HD constexpr philox_block philox_round(philox_block const& c, std::uint32
            static_cast<std::uint32_t>(even)}};
 }
 
-// A fold expression unrolls the ten rounds. Were they a loop, the compiler would not vectorise the
-// host's loops over indices.
+// A fold expression unrolls the ten rounds. With a loop instead, the compiler would not vectorise
+// the loops over indices that call this function.
 template <std::size_t... Round>
 ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key_low,
                                                std::uint32_t key_high,
@@ -56,13 +56,13 @@ ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key
 
 }  // namespace detail
 
-/// Returns the block of random words for a counter and a key.
+/// Returns the block of four random words for a counter and a key, by the Philox4x32-10 generator.
 ASHLAR_HD constexpr philox_block philox4x32(philox_block const& counter, std::uint32_t key_low,
                                             std::uint32_t key_high) {
   return detail::philox_rounds(counter, key_low, key_high, std::make_index_sequence<10>{});
 }
 
-/// Returns the four words of indices 4 * block .. 4 * block + 3.
+/// Returns the random words of the four indices 4 * block to 4 * block + 3.
 ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t stream,
                                               std::uint64_t block) {
   return philox4x32(
@@ -71,14 +71,14 @@ ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t 
       static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
-/// Returns the random word at one index.
+/// Returns the random word at one index. It depends only on (seed, stream, index).
 ASHLAR_HD constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream,
                                               std::uint64_t index) {
   return random_block(seed, stream, index / 4).word[index % 4];
 }
 
-/// Converts a random word to a number in [0, 1). A double uses all 32 bits of the word, a float
-/// only the upper 24 bits.
+/// Converts a random word to a number in [0, 1). A double uses all 32 bits of the word. A float
+/// uses only the upper 24 bits.
 template <class T>
 ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -89,7 +89,8 @@ ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   }
 }
 
-/// Returns a uniform number in [0, 1) that depends only on (seed, stream, index).
+/// Returns the uniform random number in [0, 1) at one index. It depends only on (seed, stream,
+/// index).
 template <class T>
 ASHLAR_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
   return uniform_from_word<T>(random_word(seed, stream, static_cast<std::uint64_t>(index)));

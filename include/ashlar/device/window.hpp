@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The square window of convolution and pooling, which slides over the rows and columns of an image,
-// and the extents of images.
+// The square window of convolution and pooling, which slides over the rows and columns of images,
+// and the extents of these images.
 
 #include <cstdint>
 

@@ -3,21 +3,22 @@
 
 #pragma once
 
-// A cache of device memory for a program that repeats the same steps. Released blocks are reused by
-// size class (support/size_class.hpp), with bookkeeping on the host only. A training step that has
-// run once makes no more CUDA calls for memory.
+// A cache of device memory for a program that repeats the same steps. Released blocks are reused
+// for requests of the same size class, which are sizes that round up to the same value
+// (support/size_class.hpp). The bookkeeping is on the host. After the first training step, later
+// ones make no CUDA calls for memory.
 //
-//   order      Blocks follow the order of one stream: work submitted to it after `allocate` may use
-//              the block, and the block is free for work submitted after `release`. If a block is
-//              used on another stream, then before the release either this stream is made to wait
-//              for that use, or the host has seen it end.
+//   order      A block may be used by work that is submitted to the arena's stream between
+//              `allocate` and `release`. If another stream uses a block, that use must be finished
+//              before the release: the arena's stream waits for it, or the host has seen it end.
 //   growth     New blocks come from the pool. If the pool has no memory left, all free blocks are
 //              returned to the driver and the allocation is tried once more, except during a
 //              capture.
-//   graphs     Blocks allocated or released between begin_private and end_private belong to the
-//              CUDA graph that is captured meanwhile: its replays read and write them, so other
-//              work must not use them until free_private is called. If no free block fits, a new
-//              one is allocated on a separate stream, so that the allocation is not captured.
+//   graphs     Blocks that are allocated or released between begin_private and end_private belong
+//              to the CUDA graph that is captured meanwhile. Each replay of the graph reads and
+//              writes them. So other work must not use them until free_private is called. If no
+//              free block fits, a new one is allocated on a separate stream, so that the
+//              allocation is not captured.
 //
 // Not thread-safe. The pool and the stream must outlive the arena.
 
@@ -47,9 +48,9 @@ class arena {
   }
 
   /// Returns a block of at least `bytes` bytes, aligned to 256 bytes and not initialized. It is
-  /// never null: a shard without elements gets a block, too. Throws ashlar::out_of_memory if there
-  /// is not enough memory. `name` is called only then: it returns the purpose of the block, for the
-  /// error message.
+  /// never null, not even for 0 bytes, because shards may be empty. Throws ashlar::out_of_memory if
+  /// there is not enough memory. Only then, name() is called: it returns the purpose of the block,
+  /// for the error message.
   template <class Name>
   void* allocate(std::size_t bytes, Name const& name) {
     std::size_t const size = size_class(bytes);
@@ -69,28 +70,30 @@ class arena {
   void release(void* block, std::size_t bytes) {
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
-    // Captured kernels may use this block, and then every replay uses it again. So it belongs to
-    // the graph from now on.
+    // During a capture, captured kernels may use this block, and then each replay of the graph uses
+    // it again. So the block belongs to the graph from now on.
     if (is_recording_) owner_.try_emplace(block, last_private_);
     auto const owner = owner_.empty() ? owner_.end() : owner_.find(block);
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);
   }
 
-  /// From now on, all blocks that are allocated or released belong to the graph that is being
-  /// captured. Returns a number that identifies this graph in free_private. Expects that no other
-  /// capture is under way.
+  /// Must be called when the capture of a CUDA graph begins. All blocks that are allocated or
+  /// released until end_private belong to this graph. Returns a number that identifies the graph in
+  /// free_private. Expects that no other capture is under way.
   int begin_private() {
     is_recording_ = true;
     private_[++last_private_];
     return last_private_;
   }
-  /// Ends what begin_private has started: blocks allocated from now on belong to no graph.
+  /// Must be called when the capture of a CUDA graph ends. Blocks that are allocated from now on
+  /// belong to no graph.
   void end_private() {
     is_recording_ = false;
     if (growth_) growth_->synchronize();
   }
-  /// Makes the blocks of the graph with this number available to all work. Expects that the graph
-  /// is destroyed and that the stream has executed its last replay.
+  /// Makes the blocks of a CUDA graph available to all work. `number` is the result of
+  /// begin_private. Expects that the graph is destroyed and that the stream has executed its last
+  /// replay.
   void free_private(int number) {
     auto const own = private_.find(number);
     for (auto& [size, blocks] : own->second.free)
@@ -102,11 +105,12 @@ class arena {
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
   void reset_peak() { peak_ = in_use_; }
-  /// Returns the bytes of all blocks that were allocated from the pool and not returned: blocks in
-  /// use, free blocks, and blocks of graphs.
+  /// Returns the number of bytes of all blocks that the arena has from the pool: blocks in use,
+  /// free blocks, and blocks of CUDA graphs.
   std::size_t bytes_held() const { return held_; }
 
-  /// Returns all free blocks to the driver. Waits for the stream.
+  /// Returns all free blocks to the driver. Blocks of CUDA graphs are not free. Waits for the
+  /// stream.
   void trim() {
     release_all(free_);
     check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
@@ -139,7 +143,9 @@ class arena {
     return block;
   }
 
-  /// Returns null if there is not enough memory.
+  /// Allocates a block from the pool. Returns null if there is not enough memory. During a capture,
+  /// it allocates on a separate stream, because an allocation on the captured stream would be
+  /// recorded.
   void* from_pool(std::size_t size) {
     if (!is_recording_) return pool_.try_allocate(static_cast<std::int64_t>(size), stream_);
     capture_mode const relaxed(cudaStreamCaptureModeRelaxed);
@@ -153,7 +159,7 @@ class arena {
                      std::to_string(in_use_) + " are in use by this mesh (at most " +
                          std::to_string(peak_) + ") and " + std::to_string(bytes_of_graphs()) +
                          " kept for its graphs");
-    std::abort();  // check_allocation has thrown
+    std::abort();  // not reached: check_allocation has thrown
   }
 
   std::size_t bytes_of_graphs() const {
@@ -174,8 +180,8 @@ class arena {
   pool& pool_;
   cudaStream_t stream_;
   free_blocks free_;
-  std::unordered_map<int, private_blocks> private_;  // the free blocks of each graph
-  std::unordered_map<void*, int> owner_;             // the number of a block's graph
+  std::unordered_map<int, private_blocks> private_;  // for each graph, its free blocks
+  std::unordered_map<void*, int> owner_;             // for each block of a graph, its graph
   std::optional<stream> growth_;
   int last_private_ = 0;
   bool is_recording_ = false;

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Multi-head attention on a stream, without storing the scores (kernel/attention.hpp,
-// kernel/attention_backward.hpp; array shapes: device/attention_extents.hpp). T is float or
-// bfloat16 with head_dim up to 256, or double with head_dim up to 128. Throws ashlar::error for a
-// larger head_dim. log_sum_exp is of type accumulation_t<T>.
+// Multi-head attention on a CUDA stream, without storing the scores. device/attention_extents.hpp
+// describes the arrays. kernel/attention.hpp and kernel/attention_backward.hpp have the kernels. T
+// is float or bfloat16 with head_dim up to 256, or double with head_dim up to 128. Throws
+// ashlar::error for a larger head_dim. log_sum_exp is of type accumulation_t<T>.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,8 @@ void attention_forward(cudaStream_t stream, T const* qkv, device::attention_exte
                        T* out, accumulation_t<T>* log_sum_exp,
                        std::optional<double> scale = std::nullopt);
 
-/// Computes dqkv from dout and the inputs and outputs of the forward pass. The workspace has
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
+/// `log_sum_exp` are the inputs and outputs of the forward pass. The workspace has
 /// attention_backward_workspace(e) elements.
 template <class T>
 void attention_backward(cudaStream_t stream, T const* dout, T const* qkv, T const* out,

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reports failures of cuBLASLt as ashlar::error, with the name of the call, cuBLAS's text and the
-// product that was requested.
+// Reports failures of cuBLASLt as ashlar::error. The message has the name of the call, cuBLAS's
+// text and the product that was requested.
 
 #include <string>
 
@@ -14,7 +14,8 @@
 
 namespace ashlar::cuda {
 
-/// Throws ashlar::error if the call failed. `what` describes the requested product.
+/// Throws ashlar::error if `status` reports a failure. `call` is the name of the cuBLASLt function,
+/// and `what` describes the requested product.
 inline void check_blas(cublasStatus_t status, char const* call, std::string const& what = {}) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   std::string text = std::string(cublasLtGetStatusName(status)) + " (" +

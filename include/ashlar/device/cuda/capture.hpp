@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Support for stream capture: work that is submitted to a stream is recorded instead of executed,
-// to make a CUDA graph (graph.hpp).
+// Helpers for the capture of CUDA graphs (graph.hpp). During a capture, work that is submitted to a
+// stream is recorded instead of executed.
 //
 //   during a capture   neither the captured stream, nor a stream that waits for one of its events,
 //                      executes anything
@@ -29,15 +29,16 @@ inline bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Throws ashlar::error if the stream is being captured. `operation` is the forbidden operation,
-/// `why` the reason.
+/// Throws ashlar::error if the stream is being captured. `operation` is the name of the forbidden
+/// operation, and `why` the reason, for the error message.
 inline void refuse_if_capturing(cudaStream_t stream, char const* operation, char const* why) {
   if (is_capturing(stream))
     throw error(operation, std::string("a CUDA graph is being captured, and ") + why +
                                " Do it before or after the captured part.");
 }
 
-/// Sets which CUDA calls this thread may make during a capture, for the lifetime of the object.
+/// Sets which CUDA calls this thread may make during a capture, for the lifetime of this object.
+/// The destructor restores the previous setting.
 class capture_mode {
  public:
   explicit capture_mode(cudaStreamCaptureMode wanted) : mode_(wanted) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Sums over the rows of a rows x cols array, on a stream: the gradient of a bias
-// (kernel/columns.hpp).
+// Sums of the columns of an array, on a CUDA stream (kernel/columns.hpp). The gradient of a bias is
+// such a sum.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@
 
 namespace ashlar::cuda {
 
-/// Computes sum[c] += sum_r x[r, c], in a fixed order. The workspace has
+/// Adds the sum of each column of x [rows, cols] to sum [cols], in a fixed order. The workspace has
 /// column_sums_workspace(rows, cols, 1) elements.
 template <class T>
 void add_column_sums(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols,

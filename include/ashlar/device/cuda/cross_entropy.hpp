@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Softmax cross-entropy with integer targets, on a stream: in one call for complete rows, and in
-// phases for a vocabulary that is split over ranks (kernel/cross_entropy.hpp; row_max and
-// row_exp_sum are in softmax.hpp). Rows with a target < 0 are ignored. Losses and sums are of type
-// accumulation_t<T>; T is float, double or bfloat16.
+// Softmax cross-entropy with integer targets, on a CUDA stream. `cross_entropy` processes complete
+// rows. If the columns (the vocabulary) are split over ranks, the other functions compute the
+// single phases, together with row_max and row_exp_sum of softmax.hpp. kernel/cross_entropy.hpp
+// describes them. Rows with a target < 0 are ignored. T is float, double or bfloat16. Losses and
+// sums are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -17,28 +18,30 @@
 
 namespace ashlar::cuda {
 
-/// Computes loss[r] of complete rows. Unless `gradient` is null, also stores the gradient of the
-/// loss times `scale` in it; `gradient` may be `logits`.
+/// Computes the loss of each row. Unless `gradient` is null, also computes the gradient with
+/// respect to the logits, multiplied by `scale`. The rows must not be split over ranks. `gradient`
+/// may be `logits`.
 template <class T>
 void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                    std::int64_t rows, std::int64_t cols,
                    std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
                    T* gradient);
 
-/// Computes target_logit[r] = logits[r, targets[r] - first_column], or 0 if that column is not on
-/// this rank.
+/// Computes target_logit[r], the logit of the target of row r, or 0 if its column belongs to
+/// another rank. `logits` has the columns from first_column on.
 template <class T>
 void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit);
 
-/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the row is ignored.
+/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
+/// All three arguments belong to complete rows.
 template <class A>
 void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss);
 
-/// Computes the gradient of the loss with respect to the local columns of the logits, times
-/// `scale`; `gradient` may be `logits`.
+/// Computes the gradient of the losses with respect to this rank's columns of the logits,
+/// multiplied by `scale`. `maximum` and `sum` belong to complete rows. `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                             accumulation_t<T> const* maximum, accumulation_t<T> const* sum,

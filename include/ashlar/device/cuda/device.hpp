@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Selects and describes the device of a process. A process works on one device: each rank of a node
-// gets its own by CUDA_VISIBLE_DEVICES or by `select`.
+// Selects and describes the device of a process. Each process uses one device. If a node has
+// several devices, CUDA_VISIBLE_DEVICES or `select` gives each rank its own.
 //
 //   count()     the number of devices that this process may use. Throws if there is no driver, a
 //               driver that is too old, a runtime older than the program's headers, or no device.
@@ -50,7 +50,7 @@ struct device_description {
   int driver = 0, runtime = 0;
 };
 
-/// Describes the selected device.
+/// Returns a description of this thread's current device.
 inline device_description describe() {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
@@ -66,7 +66,7 @@ inline device_description describe() {
   return d;
 }
 
-/// Returns the number of multiprocessors of the selected device.
+/// Returns the number of multiprocessors of this thread's current device.
 inline int multiprocessors() {
   int device = 0;
   int number = 0;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The functions of device/host/elements.hpp for arrays in device memory, on a stream.
+// Basic operations on arrays in device memory, on a CUDA stream: copies, fills and random elements.
+// The functions are the same as in device/host/elements.hpp.
 
 #include <ashlar/device/cuda/capture.hpp>
 #include <ashlar/device/cuda/error.hpp>
@@ -23,15 +24,17 @@ inline void copy_bytes(cudaStream_t stream, void const* from, std::int64_t bytes
 
 }  // namespace detail
 
-/// Copies target[i] = source[i] for 0 <= i < n from host memory. Unless `source` is pinned, it has
-/// been read when this returns.
+/// Copies n elements from host memory (`source`) to device memory (`target`), in the order of the
+/// stream. Pinned host memory must not change until the stream has executed the copy. Other host
+/// memory may be reused when this returns.
 template <class T>
 void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   refuse_if_capturing(stream, "upload", "it would read the host's memory again at each replay.");
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
                      cudaMemcpyHostToDevice);
 }
-/// Copies target[i] = source[i] for 0 <= i < n to host memory. Waits for the stream.
+/// Copies n elements from device memory (`source`) to host memory (`target`). Waits for the stream,
+/// so the copy is complete when this returns.
 template <class T>
 void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   refuse_if_capturing(stream, "download", "the values exist only after the device has run.");
@@ -39,7 +42,7 @@ void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
                      cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
-/// Copies target[i] = source[i] for 0 <= i < n within device memory. The arrays must not overlap.
+/// Copies n elements within device memory, in the order of the stream. The arrays must not overlap.
 template <class T>
 void copy_elements(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,

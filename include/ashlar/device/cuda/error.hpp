@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reports failures of the CUDA runtime as ashlar::error, with the name of the call, CUDA's own text
-// and advice:
+// Reports failures of the CUDA runtime as ashlar::error. The message has the name of the call,
+// CUDA's own text, and advice that depends on the failure:
 //
 //   no driver, or a driver older than the runtime    names both versions
 //   a runtime older than the program's headers       names both versions (version_fault, before any
@@ -19,8 +19,8 @@
 //   a call that cannot be captured in a graph        says what a captured part must not do
 //   any other failure                                gives CUDA's name and text
 //
-// CUDA reports the failure of a kernel at a later call. `check_last`, called right after a launch,
-// finds an invalid launch but not a bad address.
+// CUDA reports a failure inside a kernel, such as a bad address, only at a later call.
+// `check_last`, called right after a launch, finds invalid launch parameters.
 
 #include <cstdint>
 #include <string>
@@ -31,15 +31,16 @@
 
 namespace ashlar::cuda {
 
-/// Returns the text of a driver or runtime version as CUDA encodes it: 13000 is "13.0", 0 is
+/// Converts CUDA's integer code of a driver or runtime version to text: 13000 is "13.0", 0 is
 /// "none".
 inline std::string version_text(int version) {
   if (version == 0) return "none";
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Returns the reason why a program built with the headers of version `built` cannot run with the
-/// loaded runtime library and the installed driver, or an empty string if it can.
+/// Returns the reason why this program cannot run with the installed CUDA, or an empty string if it
+/// can. `built` is the version of the headers, `runtime` that of the loaded runtime library, and
+/// `driver` that of the driver. All are CUDA's integer codes.
 inline std::string version_fault(int built, int runtime, int driver) {
   if (driver == 0)
     return "There is no NVIDIA driver here: install one, or run on ashlar::mpi::environment.";
@@ -53,7 +54,8 @@ inline std::string version_fault(int built, int runtime, int driver) {
   return "";
 }
 
-/// Returns version_fault for the versions found on this machine.
+/// Returns the reason why this program cannot run with the CUDA on this machine, or an empty string
+/// if it can.
 inline std::string version_fault() {
   int driver = 0;
   int runtime = 0;
@@ -62,7 +64,7 @@ inline std::string version_fault() {
   return version_fault(CUDART_VERSION, runtime, driver);
 }
 
-/// Returns the architecture of the selected device, for example "sm_90".
+/// Returns the architecture of this thread's current device, for example "sm_90".
 inline std::string architecture_text() {
   int device = 0;
   int major = 0;
@@ -75,7 +77,7 @@ inline std::string architecture_text() {
   return is_known ? "sm_" + std::to_string(10 * major + minor) : "of unknown architecture";
 }
 
-/// Returns the meaning of a failure and advice, without the name of the call.
+/// Returns the meaning of a failure, and advice to the user, without the name of the call.
 inline std::string explain(cudaError_t status) {
   std::string const name = std::string(cudaGetErrorName(status)) + " (" +
                            cudaGetErrorString(status) + ")";
@@ -115,7 +117,7 @@ inline std::string explain(cudaError_t status) {
   }
 }
 
-/// Throws ashlar::error if the call failed; `call` is its name.
+/// Throws ashlar::error if `status` reports a failure. `call` is the name of the CUDA function.
 inline void check(cudaError_t status, char const* call) {
   if (status == cudaSuccess) return;
   std::string const text = explain(status);
@@ -123,15 +125,19 @@ inline void check(cudaError_t status, char const* call) {
   throw error(call, text);
 }
 
-/// Throws ashlar::error if the launch of `kernel` failed. Call it right after the launch.
+/// Throws ashlar::error if the launch of the kernel named `kernel` failed. Call it right after the
+/// launch.
 inline void check_last(char const* kernel) {
   cudaError_t const status = cudaGetLastError();
   if (status != cudaSuccess) throw error(kernel, "the launch failed: " + explain(status));
 }
 
-/// Does the same as `check` for an allocation of `bytes` bytes of device memory, but throws
-/// ashlar::out_of_memory if there was not enough. `what` names the purpose of the memory. `held` is
-/// a clause about the memory that this process holds, or empty.
+/// Checks the status of an allocation of `bytes` bytes of device memory. Throws
+/// ashlar::out_of_memory if there was not enough, and ashlar::error after any other failure.
+///
+///   call   the name of the CUDA function
+///   what   the purpose of the memory, for the error message
+///   held   a clause about the memory that this process holds, for the error message, or empty
 inline void check_allocation(cudaError_t status, std::int64_t bytes, char const* call,
                              std::string const& what = {}, std::string const& held = {}) {
   if (status == cudaSuccess) return;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A point in a stream for which other streams or the host can wait. Events order the stream of the
-// collectives and the stream of the kernels. Two `timed` events measure the milliseconds between
-// them; other events are cheaper, because they record no time.
+// A point in the work of a stream, for which other streams or the host can wait. For example,
+// events order the stream of the collectives and the stream of the kernels. A `timed` event records
+// the time, so that two of them measure the milliseconds between them. Other events are cheaper.
 
 #include <utility>
 
@@ -26,16 +26,17 @@ class event {
     std::swap(event_, other.event_);
     return *this;
   }
-  ~event() {  // an error cannot be thrown here; the next call reports it
+  ~event() {  // A destructor cannot throw. The next CUDA call reports a failure.
     if (event_ != nullptr) cudaEventDestroy(event_);
   }
 
   cudaEvent_t get() const { return event_; }
 
-  /// Marks the point after all work submitted to the stream so far.
+  /// Makes this event the point after all work that has been submitted to the stream so far.
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
 
-  /// Returns whether the stream has reached the point; true if the event was never recorded.
+  /// Returns whether the stream has executed all work before the recorded point. Returns true if
+  /// the event was never recorded.
   bool is_reached() const {
     cudaError_t const status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
@@ -48,7 +49,8 @@ class event {
 
   void synchronize() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
 
-  /// Returns the milliseconds from `first` to this event. Both must be timed and reached.
+  /// Returns the milliseconds from the event `first` to this event. Both events must be timed, and
+  /// their streams must have reached them.
   float since(event const& first) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, first.event_, event_), "cudaEventElapsedTime");

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Matrix products on a device by cuBLASLt, row-major, with the arguments and the meaning of
-// device/host/gemm.hpp. T is float, double or bfloat16; bfloat16 is multiplied and summed in float
+// Matrix products on a device by cuBLASLt. Matrices are row-major, and the arguments are those of
+// device/host/gemm.hpp. T is float, double or bfloat16. bfloat16 is multiplied and summed in float
 // and rounded once.
 //
 //   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C. C has the type of A and B. If A
@@ -15,9 +15,9 @@
 //   gelu_gradient_product        dx = (dy w^T) gelu'(before)
 //
 //   k = 0                        C = beta C; if beta = 0, C = 0 even if C contained NaN
-//   epilogues                    fused by cuBLASLt if it can, otherwise done by the kernels of
-//                                map.hpp. cuBLASLt's gelu is the same formula with a different
-//                                approximation of tanh.
+//   epilogues                    operations after the product, such as bias and gelu. cuBLASLt
+//                                fuses them if it can, otherwise the kernels of map.hpp compute
+//                                them. The gelu of cuBLASLt approximates tanh differently.
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
 // An engine serves one stream at a time, because it reuses its workspace. It allocates the
@@ -52,7 +52,8 @@ struct gemm_options {
   std::int64_t workspace = std::int64_t{32} << 20;  ///< bytes
 };
 
-/// Returns the options that environment variables select. An unset variable means off.
+/// Returns the options that environment variables select. Each is "on" or "off". An unset variable
+/// means off.
 ///
 ///   ASHLAR_CUDA_TF32   on: float_products::tf32           off: float_products::exact
 ///   ASHLAR_CUDA_TUNE   on: the fastest of 8 algorithms    off: cuBLASLt's first proposal
@@ -79,7 +80,7 @@ class gemm_engine {
   gemm_engine& operator=(gemm_engine const&) = delete;
   ~gemm_engine() { pool::release(workspace_, stream_); }
 
-  /// Sets how later products multiply floats.
+  /// Sets the precision in which later products multiply floats: exact, or tf32 on tensor cores.
   void multiply_floats_as(float_products mode) { options_.float_mode = mode; }
 
   template <class T, class C>
@@ -91,7 +92,8 @@ class gemm_engine {
                          ldc, 0);
   }
 
-  /// Computes a gemm for each i in [0, batch), on a + i stride_a, b + i stride_b, c + i stride_c.
+  /// Computes `batch` matrix products C = alpha op(A) op(B) + beta C. Product i has the operands a
+  /// + i * stride_a and b + i * stride_b and the result c + i * stride_c.
   template <class T, class C>
   void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                             std::int64_t n, std::int64_t k,
@@ -129,7 +131,7 @@ class gemm_engine {
   }
 
   /// Computes y[m, n] = gelu(x[m, k] w[k, n] + bias[n]). Unless `before` is null, also stores the
-  /// input of gelu in it.
+  /// input of gelu, x w + bias, in `before`. The backward pass needs it.
   template <class T>
   void linear_gelu(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w,
                    T const* bias, T* before, T* y) {
@@ -145,14 +147,14 @@ class gemm_engine {
     map(stream_, value_of<device::gelu>{}, static_cast<T const*>(sum), m * n, y);
   }
 
-  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]), the gradient with respect to the
-  /// input of gelu, which linear_gelu has stored in `before`.
+  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]). This is the gradient with
+  /// respect to `before`, the input of gelu that linear_gelu has stored.
   template <class T>
   void gelu_gradient_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* dy,
                              T const* w, T const* before, T* dx) {
     if (m == 0 || k == 0) return;
-    // The result dx has m x k elements, and n is the extent over which the product sums. So k is
-    // passed as the argument n of fused(), and n as its argument k.
+    // fused() computes a product whose result has m x n elements, summed over k. Here the result
+    // has m x k elements, and the sum is over n. So n and k are exchanged.
     if (n != 0 && k % 8 == 0 &&
         fused<T>(epilogue::dgelu, true, m, k, n, dy, n, w, n, dx, nullptr,
                  const_cast<T*>(before))) {
@@ -162,7 +164,7 @@ class gemm_engine {
     map(stream_, gradient_of<device::gelu>{}, before, static_cast<T const*>(dx), m * k, dx);
   }
 
-  /// Returns the number of shapes whose algorithm is cached.
+  /// Returns the number of different products (types, extents, layouts) whose algorithm is cached.
   std::size_t kept() const { return algorithms_.size(); }
 
  private:
@@ -176,13 +178,13 @@ class gemm_engine {
     return run<T, T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
   }
 
-  /// Returns false if cuBLASLt has no algorithm for the product.
+  /// Computes the product that r describes. Returns false if cuBLASLt has no algorithm for it.
   template <class T, class C>
   bool run(gemm_request& r, accumulation_t<T> alpha, T const* a, T const* b, accumulation_t<T> beta,
            C* c, T const* bias, T* aux) {
     begin();
-    // A matrix with a single row may have a leading dimension smaller than its row length, which
-    // cuBLASLt refuses.
+    // If a matrix has a single row, the distance between its rows is not used and may be smaller
+    // than the row length. cuBLASLt refuses such a distance.
     r.lda = std::max(r.lda, r.transpose_a ? r.m : r.k);
     r.ldb = std::max(r.ldb, r.transpose_b ? r.k : r.n);
     r.ldc = std::max(r.ldc, r.n);
@@ -202,7 +204,7 @@ class gemm_engine {
     return true;
   }
 
-  /// Allocates the workspace and initializes the library at the first call.
+  /// Allocates the workspace and initializes cuBLASLt, if this is the first call.
   void begin() {
     if (handle_.get() != nullptr) return;
     if (workspace_ == nullptr)

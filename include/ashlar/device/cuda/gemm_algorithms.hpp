@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Chooses the cuBLASLt algorithm of a matrix product at the first product of each shape, and caches
-// it:
+// Chooses the cuBLASLt algorithm of a matrix product. The choice is made at the first product with
+// the same types, extents and layouts (gemm_request.hpp), and cached:
 //
 //   without tuning   cuBLASLt's first proposal
 //   with tuning      the fastest of up to eight proposals, measured by running them. This needs a
@@ -31,8 +31,8 @@ class gemm_algorithms {
   gemm_algorithms(std::int64_t workspace, bool tune, cudaStream_t stream)
       : workspace_(workspace), tune_(tune), stream_(stream) {}
 
-  /// Returns the algorithm for `r`, whose descriptors are `d`, or null if there is none. Calling
-  /// launch(algorithm) runs the product.
+  /// Returns the cached algorithm for the product r, or chooses one. Returns null if cuBLASLt has
+  /// none. `d` has the descriptors of r. launch(algorithm) runs the product, to measure its time.
   template <class Launch>
   cublasLtMatmulAlgo_t const* find(cublasLtHandle_t library, gemm_request const& r,
                                    gemm_descriptors const& d, Launch const& launch) {
@@ -41,7 +41,7 @@ class gemm_algorithms {
     return known->second.exists ? &known->second.algorithm : nullptr;
   }
 
-  /// Returns the number of shapes whose algorithm is cached.
+  /// Returns the number of different products whose algorithm is cached.
   std::size_t size() const { return kept_.size(); }
 
  private:
@@ -75,8 +75,8 @@ class gemm_algorithms {
     return {true, found[best].algo};
   }
 
-  /// Returns the index of the fastest proposal. Expects that the product overwrites C, so that
-  /// running it several times does no harm.
+  /// Returns the index of the fastest of `count` proposals. It runs the product with each of them
+  /// several times. So the product must overwrite C and not add to it.
   template <class Launch>
   int fastest(cublasLtMatmulHeuristicResult_t const* found, int count, Launch const& launch) const {
     event begin(true);

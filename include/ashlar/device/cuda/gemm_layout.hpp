@@ -5,7 +5,7 @@
 
 // Translates a row-major matrix product into the column-major one that cuBLASLt computes. A
 // row-major array, read as column-major, is its own transpose. So C = op(A) op(B) is computed as
-// C^T = op(B)^T op(A)^T:
+// C^T = op(B)^T op(A)^T, with the operands exchanged:
 //
 //   operand of cuBLASLt   our operand   column-major rows x columns      transposed
 //   A                     B             n x k, or k x n if transposed    if our B is transposed

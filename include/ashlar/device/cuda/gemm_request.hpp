@@ -3,8 +3,10 @@
 
 #pragma once
 
-// A description of one cuBLASLt product without its pointers, and the descriptors made from it. The
-// description is the key under which the chosen algorithm is cached (gemm_algorithms.hpp).
+// Describes one cuBLASLt product by its types, extents and layouts, without pointers. This
+// description is the key under which the chosen algorithm is cached (gemm_algorithms.hpp). This
+// file also makes the descriptors that cuBLASLt needs. The epilogue is the operation after the
+// product:
 //
 //   epilogue        the result                                           restriction
 //   none            C = alpha op(A) op(B) + beta C
@@ -13,7 +15,7 @@
 //   gelu_bias_aux   as gelu_bias; the input of gelu is stored in aux     n is a multiple of 8
 //   dgelu           C = op(A) op(B) gelu'(aux), element by element       n is a multiple of 8
 //
-//   alignment       the largest power of two, up to 256, that divides all addresses
+// `alignment` is the largest power of two, up to 256, that divides all addresses.
 
 #include <compare>
 #include <cstddef>
@@ -33,8 +35,8 @@ namespace ashlar::cuda {
 
 enum class epilogue { none, bias, gelu_bias, gelu_bias_aux, dgelu };
 
-/// How floats are multiplied: with all 24 bits of their significands, or with 11 bits on tensor
-/// cores.
+/// The precision in which floats are multiplied: `exact` uses all 24 bits of their significands.
+/// `tf32` uses 11 bits, on tensor cores.
 enum class float_products { exact, tf32 };
 
 struct gemm_request {
@@ -63,7 +65,7 @@ struct gemm_request {
 };
 
 /// Returns a request in which only the types are set, for a product of matrices of T. bfloat16 is
-/// summed in float; the result is rounded to bfloat16, or stays float if C is float.
+/// summed in float. Then the result is rounded to bfloat16, or stays float if C is float.
 template <class T, class C = T>
 gemm_request request_of_types(float_products mode) {
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,
@@ -81,7 +83,7 @@ gemm_request request_of_types(float_products mode) {
   }
 }
 
-/// Returns the request of a single product of matrices of T, not a batch, without an epilogue.
+/// Returns the request of a single product of matrices of T, without batch and without epilogue.
 template <class T, class C = T>
 gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b, std::int64_t m,
                         std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
@@ -98,7 +100,7 @@ gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b,
   return r;
 }
 
-/// Owns one cuBLASLt descriptor.
+/// Owns one cuBLASLt descriptor and destroys it in the destructor.
 template <class Handle, cublasStatus_t (*Destroy)(Handle)>
 class blas_descriptor {
  public:
@@ -125,7 +127,8 @@ struct gemm_descriptors {
   blas_operation operation;
   blas_matrix first, second, result;
 
-  /// Creates the descriptors. Sets the pointers to bias and aux if the epilogue uses them.
+  /// Creates the cuBLASLt descriptors of a product. `bias` and `aux` are device pointers, which are
+  /// used only if the epilogue needs them.
   gemm_descriptors(gemm_request const& r, void const* bias, void* aux) {
     gemm_layout const layout(r.transpose_a, r.transpose_b, r.m, r.n, r.k, r.lda, r.ldb, r.ldc);
     check_blas(cublasLtMatmulDescCreate(operation.out(), r.compute, r.scale_type),

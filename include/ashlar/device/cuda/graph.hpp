@@ -3,17 +3,17 @@
 
 #pragma once
 
-// CUDA graphs: work of a stream is recorded once and replayed as a whole, so that the host makes
-// one call instead of one for each kernel, copy and collective.
+// CUDA graphs: the work of a stream is recorded once and then replayed. A replay takes the host one
+// call, instead of one for each kernel, copy and collective.
 //
 //   capturing c(stream);      from here on, work submitted to the stream is recorded, not executed
 //   …
 //   graph g = c.end();
 //   g.launch(stream);         executes it in the order of the stream; may be repeated
 //
-// A replay uses the addresses, extents and scalar arguments of the capture, and reads memory as it
-// is at the time of the replay. The graph does not own the memory: its user keeps it allocated
-// (arena.hpp does so for graphs of training steps).
+// A replay uses the addresses, extents and scalar arguments of the capture. It reads memory as it
+// is at the time of the replay. The graph does not own the memory. Its user must not release it
+// (arena.hpp ensures this for graphs of training steps).
 
 #include <utility>
 
@@ -25,7 +25,8 @@ namespace ashlar::cuda {
 
 class graph {
  public:
-  /// Makes an executable graph from a captured one. Throws ashlar::error if the driver cannot.
+  /// Makes an executable graph from a captured one. Throws ashlar::error if the driver cannot do
+  /// that.
   explicit graph(cudaGraph_t captured) {
     check(cudaGraphInstantiate(&ready_, captured, 0), "cudaGraphInstantiate");
   }
@@ -59,13 +60,14 @@ class capturing {
     cudaGraph_t dropped = nullptr;
     cudaStreamEndCapture(stream_, &dropped);
     if (dropped != nullptr) cudaGraphDestroy(dropped);
-    // Clears an error of the capture. The call that failed has already reported it.
+    // The call that failed during the capture has already reported its error. Clear it, so that no
+    // later call reports it again.
     cudaGetLastError();
   }
 
   /// Ends the capture and returns the graph. Throws ashlar::error if an operation could not be
-  /// captured, or if the stream does not wait for the work of every other stream that joined the
-  /// capture.
+  /// captured. Also throws if another stream took part in the capture and the captured stream does
+  /// not wait for its work.
   graph end() {
     cudaGraph_t captured = nullptr;
     check(cudaStreamEndCapture(std::exchange(stream_, nullptr), &captured), "cudaStreamEndCapture");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The one translation unit that nvcc compiles: it contains every kernel of ashlar, for every
-// element type. ashlar_enable_cuda(<target>) adds it to a program.
+// The one file of ashlar that nvcc compiles. It contains every kernel, for every element type. The
+// CMake function ashlar_enable_cuda(<target>) adds it to a program.
 
 #include <ashlar/device/cuda/launch/attention.cuh>
 #include <ashlar/device/cuda/launch/columns.cuh>

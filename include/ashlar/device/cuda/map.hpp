@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Element-wise kernels on a stream (kernel/map.hpp defines them). T is float, double or bfloat16,
-// and f is an object of kernel/map_functors.hpp that works in accumulation_t<T>. Integer arrays
-// have kernels for scaled, sum_of, difference_of, product_of and the value of relu. Nothing here
-// waits for the device.
+// Element-wise kernels on a CUDA stream (kernel/map.hpp defines them). T is float, double or
+// bfloat16. f is a function object of kernel/map_functors.hpp, and computes in accumulation_t<T>.
+// Integer arrays have kernels for scaled, sum_of, difference_of, product_of and the value of relu.
+// Nothing here waits for the device.
 
 #include <cstdint>
 #include <type_traits>
@@ -18,30 +18,30 @@
 
 namespace ashlar::cuda {
 
-/// Computes y[i] = f(x[i]) for 0 <= i < n; y may be x.
+/// Computes y[i] = f(x[i]) for 0 <= i < n. y may be x.
 template <class F, class T>
 void map(cudaStream_t stream, F const& f, T const* x, std::int64_t n, T* y);
 
-/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n; y may be a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n. y may be a or b.
 template <class F, class T>
 void map(cudaStream_t stream, F const& f, T const* a, T const* b, std::int64_t n, T* y);
 
-/// Computes y[r, c] += bias[c] for an array of rows x cols.
+/// Adds bias[c] to each element of column c of y [rows, cols].
 template <class T>
 void add_bias(cudaStream_t stream, T const* bias, std::int64_t rows, std::int64_t cols, T* y);
 
-/// Copies dst[i] = src[i], rounded to nearest: between float, double and bfloat16, or between
-/// integer types.
+/// Converts n elements to another type, rounded to nearest: dst[i] = src[i]. Converts between
+/// float, double and bfloat16, or between integer types.
 template <class From, class To>
 void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst);
 
-/// Copies dst[i] = src[i], without rounding.
+/// Converts n elements of bfloat16 to float, exactly: dst[i] = src[i].
 void widen(cudaStream_t stream, bfloat16 const* src, std::int64_t n, float* dst);
 
-/// Copies dst[i] = src[i], rounded to nearest, ties to even.
+/// Converts n elements of float to bfloat16, rounded to nearest, ties to even: dst[i] = src[i].
 void narrow(cudaStream_t stream, float const* src, std::int64_t n, bfloat16* dst);
 
-/// Sets y[i] = value.
+/// Sets y[i] = value for 0 <= i < n.
 template <class T>
 void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T* y);
 

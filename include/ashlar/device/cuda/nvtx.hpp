@@ -3,21 +3,19 @@
 
 #pragma once
 
-// Named time ranges for Nsight Systems and other tools that read NVTX, in the domain "ashlar".
+// Named time ranges for Nsight Systems and other tools that read NVTX, in the NVTX domain "ashlar".
 //
 //   [[maybe_unused]] auto const scope = range(on, "12.linear forward");
 //
-// The range ends when `scope` is destroyed, at the end of its scope in the program.
-//
-// The cost of a range:
+// The range ends when `scope` is destroyed. The cost of a range:
 //
 //   a tool is attached            two calls, which copy the name
 //   no tool is attached           two tests of a null pointer
 //   the toolkit lacks nvtx3       nothing
 //
-// A range shows when the host submitted work. The tool shows beside it when the device executed the
-// work. On the host's processor `range` returns an object of an empty type
-// (device/host/operations.hpp).
+// A range shows when the host submitted work. The tool also shows when the device executed that
+// work. For the host's processor, `range` returns an object of an empty type
+// (device/host/range.hpp).
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/processor.hpp>
@@ -44,7 +42,8 @@ struct named_range {
 
 #endif
 
-/// Starts a range that ends when the returned object is destroyed. Ranges of a thread nest.
+/// Starts a range that ends when the returned object is destroyed. Ranges of one thread may be
+/// nested.
 [[nodiscard]] inline named_range range(processor const&, char const* name) {
   return named_range(name);
 }

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// An array in pinned host memory, which the device reads and writes directly: an asynchronous copy
-// from or to it returns at once and overlaps with kernels, while a copy from or to other host
-// memory is staged by the driver and blocks the host. Pinned memory is scarce and slow to allocate,
-// so it serves as a long-lived staging buffer. The host must wait for pending copies before it
+// An array in pinned host memory, which the device reads and writes directly. An asynchronous copy
+// from or to it returns at once and overlaps with kernels. A copy from or to other host memory is
+// staged by the driver and blocks the host. Pinned memory is scarce and slow to allocate, so this
+// array is meant as a long-lived staging buffer. The host must wait for pending copies before it
 // changes the elements.
 
 #include <cstdint>

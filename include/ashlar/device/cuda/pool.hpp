@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A pool of device memory, allocated and released in the order of a stream: a block may be used by
-// work submitted after its allocation, and is free again for work submitted after its release.
-// Neither call waits for the device.
+// A pool of device memory. Blocks are allocated and released in the order of a stream: work may use
+// a block if it is submitted to the stream between the allocation and the release. Neither call
+// waits for the device.
 //
 //   keep       the number of bytes up to which released memory stays in the pool instead of being
 //              returned to the driver. By default everything stays, so that a training step
@@ -34,7 +34,8 @@ struct pool_statistics {
 
 class pool {
  public:
-  /// Creates a pool on the selected device.
+  /// Creates a pool on this thread's current device. `keep` is the number of bytes of released
+  /// memory that stay in the pool.
   explicit pool(std::uint64_t keep = std::numeric_limits<std::uint64_t>::max()) {
     int device = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");
@@ -102,8 +103,8 @@ class pool {
             attribute(cudaMemPoolAttrReservedMemHigh)};
   }
 
-  /// Returns unused memory to the driver until `keep` bytes are left. Does not wait: blocks whose
-  /// release a stream has not reached yet are not returned.
+  /// Returns free memory to the driver until `keep` bytes are left. Does not wait: a block that a
+  /// stream still uses is not returned, even if it was already released.
   void trim(std::int64_t keep = 0) {
     check(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep)), "cudaMemPoolTrimTo");
   }

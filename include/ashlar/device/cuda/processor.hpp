@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The processor type of meshes and tensors whose memory is on a CUDA device
-// (device/host/processor.hpp is the host's). Operations on these tensors are submitted to the
-// stream of the processor in program order. Matrix products also need the state in gemm_engine,
-// which is null if the program has no products.
+// The processor type of meshes and tensors whose memory is on a CUDA device.
+// device/host/processor.hpp has the type for the host. Operations on these tensors are submitted to
+// the processor's stream in program order. Matrix products also need `products`, the state of
+// cuBLASLt. It is null if the program has no products.
 
 #include <cuda_runtime_api.h>
 
@@ -15,7 +15,7 @@ namespace ashlar::cuda {
 class gemm_engine;
 
 struct processor {
-  /// Host code must not access the memory.
+  /// Whether host code may read and write this processor's memory directly.
   static constexpr bool is_host = false;
 
   cudaStream_t stream = nullptr;

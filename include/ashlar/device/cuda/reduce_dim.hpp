@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reductions over one dim of an array, on a stream (kernel/reduce_dim.hpp). T is an element type of
-// tensors: float, double, bfloat16, std::int32_t or std::int64_t.
+// Reductions over one dim of an array, on a CUDA stream (kernel/reduce_dim.hpp). T is float,
+// double, bfloat16, std::int32_t or std::int64_t.
 
 #include <cstdint>
 
@@ -14,8 +14,8 @@
 
 namespace ashlar::cuda {
 
-/// Computes y[o, i] = op over k of x[o, k, i], in accumulation_t<T>, rounded once. x has shape
-/// [outer, extent, inner].
+/// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
+/// k. Computes in accumulation_t<T> and rounds once.
 template <class T>
 void reduce_dim(cudaStream_t stream, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y);

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The softmax of the rows of an array, on a stream. There are functions for complete rows, and
-// functions for the single phases, for rows that are split over ranks: between the phases the
-// caller all-reduces maximum, sum and dot (kernel/softmax.hpp). T is float, double or bfloat16.
-// Values that exist once per row are of type accumulation_t<T>. Arrays are contiguous, of shape
-// rows x cols.
+// The softmax of the rows of a contiguous rows x cols array, on a CUDA stream. softmax_forward and
+// softmax_backward process complete rows. If the columns are split over ranks, the other functions
+// compute the single phases. Between them the caller all-reduces `maximum`, `sum` and `dot`
+// (kernel/softmax.hpp, kernel/softmax_backward.hpp). T is float, double or bfloat16. `maximum`,
+// `sum` and `dot` are of type accumulation_t<T>.
 
 #include <cstdint>
 
@@ -17,36 +17,40 @@
 
 namespace ashlar::cuda {
 
-/// Computes y = softmax of each row of x; y may be x.
+/// Computes y = softmax of each row of x. The rows must not be split over ranks. y may be x.
 template <class T>
 void softmax_forward(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols, T* y);
 
-/// Computes dx of each row from dy and the result y of the forward pass; dx may be dy.
+/// Computes dx from dy and y, the result of softmax_forward. The rows must not be split over ranks.
+/// dx may be dy.
 template <class T>
 void softmax_backward(cudaStream_t stream, T const* dy, T const* y, std::int64_t rows,
                       std::int64_t cols, T* dx);
 
-/// Computes maximum[r] = max_c x[r, c], which is -inf if there are no columns.
+/// Computes the maximum of each row over the columns of this rank, or -inf if it has none.
 template <class T>
 void row_max(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols,
              accumulation_t<T>* maximum);
 
-/// Computes sum[r] = sum_c e^(x[r, c] - maximum[r]).
+/// Computes sum[r], the sum of e^(x[r, c] - maximum[r]) over the columns c of this rank. maximum[r]
+/// must be the maximum of the complete row.
 template <class T>
 void row_exp_sum(cudaStream_t stream, T const* x, accumulation_t<T> const* maximum,
                  std::int64_t rows, std::int64_t cols, accumulation_t<T>* sum);
 
-/// Computes y[r, c] = e^(x[r, c] - maximum[r]) / sum[r]; y may be x.
+/// Computes y[r, c] = e^(x[r, c] - maximum[r]) / sum[r] in the columns of this rank. `maximum` and
+/// `sum` belong to complete rows. y may be x.
 template <class T>
 void softmax_apply(cudaStream_t stream, T const* x, accumulation_t<T> const* maximum,
                    accumulation_t<T> const* sum, std::int64_t rows, std::int64_t cols, T* y);
 
-/// Computes dot[r] = sum_c a[r, c] b[r, c].
+/// Computes dot[r], the dot product of row r of a and row r of b, over the columns of this rank.
 template <class T>
 void row_dot(cudaStream_t stream, T const* a, T const* b, std::int64_t rows, std::int64_t cols,
              accumulation_t<T>* dot);
 
-/// Computes dx[r, c] = y[r, c] (dy[r, c] - dot[r]), where dot is row_dot of dy and y; dx may be dy.
+/// Computes dx[r, c] = y[r, c] (dy[r, c] - dot[r]) in the columns of this rank. dot[r] must be the
+/// dot product of the complete rows r of dy and y. dx may be dy.
 template <class T>
 void softmax_backward_apply(cudaStream_t stream, T const* dy, T const* y,
                             accumulation_t<T> const* dot, std::int64_t rows, std::int64_t cols,

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A queue of device work, executed in order. These streams do not synchronize with the default
-// stream. An event orders the work of two streams. The kernels of an `urgent` stream are scheduled
-// first when a multiprocessor becomes free; use it for collectives that run beside long matrix
-// products.
+// A CUDA stream: a queue of device work that is executed in order. It does not synchronize with the
+// default stream. An event orders the work of two streams. The kernels of an `urgent` stream are
+// scheduled first when a multiprocessor becomes free. Collectives that run beside long matrix
+// products should use an urgent stream.
 
 #include <utility>
 
@@ -31,19 +31,21 @@ class stream {
     std::swap(stream_, other.stream_);
     return *this;
   }
-  ~stream() {  // work that was already submitted still runs
+  ~stream() {  // Work that was already submitted still runs.
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
   cudaStream_t get() const { return stream_; }
   operator cudaStream_t() const { return stream_; }
 
-  /// Makes all work submitted from now on run after the event. The host does not wait.
+  /// Makes all work that is submitted to this stream from now on wait for the event. The host does
+  /// not wait.
   void wait(event const& reached) {
     check(cudaStreamWaitEvent(stream_, reached.get(), 0), "cudaStreamWaitEvent");
   }
 
-  /// Makes the host wait for all submitted work. Throws the error of a kernel or copy that failed.
+  /// Makes the host wait for all work of this stream. Throws ashlar::error if a kernel or copy
+  /// failed.
   void synchronize() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
  private:

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Copies and reductions of strided N-dimensional blocks, on a stream (kernel/strided_copy.hpp,
-// kernel/reduce_strided.hpp). Arguments and bits of the results are the same as in
-// device/host/strided_copy.hpp and device/host/reduce_strided.hpp. Strides are in elements; the
-// rank is at most 8.
+// Copies and reductions of strided N-dimensional blocks, on a CUDA stream (kernel/strided_copy.hpp,
+// kernel/reduce_strided.hpp). Arguments and results, to the last bit, are the same as in
+// device/host/strided_copy.hpp and device/host/reduce_strided.hpp. Strides are in elements. The
+// rank, which is the number of dims, is at most 8.
 
 #include <cstdint>
 #include <span>
@@ -17,8 +17,9 @@
 
 namespace ashlar::cuda {
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents. An
-/// element has 1, 2, 4 or 8 bytes (`size`) and is aligned to its size. The arrays must not overlap.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents.
+/// Strides are in elements. `size` is the number of bytes of an element: 1, 2, 4 or 8. Elements are
+/// aligned to their size. The arrays must not overlap.
 void copy_strided_bytes(cudaStream_t stream, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,
                         std::int64_t const* src_strides, void* dst,
@@ -31,9 +32,9 @@ void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T 
 }
 
 /// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every multi-index i below the
-/// extents, rounded to T once. T is an element type of tensors: float, double, bfloat16,
-/// std::int32_t or std::int64_t. dst may be one of the sources if both have the same strides.
-/// Throws std::invalid_argument for no source, or for more than most_sources.
+/// extents, rounded to T once. T is float, double, bfloat16, std::int32_t or std::int64_t. All
+/// sources have the strides `source_strides`, in elements. dst may be one of the sources if it has
+/// the same strides. Throws std::invalid_argument for no source, or for more than most_sources.
 template <class T>
 void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

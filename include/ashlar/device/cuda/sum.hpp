@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Sums of an array and of its squares, on a stream: computed in double and in a fixed order
-// (kernel/sum.hpp), and stored in device memory. T is float, double or bfloat16. The workspace has
-// sum_workspace elements.
+// Sums of an array and of its squares, on a CUDA stream. They are computed in double, in a fixed
+// order (kernel/sum.hpp). The results are stored in device memory. T is float, double or bfloat16.
+// The workspace has sum_workspace elements.
 
 #include <cstdint>
 
@@ -15,17 +15,17 @@
 
 namespace ashlar::cuda {
 
-/// Computes *sum = the sum of x[i]^2 for 0 <= i < n.
+/// Computes *sum = the sum of x[i]^2 for 0 <= i < n. `sum` is in device memory.
 template <class T>
 void sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
                     double* sum);
 
-/// Adds the sum of x[i]^2 to *total.
+/// Adds the sum of x[i]^2 for 0 <= i < n to *total, in device memory.
 template <class T>
 void add_sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
                         double* total);
 
-/// Adds the sum of x[i] to *total.
+/// Adds the sum of x[i] for 0 <= i < n to *total, in device memory.
 template <class T>
 void add_sum(cudaStream_t stream, T const* x, std::int64_t n, double* workspace, double* total);
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Parameter updates on a stream, in one pass over the arrays (kernel/update.hpp,
-// formula/update.hpp). Element types:
+// Parameter updates on a CUDA stream, in one pass over the arrays. formula/update.hpp has the
+// formulas, kernel/update.hpp the kernels. Element types:
 //
 //   gradient    weight, moments, velocity    copy
 //   float       float                        bfloat16 or null
@@ -20,13 +20,14 @@
 
 namespace ashlar::cuda {
 
-/// Updates the weight and its first and second moments. Unless `copy` is null, copy[i] = weight[i],
-/// rounded.
+/// Updates `count` weights and their first and second moments by AdamW. Unless `copy` is null, also
+/// writes the new weights to `copy`, rounded to bfloat16.
 template <class G, class W>
 void adam_w_update(cudaStream_t stream, device::adam_w_factors const& factors, G const* gradient,
                    std::int64_t count, W* first, W* second, W* weight, bfloat16* copy = nullptr);
 
-/// Updates the weight and its velocity. Unless `copy` is null, copy[i] = weight[i], rounded.
+/// Updates `count` weights and their velocities by SGD with momentum. Unless `copy` is null, also
+/// writes the new weights to `copy`, rounded to bfloat16.
 template <class G, class W>
 void sgd_update(cudaStream_t stream, device::sgd_factors const& factors, G const* gradient,
                 std::int64_t count, W* velocity, W* weight, bfloat16* copy = nullptr);

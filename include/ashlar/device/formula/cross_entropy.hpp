@@ -10,8 +10,8 @@
 //   maximum    the largest logit of the row
 //   sum        the sum of e^(x - maximum) over all columns
 //   loss       maximum + log(sum) - x[target]
-//   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column, where `scale` is
-//              the gradient with respect to the row's loss
+//   scale      the gradient of the final loss with respect to this row's loss
+//   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column
 
 #include <cmath>
 #include <cstdint>
@@ -26,8 +26,8 @@ ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_
   return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
 }
 
-/// Returns the gradient with respect to logit x of a column that is not the target. `factor` is
-/// scale / sum.
+/// Returns the gradient with respect to the logit x, except for the target's column. `factor` is
+/// scale / sum, where `sum` is the sum of e^(x - maximum) over the row.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
   return math::exp(x - maximum) * factor;

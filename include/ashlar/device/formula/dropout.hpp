@@ -22,7 +22,7 @@ namespace ashlar::device {
 template <class T>
 struct dropout_rule {
   std::uint32_t least = 0;  // the least word for which an element is kept
-  bool drops_all = false;   // p is so close to 1 that no word of 32 bits is large enough
+  bool drops_all = false;   // p is so close to 1 that no 32-bit word is at least p 2^32
   T scale = T(1);
 
   /// Throws std::invalid_argument if the probability `p` of dropping is not in [0, 1).

@@ -4,11 +4,11 @@
 #pragma once
 
 // The formulas of layer norm for a row x of C columns, shared by the host's loops and the device's
-// kernels. xhat = (x - mean) rstd is the normalized row:
+// kernels. xhat = (x - mean) rstd is the normalized row, y is the result, and g = dy gamma:
 //
 //   layer_norm_moments     mean = sum / C, rstd = 1 / sqrt(sum of squares / C - mean^2 + epsilon)
-//   layer_norm_value       xhat gamma + beta
-//   layer_norm_gradient    dx = rstd (g - (sum of g) / C - xhat (sum of g xhat) / C), g = dy gamma
+//   layer_norm_value       y = xhat gamma + beta
+//   layer_norm_gradient    dx = rstd (g - (sum of g) / C - xhat (sum of g xhat) / C)
 //
 // The caller decides in which type and order the sums are accumulated.
 
@@ -19,8 +19,8 @@
 
 namespace ashlar::device {
 
-/// The mean of a row and the reciprocal of its standard deviation. The constructor takes the row's
-/// sums and `share`, which is 1 / C.
+/// The mean of a row, and the reciprocal of its standard deviation (rstd). The constructor takes
+/// the row's sum, its sum of squares, and `share`, which is 1 / the number of columns.
 template <class T>
 struct layer_norm_moments {
   T mean;
@@ -28,8 +28,8 @@ struct layer_norm_moments {
 
   ASHLAR_HD layer_norm_moments(T sum, T sum_of_squares, T share, T epsilon) : mean(sum * share) {
     T const variance = sum_of_squares * share - mean * mean;
-    // Rounding can make the variance of a constant row negative. This comparison, unlike std::max
-    // with 0 as first argument, lets a NaN through.
+    // Rounding can make the variance of a constant row negative. Unlike std::max(0, variance), this
+    // comparison returns NaN for a NaN.
     rstd = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
   }
 };
@@ -39,8 +39,9 @@ template <class T>
   return (x - mean) * rstd * gamma + beta;
 }
 
-/// Computes dx for the elements of a row as rstd g - (slope (x - mean) + offset). The constructor
-/// computes slope and offset, once per row.
+/// Computes the gradient dx of each element of a row: rstd * g - (slope * (x - mean) + offset).
+/// Here g = dy gamma. slope and offset are the same for all elements, and the constructor computes
+/// them.
 template <class T>
 struct layer_norm_gradient {
   T mean;

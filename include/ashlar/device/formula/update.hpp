@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The update formulas of the optimizers for one parameter element, shared by the host's loops and
-// the device's kernels:
+// The update formulas of the optimizers for one parameter w, shared by the host's loops and the
+// device's kernels. lr is the learning rate.
 //
 //   g             gradient_scale * gradient
 //   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
@@ -12,8 +12,8 @@
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
 // In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
-// beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale serves
-// to clip or average gradients without another pass over them.
+// beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale clips
+// or averages gradients, so that they need no separate pass.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -38,8 +38,8 @@ struct sgd_factors {
   double gradient_scale = 1.0;
 };
 
-/// The update of AdamW in one step. The constructor computes the step's factors in double and
-/// rounds them to T.
+/// One step of AdamW. The constructor computes the constants of the step in double and rounds them
+/// to T.
 template <class T>
 struct adam_w_rule {
   T keep1, take1, keep2, take2, scale, step, inverse2, epsilon, decay;
@@ -51,7 +51,8 @@ struct adam_w_rule {
         inverse2(static_cast<T>(1.0 / f.correction2)), epsilon(static_cast<T>(f.epsilon)),
         decay(static_cast<T>(1.0 - f.lr * f.weight_decay)) {}
 
-  /// Updates the moments m (`first`) and v (`second`) and returns the new weight.
+  /// Updates the first moment m (`first`) and the second moment v (`second`) of one parameter.
+  /// Returns its new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& first, T& second, T weight) const {
     T const g = gradient * scale;
     T const m = keep1 * first + take1 * gradient;
@@ -62,7 +63,7 @@ struct adam_w_rule {
   }
 };
 
-/// The update of SGD with momentum in one step.
+/// One step of SGD with momentum. The constructor rounds the constants of the step to T.
 template <class T>
 struct sgd_rule {
   T lr, momentum, decay, scale;
@@ -71,7 +72,7 @@ struct sgd_rule {
       : lr(static_cast<T>(f.lr)), momentum(static_cast<T>(f.momentum)),
         decay(static_cast<T>(f.weight_decay)), scale(static_cast<T>(f.gradient_scale)) {}
 
-  /// Updates the velocity u and returns the new weight.
+  /// Updates the velocity u of one parameter and returns its new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& velocity, T weight) const {
     T const u = momentum * velocity + scale * gradient + decay * weight;
     velocity = u;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Forward pass of multi-head attention, without the projections before and after it. The query rows
-// of a head are processed in blocks, so that the scores of only one block are in memory:
+// Forward pass of multi-head attention on the host, without the projections before and after it. Q,
+// K and V have one row per token of a head. The scores of all query rows at once would take too
+// much memory. So the query rows of a head are processed in blocks:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
 //     S = scale Q K^T                  if causal, only for the keys [0, last); others are masked
@@ -33,11 +34,12 @@
 
 namespace ashlar::device::host {
 
-/// The number of query rows in a block. Fewer rows waste less work on masked keys, more rows make
-/// the GEMMs more efficient.
+/// The number of query rows of a head that are processed together. With fewer rows, less work is
+/// wasted on keys that the causal mask excludes. With more rows, the GEMMs are more efficient.
 inline constexpr std::int64_t attention_block = 64;
 
-/// The padding of a row of S and K^T, in elements.
+/// The number of elements by which each row of the scores and of K^T is padded. Without padding,
+/// the distances between rows would often be powers of two, which is slow.
 inline constexpr std::int64_t attention_pad = 16;
 
 using device::attention_extents;
@@ -46,8 +48,8 @@ namespace detail {
 
 using device::attention_scale;
 
-/// Copies `rows` rows of d elements, whose starts are `stride` elements apart, to the contiguous
-/// array dst.
+/// Copies a matrix of `rows` rows with d elements to the contiguous array dst. In src, rows start
+/// `stride` elements apart.
 template <class T>
 void pack_rows(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t d, T* dst) {
   std::int64_t const extents[] = {rows, d};
@@ -56,8 +58,9 @@ void pack_rows(T const* src, std::int64_t stride, std::int64_t rows, std::int64_
   copy_strided(2, extents, src, from, dst, to);
 }
 
-/// Copies the transpose of such rows to dst, which has d rows of `rows` elements and attention_pad
-/// elements of padding after each row.
+/// Copies the transpose of a matrix of `rows` rows with d elements to dst. In src, rows start
+/// `stride` elements apart. dst has d rows of `rows` elements, each followed by attention_pad
+/// elements of padding.
 template <class T>
 void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t d, T* dst) {
   std::int64_t const extents[] = {d, rows};
@@ -70,24 +73,25 @@ void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::
 
 namespace detail {
 
-/// Returns the size, in elements, of a packed Q, K, V or gradient of one head, with padding.
+/// Returns the number of elements, with padding, of the packed Q, K, V or gradient of one head.
 constexpr std::int64_t attention_panel(attention_extents const& e) {
   return (e.sequence + attention_pad) * e.head_dim;
 }
 
-/// Returns the size, in elements, of the scores of one block, with padding.
+/// Returns the number of elements, with padding, of the scores of one block of query rows.
 constexpr std::int64_t attention_scores(attention_extents const& e) {
   return std::min(attention_block, e.sequence) * (e.sequence + attention_pad);
 }
 
 }  // namespace detail
 
-/// Returns the size of the workspace, in elements, that attention_forward needs.
+/// Returns the number of elements of the workspace that attention_forward needs.
 constexpr std::int64_t attention_forward_workspace(attention_extents const& e) {
   return 3 * detail::attention_panel(e) + detail::attention_scores(e);
 }
 
-/// Computes out and log_sum_exp from qkv. The default scale is 1 / sqrt(head_dim).
+/// Computes out and log_sum_exp from qkv (attention_extents.hpp). The workspace has
+/// attention_forward_workspace(e) elements. The default scale is 1 / sqrt(head_dim).
 template <class T>
 void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T* out,
                        T* log_sum_exp, std::optional<double> scale = std::nullopt) {

@@ -3,18 +3,17 @@
 
 #pragma once
 
-// Backward pass of multi-head attention. It recomputes the attention probabilities P from the
-// log-sum-exp that the forward pass has saved. The arrays have the layouts of
-// attention_extents.hpp. The query rows of a head are processed in blocks. For the rows Q of a
-// block and the keys K and values V that they attend to, where O is the output and S are the
-// scores:
+// Backward pass of multi-head attention on the host. It recomputes the attention probabilities P
+// from the log-sum-exp that the forward pass has saved. attention_extents.hpp describes the arrays.
+// The query rows of a head are processed in blocks. Q has the rows of a block, and K and V have the
+// keys and values that they attend to. O is the output, and dO its gradient:
 //
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
 //
-// Here * and dot work element by element and row by row. The last block comes first. Its rows
-// attend to every key, so it assigns dK and dV, and the other blocks add to them. This saves a pass
-// that clears dK and dV. dqkv is overwritten.
+// Here * multiplies element by element, and dot multiplies row by row. The last block of rows is
+// processed first. It attends to every key, so it assigns dK and dV, and the other blocks add to
+// them. This saves a pass that clears dK and dV. dqkv is overwritten.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,16 +28,19 @@
 
 namespace ashlar::device::host {
 
-/// Returns the size of the workspace, in elements, that attention_backward needs.
+/// Returns the number of elements of the workspace that attention_backward needs.
 constexpr std::int64_t attention_backward_workspace(attention_extents const& e) {
   return 5 * detail::attention_panel(e) + 2 * detail::attention_scores(e);
 }
 
 namespace detail {
 
-/// Computes one row of P and dS in place. On entry, `score` has a row of the scores and `gradient`
-/// a row of the gradient of P. On return, `score` has the row of P and `gradient` the row of dS.
-/// The row has `width` elements, of which those from index `seen` on become zero.
+/// Computes one row of the probabilities P and of the score gradients dS in place.
+///
+///   score      on entry the scores, on return P
+///   gradient   on entry the gradient of P, on return dS = P (gradient - dot)
+///   width      the number of elements of the row
+///   seen       the number of keys that the row attends to; the elements from here on become zero
 template <class T>
 void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp, T dot, T* score,
                             T* gradient) {
@@ -55,7 +57,9 @@ void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp
 
 }  // namespace detail
 
-/// Computes dqkv from dout and from the input and output of the forward pass.
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
+/// `log_sum_exp` are the input and outputs of the forward pass. The workspace has
+/// attention_backward_workspace(e) elements.
 template <class T>
 void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_sum_exp,
                         attention_extents const& e, T* workspace, T* dqkv,

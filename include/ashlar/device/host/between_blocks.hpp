@@ -4,9 +4,9 @@
 #pragma once
 
 // Lets transfers progress while a long kernel computes. On the host, transfers make no progress by
-// themselves (comm/operation_queue.hpp). Therefore the longer kernels divide their work into blocks
-// and call between_blocks() between two blocks. This calls a callback, which a caller that has
-// transfers in progress has registered. The division into blocks is the same with and without a
+// themselves (comm/operation_queue.hpp). Therefore long kernels divide their work into blocks and
+// call between_blocks() between two blocks. If a caller has transfers in progress, it registers a
+// callback, which between_blocks() calls. The division into blocks is the same with and without a
 // callback, so results do not depend on it.
 //
 //   kernel                         work of one block
@@ -19,13 +19,14 @@
 
 namespace ashlar::device::host {
 
-/// The number of rows of the result of a product that are computed between two calls of
-/// between_blocks().
+/// The number of rows of a matrix product that are computed between two calls of between_blocks(),
+/// in which transfers progress.
 inline constexpr std::int64_t block_rows = 512;
 
 namespace detail {
 
-/// The callback that this thread calls between blocks.
+/// The callback that this thread calls between two blocks of a kernel, to let transfers progress.
+/// It is null if none is registered.
 struct block_listener {
   void (*call)(void const*) = nullptr;
   void const* with = nullptr;
@@ -37,14 +38,15 @@ inline block_listener& current_listener() {
 
 }  // namespace detail
 
-/// Calls this thread's callback, if there is one.
+/// Lets transfers progress: calls the callback of this thread, if one is registered.
 inline void between_blocks() {
   auto const& one = detail::current_listener();
   if (one.call != nullptr) one.call(one.with);
 }
 
-/// Registers f as this thread's callback for the lifetime of this object, which f must outlive. The
-/// destructor restores the previous callback.
+/// Registers f as this thread's callback for the lifetime of this object. Kernels call it between
+/// two blocks of work, so that transfers progress. f must outlive this object. The destructor
+/// restores the previous callback.
 template <class F>
 class listening {
  public:

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Detects by measurement whether the BLAS is an optimized one. Compares the speed of the BLAS in a
-// product of float matrices with the peak speed of a core, which is measured by multiplying and
-// adding vectors in registers. An optimized BLAS comes close to this peak, while the reference BLAS
+// Detects by measurement whether the BLAS is an optimized one. It compares two speeds: a product of
+// float matrices by the BLAS, and multiplications and additions of vectors in registers, which
+// measure the peak of one core. An optimized BLAS comes close to this peak. The reference BLAS
 // reaches less than a tenth of it.
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls f(), which performs `operations` floating-point operations, five times, and returns the
-/// operations per second of the fastest call. Measures the CPU time of this process, because other
-/// programs on the machine disturb it less than the wall-clock time.
+/// Returns the speed of f() in floating-point operations per second, where one call performs
+/// `operations` of them. It calls f() five times and returns the fastest rate. It measures the CPU
+/// time of this process, which other programs on the machine disturb less than the wall-clock time.
 template <class F>
 double fastest_rate(double operations, F f) {
   double seconds = 1e9;
@@ -38,9 +38,9 @@ double fastest_rate(double operations, F f) {
 
 }  // namespace detail
 
-/// Returns the number of floating-point operations per second that one core does in its vector
-/// registers. Takes a few milliseconds. Without optimization (-O0) the compiler keeps the vectors in
-/// memory, and the result is too small.
+/// Returns the peak speed of one core: the number of floating-point operations per second in its
+/// vector registers. Takes a few milliseconds. Without optimization (-O0) the result is too small,
+/// because the compiler keeps the vectors in memory.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
   constexpr int chains = 8, turns = 100000;
@@ -48,8 +48,8 @@ inline double vector_rate() {
   float volatile kept = 0;  // prevents the compiler from removing the computation
   return detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
     vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
-    // Each vector is a variable of its own and starts with another value: the compiler would keep an
-    // array in memory, and would compute equal vectors once.
+    // The eight vectors are separate variables, because the compiler would keep an array in memory.
+    // They start with different values, because the compiler would compute equal vectors only once.
     vector a = addend, b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1, g = f + 1, h = g + 1;
     for (int t = 0; t < turns; ++t) {
       a = a * factor + addend, b = b * factor + addend;
@@ -61,9 +61,9 @@ inline double vector_rate() {
   });
 }
 
-/// Returns the number of floating-point operations per second of a product of two n x n float
-/// matrices. For n = 512 the measurement takes about 0.01 seconds with an optimized BLAS and one
-/// second with the reference BLAS.
+/// Returns the speed of the BLAS in a product of two n x n float matrices, in floating-point
+/// operations per second. For n = 512 the measurement takes about 0.01 seconds with an optimized
+/// BLAS and one second with the reference BLAS.
 inline double product_rate(std::int64_t n) {
   auto const elements = static_cast<std::size_t>(n * n);
   std::vector<float> const a(elements, 0.5f), b(elements, 0.25f);
@@ -74,8 +74,8 @@ inline double product_rate(std::int64_t n) {
   });
 }
 
-/// Returns a warning if a product of 512 x 512 matrices runs at less than a fifth of vector_rate().
-/// Otherwise returns an empty string.
+/// Returns a warning if the BLAS multiplies 512 x 512 matrices at less than a fifth of the peak
+/// speed of a core. Otherwise returns an empty string.
 inline std::string slow_blas_warning() {
   double const vectors = vector_rate(), products = product_rate(512);
   if (products >= vectors / 5) return {};

@@ -10,9 +10,9 @@
 //   max   the larger      NaN if a or b is NaN; a if they are equal, as -0 and 0 are
 //   min   the smaller     the same rules
 //
-// max and min return one of their operands unchanged: b if both are NaN. So the operands and their
-// order determine all bits of the result, including the sign of a zero and the payload of a NaN. If
-// a or b is NaN, their sum is some NaN whose bits are not determined.
+// max and min return one of their operands unchanged (b if both are NaN). So all bits of their
+// result are determined, including the sign of a zero and the payload of a NaN. If a or b is NaN,
+// the sum is a NaN with unspecified bits.
 
 #include <type_traits>
 
@@ -21,7 +21,7 @@
 
 namespace ashlar::device::host {
 
-/// Returns `a op b`.
+/// Returns `a op b`, where op is sum, max or min. If an operand is NaN, max and min return a NaN.
 template <reduction Op, class Value>
 [[gnu::always_inline]] ASHLAR_HD inline Value combine(Value const& a, Value const& b) {
   if constexpr (Op == reduction::max) {

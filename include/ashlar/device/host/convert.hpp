@@ -19,7 +19,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes dst[i] = src[i] for 0 <= i < n, exactly.
+/// Converts n elements to accumulation_t<T>, exactly: dst[i] = src[i]. For bfloat16 this is float.
 template <class T>
 void widen(T const* ASHLAR_RESTRICT src, std::int64_t n, accumulation_t<T>* ASHLAR_RESTRICT dst) {
   using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
@@ -32,7 +32,8 @@ void widen(T const* ASHLAR_RESTRICT src, std::int64_t n, accumulation_t<T>* ASHL
   for (; i < n; ++i) dst[i] = static_cast<accumulation_t<T>>(src[i]);
 }
 
-/// Computes dst[i] = src[i] for 0 <= i < n, rounded to nearest, ties to even.
+/// Converts n elements of accumulation_t<T> to T: dst[i] = src[i], rounded to nearest, ties to
+/// even.
 template <class T>
 void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
   using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
@@ -45,8 +46,8 @@ void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASH
   for (; i < n; ++i) dst[i] = static_cast<T>(src[i]);
 }
 
-/// Returns a function that converts its arguments from T to accumulation_t<T>, calls f, and rounds
-/// the result to T.
+/// Makes a function on T from a function f on accumulation_t<T>. It converts its arguments to
+/// accumulation_t<T>, calls f, and rounds the result to T.
 template <class T, class F>
 auto rounding(F f) {
   return [f](auto... x) { return static_cast<T>(f(static_cast<accumulation_t<T>>(x)...)); };

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The extents of the arrays of a two-dimensional convolution, all row-major:
+// The extents of the arrays of a two-dimensional convolution, all row-major. `extent` is the width
+// and height of the square window, and places(n) is the number of its positions along n pixels.
 //
 //   x       [batch, channels, height, width]
 //   weight  [outputs, channels, extent, extent]
@@ -20,7 +21,7 @@ struct convolution_extents {
   std::int64_t outputs;
   ashlar::device::window window;
 
-  /// Returns the number of products whose sum is one element of y.
+  /// Returns the number of products that are summed for one element of y.
   constexpr std::int64_t inner() const { return x.channels * window.extent * window.extent; }
   constexpr std::int64_t y_rows() const { return window.places(x.height); }
   constexpr std::int64_t y_columns() const { return window.places(x.width); }

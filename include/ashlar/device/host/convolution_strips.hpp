@@ -9,11 +9,10 @@
 //   dweight += dy · im2col(x)ᵀ                 dx = col2im(weightᵀ · dy)
 //
 // The complete matrix would be large, so the work is divided into strips. A strip consists of some
-// output rows of one image or, if images are small, of several complete images. A strip is as large
-// as it can be if its im2col matrix and its product together have at most convolution_panel
-// elements. So the GEMMs are large enough to be fast, and the memory is bounded. Row o of the
-// product holds output channel o of all images of the strip. In y, these parts are not contiguous,
-// so they are copied there.
+// output rows of one image or, if images are small, of several complete images. Its im2col matrix
+// and its product together have at most convolution_panel elements. Within this limit a strip is as
+// large as possible, so that the GEMMs are fast. The product of a strip has one row for each output
+// channel. The pixels of such a row are copied to their places in y, one part for each image.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,38 +24,43 @@
 
 namespace ashlar::device::host {
 
-/// The largest number of elements of a strip's im2col matrix and product together, unless a single
-/// output row needs more. In measurements, a quarter of it was 5 to 10 % slower, and twice as much
-/// was no faster.
+/// The largest number of elements that the im2col matrix of a strip and its product have together.
+/// A strip is a part of a convolution that is computed by one GEMM. Only a strip of a single output
+/// row may exceed this limit. In measurements, a quarter of it was 5 to 10 % slower, and twice as
+/// much was no faster.
 inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 19;
 
-/// The largest number of pixels of y, that is, of columns of the matrices, in a strip of several
-/// images. More columns do not make the product faster. If there are few channels, this limit makes
-/// the matrices fit into the caches, which is a quarter faster.
+/// The largest number of output pixels in a strip of several images (a part of a convolution that
+/// is computed by one GEMM). Each output pixel is a column of the matrices. More columns do not
+/// make the GEMM faster. If there are few channels, this limit makes the matrices fit into the
+/// caches, which is a quarter faster.
 inline constexpr std::int64_t convolution_columns = 1024;
 
 namespace detail {
 
-/// A strip: the output rows [first, last) of the images [image, image + images). In each plane of
-/// y, these rows are the pixels [pixel, pixel + pixels).
+/// A strip is a part of a convolution that is computed by one GEMM. It has the output rows [first,
+/// last) of the images [image, image + images). In each plane [height, width] of y, these rows are
+/// the pixels [pixel, pixel + pixels).
 struct convolution_strip {
   std::int64_t image, images;
   std::int64_t first, last;
   std::int64_t pixel, pixels;
 };
 
-/// Returns the number of elements that a strip's im2col matrix and product have together for each
-/// pixel of y.
+/// Returns the number of elements that the im2col matrix and the product have together for each
+/// output pixel.
 constexpr std::int64_t strip_column(convolution_extents const& e) { return e.inner() + e.outputs; }
 
-/// Returns the number of output rows in a strip of one image.
+/// Returns the number of output rows of an image that one GEMM computes (a strip). The memory limit
+/// convolution_panel determines it.
 constexpr std::int64_t strip_rows(convolution_extents const& e) {
   std::int64_t const row = std::max<std::int64_t>(1, strip_column(e) * e.y_columns());
   return std::clamp<std::int64_t>(convolution_panel / row, 1,
                                   std::max<std::int64_t>(1, e.y_rows()));
 }
 
-/// Returns the number of images in a strip. It is 1 if a complete image does not fit into a strip.
+/// Returns the number of images whose outputs one GEMM computes together (a strip). It is 1 if a
+/// complete image does not fit into a strip.
 constexpr std::int64_t strip_images(convolution_extents const& e) {
   if (strip_rows(e) < e.y_rows()) return 1;
   std::int64_t const plane = std::max<std::int64_t>(1, e.y_plane());
@@ -65,7 +69,8 @@ constexpr std::int64_t strip_images(convolution_extents const& e) {
                                   1, std::max<std::int64_t>(1, e.x.batch));
 }
 
-/// Calls between_blocks() and then visit(strip) for each strip, in order.
+/// Calls visit(strip) for each strip, in order. Before each, calls between_blocks(), so that
+/// transfers progress.
 template <class Visit>
 void for_each_strip(convolution_extents const& e, Visit visit) {
   std::int64_t const images = strip_images(e), rows = strip_rows(e);
@@ -78,7 +83,8 @@ void for_each_strip(convolution_extents const& e, Visit visit) {
     }
 }
 
-/// Writes the im2col matrix of a strip, with the columns of its images side by side.
+/// Writes the im2col matrix of a strip. Its images are side by side: image i of the strip has the
+/// columns [i * pixels, (i + 1) * pixels).
 template <class T>
 void strip_im2col(T const* x, convolution_extents const& e, convolution_strip const& s, T* matrix) {
   for (std::int64_t i = 0; i < s.images; ++i)
@@ -88,14 +94,14 @@ void strip_im2col(T const* x, convolution_extents const& e, convolution_strip co
 
 }  // namespace detail
 
-/// Returns the size of the workspace, in elements, that strips_forward and strips_backward need.
+/// Returns the number of elements of the workspace that strips_forward and strips_backward need.
 constexpr std::int64_t strips_workspace(convolution_extents const& e) {
   return detail::strip_column(e) * std::min(detail::strip_images(e), e.x.batch) *
          std::min(detail::strip_rows(e), e.y_rows()) * e.y_columns();
 }
 
-/// Returns an upper bound of strips_workspace that holds on any rank of any mesh, whichever part of
-/// the images, channels and outputs it has.
+/// Returns an upper bound of strips_workspace. `e` describes the complete convolution. The bound
+/// holds for any part of its images, channels and outputs that a rank may have.
 constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   std::int64_t const pixels = std::min(e.x.batch * e.y_plane(),
                                        std::max(e.y_plane(), convolution_columns));
@@ -103,7 +109,8 @@ constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   return std::min(detail::strip_column(e) * pixels, std::max(row, convolution_panel));
 }
 
-/// Computes y = weight · im2col(x) + bias. bias may be null.
+/// Computes y = weight · im2col(x) + bias. bias may be null. The workspace has strips_workspace(e)
+/// elements.
 template <class T>
 void strips_forward(T const* x, T const* weight, T const* bias, convolution_extents const& e,
                     T* workspace, T* y) {
@@ -125,7 +132,8 @@ void strips_forward(T const* x, T const* weight, T const* bias, convolution_exte
 }
 
 /// Overwrites dx with the gradient of x and adds the gradient of the weight to dweight. If dx is
-/// null, only dweight is computed, and `weight` is not read.
+/// null, only dweight is computed, and `weight` is not read. The workspace has strips_workspace(e)
+/// elements.
 template <class T>
 void strips_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                      T* workspace, T* dx, T* dweight) {

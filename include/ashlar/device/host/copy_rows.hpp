@@ -4,8 +4,8 @@
 #pragma once
 
 // Copies short rows faster than one call of memcpy per row would. A row is copied by moves of a
-// constant size, which the compiler turns into instructions. The last move ends at the end of the
-// row and may overlap the move before it.
+// constant size, which the compiler turns into a few instructions. The last move ends at the end of
+// the row and may overlap the move before it.
 //
 //   bytes of a row    1   2..3   4..7   8..15   16..31   32..63   64 and more
 //   bytes of a move   1   2      4      8       16       32       64
@@ -33,8 +33,8 @@ void copy_rows_by(char const* src, std::int64_t src_pitch, std::int64_t rows, st
 
 }  // namespace detail
 
-/// Copies `rows` rows of `bytes` bytes each, with bytes > 0. A pitch is the distance in bytes
-/// between two rows. The arrays must be disjoint.
+/// Copies `rows` rows of `bytes` bytes each, where bytes > 0. src_pitch and dst_pitch are the
+/// distances in bytes between two rows. The arrays must be disjoint.
 inline void copy_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
                       std::int64_t bytes, void* target, std::int64_t dst_pitch) {
   auto const* const src = static_cast<char const*>(source);

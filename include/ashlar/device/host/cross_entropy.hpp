@@ -3,12 +3,15 @@
 
 #pragma once
 
-// Softmax cross-entropy of each row of the logits x, with a target class per row. A row with a
-// negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss and
-// the gradient for rows that are not split. It consists of the functions of this list, which also
-// work if the classes are split over ranks. Each rank then has the `cols` columns from first_column
-// on, and the caller all-reduces the results over these ranks as the last column says.
+// Softmax cross-entropy of each row of the logits x, with a target class (a column) per row. A row
+// with a negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss
+// and the gradient of complete rows.
 //
+// If the columns are split over ranks, the caller calls the other functions in the order of this
+// list. Each rank has the columns [first_column, first_column + cols). After each of the first
+// three, the caller all-reduces the result over these ranks:
+//
+//   function                     result                                    all-reduce by
 //   row_max (softmax.hpp)        maximum = max_c x[c]                      max
 //   cross_entropy_exp_sum        sum = sum_c e^(x[c] - maximum)            sum
 //   cross_entropy_target_logit   x[target], 0 if the column is not local   sum
@@ -29,7 +32,8 @@
 
 namespace ashlar::device::host {
 
-/// Computes sum[r] over the local columns. maximum[r] must be the maximum of the complete row.
+/// Computes sum[r], the sum of e^(x - maximum[r]) over the columns of this rank in row r.
+/// maximum[r] must be the maximum of the complete row.
 template <class T>
 void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows, std::int64_t cols,
                            T* sum) {
@@ -40,8 +44,8 @@ void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows,
   }
 }
 
-/// Sets target_logit[r] to the logit of the target of row r, or to 0 if the row is ignored or the
-/// target's column is not local.
+/// Sets target_logit[r] to the logit of the target of row r. Sets it to 0 if the row is ignored
+/// (negative target) or if the target's column belongs to another rank.
 template <class T>
 void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                 std::int64_t cols, std::int64_t first_column, T* target_logit) {
@@ -52,7 +56,8 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
   }
 }
 
-/// Computes loss[r] from the maximum, sum and target logit of complete rows.
+/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], where all three belong to
+/// complete rows. If the target is negative, the loss is 0.
 template <class T>
 void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, T* loss) {
@@ -61,8 +66,8 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
   }
 }
 
-/// Computes the gradient in the local columns from the maximum and sum of complete rows. `gradient`
-/// may be `logits`.
+/// Computes the gradient of the losses with respect to the logits in this rank's columns,
+/// multiplied by `scale`. `maximum` and `sum` belong to complete rows. `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,
@@ -81,9 +86,9 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
   }
 }
 
-/// Computes the loss of each row, for rows that are not split. Unless `gradient` is null, also
-/// computes the gradient with respect to the logits, multiplied by `scale`. `gradient` may be
-/// `logits`.
+/// Computes the loss of each row. Unless `gradient` is null, also computes the gradient with
+/// respect to the logits, multiplied by `scale`. The rows must not be split over ranks. `gradient`
+/// may be `logits`.
 template <class T>
 void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t rows,
                    std::int64_t cols, std::type_identity_t<T> scale, T* loss, T* gradient) {

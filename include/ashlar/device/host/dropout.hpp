@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Dropout with probability p, 0 <= p < 1, on a contiguous run of global indices:
+// Dropout with probability p, 0 <= p < 1, of elements with consecutive global indices:
 //
 //   y = x / (1 - p)   if uniform(seed, stream, index) >= p, which has probability 1 - p
 //   y = 0             otherwise
 //
 // Which elements are dropped depends only on (seed, stream, global index). So every mesh drops the
-// same elements, and the backward pass recomputes the mask instead of storing it. For a shard with
-// several dims, call these functions once for each contiguous run of its global indices. The caller
-// must use a new stream for each application of dropout.
+// same elements, and the backward pass recomputes the mask instead of storing it. A shard with
+// several dims may consist of several runs of consecutive global indices. Then call these functions
+// once for each run. The caller must use a new stream for each application of dropout.
 
 #include <cstdint>
 
@@ -21,7 +21,8 @@
 
 namespace ashlar::device::host {
 
-/// Computes y for the run of `count` elements that starts at global index `first`. y may be x.
+/// Computes y = dropout of x with probability p, for `count` elements. Element i has the global
+/// index first + i. y may be x.
 template <class T>
 void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t seed,
                      std::uint64_t stream, std::int64_t first, T* y) {
@@ -39,8 +40,8 @@ void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t see
                     });
 }
 
-/// Computes dx from dy: it is dy / (1 - p) where the forward pass kept the element, and 0
-/// elsewhere. `p`, `seed`, `stream` and `first` must be the same as in the forward pass. dx
+/// Computes dx from dy. It is dy / (1 - p) for an element that the forward pass kept, and 0 for one
+/// that it dropped. `p`, `seed`, `stream` and `first` must be the same as in the forward pass. dx
 /// may be dy.
 template <class T>
 void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t seed,

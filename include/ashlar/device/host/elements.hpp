@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Basic operations on arrays in host memory: copies, fills and random elements. The first argument
-// is the processor whose memory holds the arrays. Generic code makes the same calls for every
-// processor, and the argument's type selects the overload (device/cuda/elements.hpp has those for a
-// device). On the host, most operations are one call to the standard library.
+// Basic operations on arrays in host memory: copies, fills and random elements. Generic code calls
+// the same functions for every processor. The first argument is the processor whose memory holds
+// the arrays, and its type selects the overload. device/cuda/elements.hpp has the overloads for a
+// device.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,21 +40,23 @@ void fill(processor const&, std::type_identity_t<T> value, std::int64_t n, T* y)
   std::fill_n(y, n, value);
 }
 
-/// Calls copy_strided of strided_copy.hpp.
+/// Copies between strided arrays (strided_copy.hpp).
 template <class T>
 void copy_strided(processor const&, int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
   copy_strided(rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// Calls fill_uniform of random.hpp, with `number` as the stream.
+/// Fills `out` with uniform random numbers in [low, high), those of the global indices [first,
+/// first + count) (random.hpp). `number` is the stream of random numbers.
 template <class T>
 void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
                   std::type_identity_t<accumulation_t<T>> high, T* out) {
   fill_uniform<T>(seed, number, first, count, low, high, out);
 }
-/// Calls fill_normal of random.hpp, with `number` as the stream.
+/// Fills `out` with normal random numbers, those of the global indices [first, first + count)
+/// (random.hpp). `number` is the stream of random numbers.
 template <class T>
 void fill_normal(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,

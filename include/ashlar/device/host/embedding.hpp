@@ -3,19 +3,19 @@
 
 #pragma once
 
-// Embedding: looks up rows of a table by integer ids. `table` is this rank's shard of the complete
-// table, with the rows [first_row, first_row + rows) and `cols` columns. An id whose row is not in
-// the shard gives a zero row, and its gradient is ignored. So if the rows are split over ranks, the
-// sum of the ranks' results is the complete result.
+// Embedding: looks up rows of a table by integer ids. If the rows of the table are split over
+// ranks, `table` is the shard of one rank: the rows [first_row, first_row + rows) with `cols`
+// columns. An id whose row is not in the shard gives a zero row, and its gradient is ignored. So
+// the sum of the results of all ranks is the complete result.
 //
 //   embedding_forward         y[t] = table[ids[t] - first_row], or 0 if the row is not in the shard
 //   embedding_backward        dtable[ids[t] - first_row] += dy[t], if the row is in the shard
 //   add_positions             y[t] += positions[(first_token + t) % sequence]
 //   add_positions_backward    dpositions[(first_token + t) % sequence] += dy[t]
 //
-// The embeddings of positions are added by separate functions: if the rows of the table are split
-// over ranks, positions must be added only once, either by one rank or to the sum over the ranks.
-// Ids are not checked: an id outside the complete table gives a zero row.
+// add_positions is a separate function, because positions must be added only once: by one rank, or
+// to the sum over the ranks. Ids are not checked: an id outside the complete table gives a zero
+// row.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,8 @@
 
 namespace ashlar::device::host {
 
-/// Computes y [tokens, cols] from a shard [rows, cols] of the table and ids [tokens].
+/// Computes y [tokens, cols], row ids[t] of the table for each token t. `table` has the rows
+/// [first_row, first_row + rows). Ids of other rows give zeros.
 template <class T>
 void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows, std::int64_t cols,
                        std::int32_t const* ids, std::int64_t tokens, T* y) {
@@ -39,7 +40,8 @@ void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows
   }
 }
 
-/// Adds the rows of dy [tokens, cols] whose ids are in the shard to dtable [rows, cols].
+/// Adds dy[t] to the gradient of table row ids[t], for each token t. `dtable` has the rows
+/// [first_row, first_row + rows). Ids of other rows are ignored.
 template <class T>
 void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t tokens,
                         std::int64_t first_row, std::int64_t rows, std::int64_t cols, T* dtable) {
@@ -49,8 +51,9 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
   }
 }
 
-/// Adds the rows of positions [sequence, cols] to y [tokens, cols]. `first_token` is the global
-/// index of the first row of y. The tokens of all sequences are numbered consecutively.
+/// Adds to each row of y [tokens, cols] the row of positions [sequence, cols] of its token. Row t
+/// of y is token first_token + t. The tokens of all sequences are numbered consecutively, so its
+/// position is (first_token + t) % sequence.
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
@@ -59,7 +62,8 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
   }
 }
 
-/// Adds each row of dy [tokens, cols] to the row of dpositions [sequence, cols] of its position.
+/// Adds each row of dy [tokens, cols] to a row of dpositions [sequence, cols]: the row of the
+/// position of its token, (first_token + t) % sequence.
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Matrix products of row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is m
-// x k, op(B) is k x n, and C is m x n. op transposes its argument if transpose_a or transpose_b is
-// set: A is then stored as a k x m matrix, and B as an n x k matrix. lda, ldb and ldc are the
-// distances between two rows of the stored matrices, in elements.
+// Matrix products of row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C. op(A) is m x k,
+// op(B) is k x n, and C is m x n. op(A) is A, or the transpose of A if transpose_a is set. In that
+// case A is stored as a k x m matrix. The same holds for B, which is stored as an n x k matrix if
+// transpose_b is set. lda, ldb and ldc are the distances between two rows of the stored matrices,
+// in elements.
 //
 //   m = 0 or n = 0   does nothing
 //   k = 0            C = beta C; if beta = 0, C = 0 even if C contained NaN
@@ -14,9 +15,9 @@
 //                    beta are float
 //   large extents    throws std::overflow_error if an extent exceeds int, the type that CBLAS uses
 //
-// This is the only file of ashlar that includes <cblas.h>. It does not set the number of threads:
-// that is up to the command that starts the processes (OPENBLAS_NUM_THREADS=1 for one rank on each
-// core).
+// This is the only file of ashlar that includes <cblas.h>. It does not set the number of threads of
+// the BLAS. The command that starts the processes does, for example by OPENBLAS_NUM_THREADS=1 for
+// one rank on each core.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +27,7 @@
 #include <type_traits>
 
 // OpenBLAS's header defines an integer type `bfloat16` in the global namespace. It would be
-// ambiguous with ours in every program that contains `using namespace ashlar`.
+// ambiguous with ashlar::bfloat16 in programs with `using namespace ashlar`. So it is renamed.
 #define bfloat16 ashlar_blas_bfloat16
 #include <cblas.h>
 #undef bfloat16
@@ -49,7 +50,7 @@ inline int blas_extent(std::int64_t value, char const* name) {
   return static_cast<int>(value);
 }
 
-/// Computes C = beta C, and C = 0 if beta = 0.
+/// Computes C = beta C. If beta = 0, sets C to 0 even if it contains NaN.
 template <class T>
 void scale_rows(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
   for (std::int64_t i = 0; i < m; ++i) {
@@ -66,7 +67,8 @@ void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std
   int const rows = blas_extent(m, "m");
   int const columns = blas_extent(n, "n");
   int const inner = blas_extent(k, "k");
-  // If rows have no elements, the caller's leading dimension may be 0, which a CBLAS rejects.
+  // If a matrix has no columns, the caller may pass 0 as the distance between its rows. A CBLAS
+  // rejects 0.
   int const stride_a = std::max(1, blas_extent(lda, "lda"));
   int const stride_b = std::max(1, blas_extent(ldb, "ldb"));
   int const stride_c = std::max(1, blas_extent(ldc, "ldc"));
@@ -86,14 +88,14 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
   detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Overload for double.
+/// Computes the same for double.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
                  double beta, double* c, std::int64_t ldc) {
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Overload for bfloat16. Multiplies and sums in float and rounds the result once.
+/// Computes the same for bfloat16. Multiplies and sums in float and rounds the result once.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
                  std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {
@@ -109,9 +111,9 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
       transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes `batch` products: product i has the operands a + i * stride_a and b + i * stride_b and
-/// the result c + i * stride_c. If stride_a or stride_b is 0, all products use the same a or b. The
-/// results must not overlap.
+/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C. Product i has the operands a +
+/// i * stride_a and b + i * stride_b and the result c + i * stride_c. If stride_a or stride_b is 0,
+/// all products use the same a or b. The results must not overlap.
 template <class T>
 void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                           std::int64_t n, std::int64_t k, accumulation_t<T> alpha, T const* a,

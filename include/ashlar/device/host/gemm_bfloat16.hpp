@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by means of a BLAS that
-// has only products of float matrices. Blocks of the operands are converted to float, and their
-// products are accumulated in a float array, which is rounded to bfloat16 once, at the end:
+// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by a BLAS that only
+// multiplies float matrices. Blocks of A and B are converted to float. Their products are summed in
+// a float array, which is rounded to bfloat16 once, at the end:
 //
 //   for each 512 x 512 block of C
 //     sums = beta * (the block of C); if beta = 0, C is not read
@@ -13,9 +13,9 @@
 //       sums += alpha * (block of A) * (block of B)        by the BLAS
 //     the block of C = sums, rounded to nearest
 //
-// So each converted element of A or B takes part in up to 512 multiplications. The converted blocks
-// and the sums are in a workspace of at most 3 MiB. Each calling thread keeps its workspace, so it
-// allocates memory only when it needs a larger one than before.
+// The conversion is cheap, because each converted element takes part in up to 512 multiplications.
+// The converted blocks and the sums are in a workspace of at most 3 MiB per thread. The workspace
+// stays allocated for later calls.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,8 +27,8 @@ namespace ashlar::device::host::detail {
 
 inline constexpr std::int64_t widened_block = 512;
 
-/// Returns this thread's workspace, which has at least n floats. The pointer is valid until the
-/// thread's next call.
+/// Returns a pointer to this thread's workspace of at least n floats. The pointer is valid until
+/// the thread's next call.
 inline float* widened_workspace(std::int64_t n) {
   thread_local std::vector<float> workspace;
   if (static_cast<std::int64_t>(workspace.size()) < n)
@@ -36,17 +36,17 @@ inline float* widened_workspace(std::int64_t n) {
   return workspace.data();
 }
 
-/// Converts a block of a matrix, whose rows are `pitch` elements apart, to float in the contiguous
-/// array dst.
+/// Converts a bfloat16 block, whose rows are `pitch` elements apart, to a contiguous float array
+/// dst.
 inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t rows,
                        std::int64_t columns, float* dst) {
   for (std::int64_t r = 0; r < rows; ++r) widen(src + r * pitch, columns, dst + r * columns);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for m, n > 0. The function `multiply` computes the
-/// product of float blocks: multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a)
-/// op(b) + beta c for a contiguous c of m rows and n columns. It knows alpha and the
-/// transpositions.
+/// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0. It converts blocks
+/// to float. Then multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a) op(b) + beta
+/// c for float blocks, where c is contiguous. The function `multiply` already knows alpha and
+/// whether to transpose a and b.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,

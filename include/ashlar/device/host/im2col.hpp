@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Converts one image [channels, height, width] to a matrix such that the convolution of the image
-// is a product of the weight with this matrix:
+// Converts an image [channels, height, width] to a matrix, so that its convolution is one matrix
+// product: weight times this matrix. The window is the square kernel of the convolution, of size
+// extent x extent.
 //
 //   im2col   Writes the matrix. It has a column for each pixel of the output, and a row for each
 //            channel, row and column of the window. A column holds the pixels of the image that are
@@ -14,8 +15,9 @@
 //
 // The complete matrix can be extent² times as large as the image. So both functions work on a
 // strip: the columns of the matrix that belong to the output rows [first, last). A strip has
-// channels · extent² rows and (last - first) · places(width) columns. Its rows are `pitch` elements
-// apart, so strips of several images can be side by side in one matrix.
+// channels · extent² rows and (last - first) · places(width) columns, where places(width) is the
+// number of window positions in a row. The rows of the strip are `pitch` elements apart, so strips
+// of several images can be side by side in one matrix.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +28,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// The range [first, last) of the window positions at which `position · stride + offset` is in
-/// [0, n), so that one column of the window is inside an image of width n.
+/// A range [first, last) of window positions. The window moves by `stride` pixels per position. At
+/// these positions, one given column of the window is inside an image of width n: position · stride
+/// + offset is in [0, n).
 struct inside {
   std::int64_t first;
   std::int64_t last;
@@ -40,15 +43,15 @@ constexpr inside places_inside(std::int64_t places, std::int64_t stride, std::in
   return {std::min(first, places), std::max(std::min(first, places), std::min(last, places))};
 }
 
-/// Calls visit(row, strip_row, y, q, offset) for each row of the matrix and each output row of the
-/// strip:
+/// Calls visit(row, strip_row, y, q, offset) for each row of the im2col matrix and each output row
+/// in [first, last). A row of the matrix belongs to one channel c, row i and column j of the
+/// window.
 ///
 ///   row         the row of the matrix
-///   strip_row   the output row, counted from the start of the strip
-///   y           the image row under the row of the window, counted through all channels, or -1 if
-///               it is in the padding
-///   q           the window positions at which the column of the window is inside the image
-///   offset      the image column at window position 0; each further position adds the stride
+///   strip_row   the output row, counted from `first`
+///   y           the image row under row i of the window, plus c * height; -1 if it is padding
+///   q           the window positions at which column j of the window is inside the image
+///   offset      the image column under column j at window position 0; each position adds stride
 template <class Visit>
 void for_each_window_row(image_extents const& e, window const& w, std::int64_t first,
                          std::int64_t last, Visit visit) {
@@ -69,7 +72,8 @@ void for_each_window_row(image_extents const& e, window const& w, std::int64_t f
 
 }  // namespace detail
 
-/// Writes the strip of the output rows [first, last) of one image. `e.batch` is not used.
+/// Writes the columns of the im2col matrix that belong to the output rows [first, last) of one
+/// image. The rows of the matrix are `pitch` elements apart. `e.batch` is not used.
 template <class T>
 void im2col(T const* image, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* matrix) {
@@ -90,8 +94,9 @@ void im2col(T const* image, image_extents const& e, window const& w, std::int64_
                               });
 }
 
-/// Adds the entries of the strip of the output rows [first, last) to the pixels from which im2col
-/// copies them.
+/// Adds each entry of a part of the im2col matrix to the pixel of `image` from which im2col copies
+/// it. The part has the columns that belong to the output rows [first, last). Its rows are `pitch`
+/// elements apart.
 template <class T>
 void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* image) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The two special layers of a recommendation model such as DLRM. Each sample has n vectors of d
-// columns.
+// The two special layers of a recommendation model such as DLRM (Naumov et al., 2019). Each sample
+// has n vectors of d columns.
 //
 //   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
 //                 The output of a sample has its first vector (if kept > 0), and then the dot
@@ -12,10 +12,10 @@
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
 //                 Looks up one row in each of n embedding tables for each sample.
 //
-// For the interaction, the columns of the vectors may be split over ranks. A rank with the d
-// columns from `first` on computes a partial sum: its share of every dot product, and the first
-// vector with zeros outside its columns. For the tables, the rows may be split over ranks. On a
-// rank with the rows [first, first + rows) of each table, ids of other rows give zeros.
+// The columns of the vectors may be split over ranks. Then each rank computes a partial sum of the
+// interaction: its part of every dot product, and the first vector with zeros outside its columns.
+// The rows of the tables may be split over ranks too. Then a rank has the rows [first, first +
+// rows) of each table, and ids of other rows give zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,26 +25,28 @@
 
 namespace ashlar::device::host {
 
-/// The extents of the interaction, and which columns of the vectors are local.
+/// The extents of the interaction layer on one rank. The rank may have only a part of the columns
+/// of each vector.
 struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
-  std::int64_t columns;  ///< the number of local columns
-  std::int64_t kept;     ///< the columns of a complete vector, or 0 to leave the first one out of y
-  std::int64_t first;    ///< the first local column
+  std::int64_t columns;  ///< the number of columns that this rank has
+  std::int64_t kept;     ///< the columns of a complete vector, or 0 to omit the first vector from y
+  std::int64_t first;    ///< the first column that this rank has
 
   constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }
   constexpr std::int64_t outputs() const { return kept + pairs(); }
 };
 
-/// Returns the size of the workspace, in elements, that interaction_forward and
+/// Returns the number of elements of the workspace that interaction_forward and
 /// interaction_backward need.
 constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
 
-/// Computes y [batch, outputs()] from x [batch, vectors, columns], with interaction_workspace(e)
-/// elements of workspace.
+/// Computes y [batch, outputs()] from x [batch, vectors, columns]: the first vector of each sample
+/// (if e.kept > 0), and the dot products of all pairs of its vectors. The workspace has
+/// interaction_workspace(e) elements.
 template <class T>
 void interaction_forward(T const* x, interaction_extents const& e, T* workspace, T* y) {
   std::int64_t const n = e.vectors, d = e.columns;
@@ -59,7 +61,8 @@ void interaction_forward(T const* x, interaction_extents const& e, T* workspace,
   }
 }
 
-/// Computes dx from dy and x. Overwrites dx.
+/// Overwrites dx with the gradient of x, computed from dy and x. The workspace has
+/// interaction_workspace(e) elements.
 template <class T>
 void interaction_backward(T const* dy, T const* x, interaction_extents const& e, T* workspace,
                           T* dx) {
@@ -75,19 +78,20 @@ void interaction_backward(T const* dy, T const* x, interaction_extents const& e,
   }
 }
 
-/// The extents of the embedding tables, and which rows of them are local.
+/// The extents of the embedding tables on one rank. The rank may have only a part of the rows of
+/// each table.
 struct table_extents {
   std::int64_t batch;
   std::int64_t tables;
-  std::int64_t rows;   ///< the number of local rows of each table
-  std::int64_t first;  ///< the first local row
+  std::int64_t rows;   ///< the number of rows that this rank has of each table
+  std::int64_t first;  ///< the first row that this rank has
   std::int64_t columns;
 };
 
 namespace detail {
 
-/// Calls visit(i, row) for each index i of `ids`. `row` is the row of `values` that ids[i] selects,
-/// counted through all tables, or -1 if this row is not local.
+/// Calls visit(i, row) for each index i of `ids` [batch, tables]. `row` is the row of `values`
+/// [tables * rows, columns] that ids[i] selects, or -1 if this rank does not have that row.
 template <class Visit>
 void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit visit) {
   for (std::int64_t i = 0; i < e.batch * e.tables; ++i) {
@@ -99,8 +103,7 @@ void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit vis
 }  // namespace detail
 
 /// Computes y [batch, tables, columns] from values [tables, rows, columns] and ids [batch, tables].
-/// y[b, j] is row ids[b, j] - first of the local part of table j, or zeros if this row is not
-/// local.
+/// y[b, j] is row ids[b, j] of table j, or zeros if this rank does not have that row.
 template <class T>
 void embedding_tables_forward(T const* values, std::int32_t const* ids, table_extents const& e,
                               T* y) {
@@ -110,7 +113,7 @@ void embedding_tables_forward(T const* values, std::int32_t const* ids, table_ex
   });
 }
 
-/// Adds each row of dy to the row of dvalues that its id selects, if this row is local.
+/// Adds each row dy[b, j] to the gradient of row ids[b, j] of table j, if this rank has that row.
 template <class T>
 void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
                                T* dvalues) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A block of accumulators in vector registers. Its `count` accumulators, of type accumulation_t<T>,
-// belong to `count` consecutive elements of an array of T:
+// A fixed number (`count`) of accumulators in vector registers. They have the type
+// accumulation_t<T> and belong to `count` consecutive elements of an array of T:
 //
 //   load(src)         reads elements of T and converts them to accumulation_t<T>
 //   load_wide(src)    reads accumulators without conversion
@@ -14,8 +14,8 @@
 //   store(dst)        writes elements, rounded to T
 //   stream(dst)       writes elements like store, with non-temporal stores to aligned memory
 //
-// The vectors use the compiler's vector extension, because GCC at -O2 does not vectorise loops of
-// unknown length, and no flag makes it keep an array of accumulators in registers.
+// The class uses the compiler's vector types. GCC at -O2 does not vectorise loops of unknown
+// length, and no flag makes it keep an array of accumulators in registers.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +48,7 @@ class lanes {
   using half_vector = typename detail::vector_of<std::uint16_t, bytes / 2>::type;
 
  public:
-  /// The number of elements in the block.
+  /// The number of accumulators, which is the number of array elements that they process at a time.
   static constexpr auto count = static_cast<std::int64_t>(Vectors * width);
 
   [[gnu::always_inline]] void load(T const* src) {
@@ -116,7 +116,8 @@ class lanes {
     }
   }
 
-  // Converts accumulators to elements. For bfloat16 it rounds like detail::round_to_bfloat16.
+  // Converts accumulators to elements. For bfloat16, rounds to nearest like
+  // detail::round_to_bfloat16.
   [[gnu::always_inline]] static auto narrowed(vector const& value) {
     if constexpr (is_narrow) {
       auto const bits = (word_vector)value;

@@ -3,10 +3,9 @@
 
 #pragma once
 
-// Forward pass of layer norm over the columns of a rows x cols array. layer_norm_forward computes
-// it for rows that are not split. It consists of the functions of this list, which also work if the
-// columns are split over ranks. Each rank then passes its local columns, and the caller all-reduces
-// sum and sum_of_squares over these ranks after the first function.
+// Forward pass of layer norm over the columns of a rows x cols array. layer_norm_forward processes
+// complete rows. If the columns are split over ranks, the caller calls the functions of this list,
+// each with the columns of its rank. After the first one, it all-reduces sum and sum_of_squares.
 //
 //   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2
 //   layer_norm_statistics  mean = sum / C, rstd = 1 / sqrt(sum_of_squares / C - mean^2 + epsilon)
@@ -14,7 +13,7 @@
 //
 // C is the number of columns of a complete row. Computing the variance from these two sums takes
 // one all-reduce, while summing (x - mean)^2 would take a second one. But it loses accuracy as
-// (mean / deviation)^2 grows: if the mean is 10 times the standard deviation, the relative error in
+// (mean / deviation)^2 grows. If the mean is 10 times the standard deviation, the relative error in
 // float is 1e-5. The backward pass is in layer_norm_backward.hpp.
 
 #include <cstdint>
@@ -27,7 +26,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes each row's sum and sum of squares over the local columns.
+/// Computes the sum and the sum of squares of each row, over the columns of this rank.
 template <class T>
 void layer_norm_sums(T const* x, std::int64_t rows, std::int64_t cols, T* sum, T* sum_of_squares) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -37,8 +36,9 @@ void layer_norm_sums(T const* x, std::int64_t rows, std::int64_t cols, T* sum, T
   }
 }
 
-/// Computes each row's mean and reciprocal standard deviation from the sums over all `total_cols`
-/// columns. mean may be sum, and rstd may be sum_of_squares.
+/// Computes the mean and the reciprocal standard deviation of each row. `sum` and `sum_of_squares`
+/// are sums over all `total_cols` columns of the complete row. mean may be sum, and rstd may be
+/// sum_of_squares.
 template <class T>
 void layer_norm_statistics(T const* sum, T const* sum_of_squares, std::int64_t rows,
                            std::int64_t total_cols, std::type_identity_t<T> epsilon, T* mean,
@@ -51,7 +51,7 @@ void layer_norm_statistics(T const* sum, T const* sum_of_squares, std::int64_t r
   }
 }
 
-/// Computes y = (x - mean) * rstd * gamma + beta on the local columns. y may be x.
+/// Computes y = (x - mean) * rstd * gamma + beta on the columns of this rank. y may be x.
 template <class T>
 void layer_norm_apply(T const* x, T const* mean, T const* rstd, T const* gamma, T const* beta,
                       std::int64_t rows, std::int64_t cols, T* y) {
@@ -67,7 +67,8 @@ void layer_norm_apply(T const* x, T const* mean, T const* rstd, T const* gamma, 
   }
 }
 
-/// Computes y, and the mean and rstd of each row, which the backward pass needs.
+/// Computes the layer norm y of each row. Also computes the mean and the reciprocal standard
+/// deviation of each row, which the backward pass needs.
 template <class T>
 void layer_norm_forward(T const* x, T const* gamma, T const* beta, std::int64_t rows,
                         std::int64_t cols, std::type_identity_t<T> epsilon, T* y, T* mean,

@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Backward pass of layer norm over the columns of a rows x cols array. With
-// xhat = (x - mean) rstd, g = dy gamma and C columns in total:
+// Backward pass of layer norm over the columns of a rows x cols array. Definitions: xhat = (x -
+// mean) rstd, g = dy gamma, and C is the number of columns of a complete row.
 //
 //   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat
 //   layer_norm_backward_apply       dx = rstd (g - sum_g / C - xhat sum_g_xhat / C)
 //   layer_norm_backward_parameters  dgamma[c] += sum_r dy xhat, dbeta[c] += sum_r dy
-//   layer_norm_backward             calls all three, for rows that are not split
+//   layer_norm_backward             computes all of this for complete rows
 //
-// If the columns are split over ranks, each function works on the local columns, and the caller
-// all-reduces sum_g and sum_g_xhat over these ranks between the first and the second function. If
-// the rows are split over ranks, dgamma and dbeta are partial sums.
+// If the columns are split over ranks, the caller calls the first three functions, each with the
+// columns of its rank. After the first one, it all-reduces sum_g and sum_g_xhat. If the rows are
+// split over ranks, dgamma and dbeta are partial sums.
 
 #include <cstdint>
 
@@ -23,7 +23,8 @@
 
 namespace ashlar::device::host {
 
-/// Computes sum_g and sum_g_xhat of each row over the local columns.
+/// Computes, for each row, the sum of g = dy gamma and the sum of g xhat over the columns of this
+/// rank. xhat is (x - mean) rstd.
 template <class T>
 void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                               std::int64_t rows, std::int64_t cols, T* sum_g, T* sum_g_xhat) {
@@ -39,8 +40,8 @@ void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* r
   }
 }
 
-/// Computes dx in the local columns. sum_g and sum_g_xhat are sums over all `total_cols` columns.
-/// dx may be dy.
+/// Computes dx in the columns of this rank. sum_g and sum_g_xhat are the sums over all `total_cols`
+/// columns of the complete row. dx may be dy.
 template <class T>
 void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd,
                                T const* gamma, T const* sum_g, T const* sum_g_xhat,
@@ -57,7 +58,8 @@ void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* 
   }
 }
 
-/// Adds the contribution of the local rows to dgamma [cols] and dbeta [cols].
+/// Adds the gradients of gamma and beta over the rows of this rank to dgamma [cols] and dbeta
+/// [cols].
 template <class T>
 void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T const* rstd,
                                     std::int64_t rows, std::int64_t cols, T* dgamma, T* dbeta) {
@@ -74,7 +76,8 @@ void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T co
   }
 }
 
-/// Computes dx and adds to dgamma and dbeta, for complete rows. dx may be dy.
+/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta. The rows must not be
+/// split over ranks. dx may be dy.
 template <class T>
 void layer_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                          std::int64_t rows, std::int64_t cols, T* dx, T* dgamma, T* dbeta) {

@@ -26,10 +26,10 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-// clang vectorises a loop over two arrays only together with a run-time test that they do not
-// overlap. If the arrays are identical, this test makes the program use a scalar loop. So there are
-// separate loops for disjoint and for identical arrays, which need no test. A pragma would not do,
-// because it causes a warning for every f that cannot be vectorised.
+// map_disjoint promises the compiler that x and y do not overlap, so that it vectorises the loop.
+// Without this promise, clang tests at run time whether the arrays overlap. If they are identical,
+// as in-place maps allow, it then runs a scalar loop. So in-place maps have loops of their own. A
+// pragma is no alternative, because it causes a warning for every f that cannot be vectorised.
 template <class T, class F>
 [[gnu::flatten]] void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y,
                                    F f) {
@@ -74,37 +74,37 @@ template <class T, class F>
   }
 }
 
-/// Computes y[i] += alpha * x[i].
+/// Computes y[i] += alpha * x[i] for 0 <= i < n.
 template <class T>
 void axpy(std::type_identity_t<T> alpha, T const* x, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), x, n, y, [alpha](T a, T b) { return a + alpha * b; });
 }
 
-/// Computes y[i] += x[i].
+/// Computes y[i] += x[i] for 0 <= i < n.
 template <class T>
 void add_inplace(T const* x, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), x, n, y, [](T a, T b) { return a + b; });
 }
 
-/// Computes y[i] *= alpha.
+/// Computes y[i] *= alpha for 0 <= i < n.
 template <class T>
 void scale_inplace(std::type_identity_t<T> alpha, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), n, y, [alpha](T a) { return alpha * a; });
 }
 
-/// Sets y[i] = value.
+/// Sets y[i] = value for 0 <= i < n.
 template <class T>
 void fill(std::type_identity_t<T> value, std::int64_t n, T* y) {
   std::fill_n(y, n, value);
 }
 
-/// Returns the sum of x, accumulated in double.
+/// Returns the sum of the n elements of x, accumulated in double.
 template <class T>
 double sum(T const* x, std::int64_t n) {
   return reduce_sum<double>(n, [x](std::int64_t i) { return static_cast<double>(x[i]); });
 }
 
-/// Returns the sum of the squares of x, accumulated in double.
+/// Returns the sum of the squares of the n elements of x, accumulated in double.
 template <class T>
 double sum_of_squares(T const* x, std::int64_t n) {
   return reduce_sum<double>(n, [x](std::int64_t i) {

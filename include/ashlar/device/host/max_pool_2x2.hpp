@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Maximum pooling with 2 x 2 windows, stride 2 and no padding. This is the most common pooling.
-// Unlike the general functions of pooling.hpp, these have loops along rows that the compiler
-// vectorises. They give the same results: of equal pixels, the first one is chosen, and of several
-// NaNs the last one.
+// Maximum pooling with 2 x 2 windows, stride 2 and no padding, the most common case. The results
+// equal those of the general functions in pooling.hpp. These functions are faster, because the
+// compiler vectorises their loops along rows. If pixels are equal, the first one is chosen. If
+// several are NaN, the last of them is chosen.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace ashlar::device::host::detail {
 
 constexpr bool is_2x2(window const& w) { return w.extent == 2 && w.stride == 2 && w.padding == 0; }
 
-/// Computes y and, for each element of y, the index of the chosen pixel in its plane.
+/// Computes y, the maximum of each 2 x 2 window of x. For each element of y, `chosen` receives the
+/// index of the maximum in its plane (one channel of one image).
 template <class T>
 void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t* chosen) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;
@@ -36,7 +37,7 @@ void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t
         std::int32_t const corner = first + 2 * static_cast<std::int32_t>(c);
         std::int32_t at = corner;
         auto const compare = [&](T value, std::int32_t index_of_value) {
-          // Evaluate both comparisons always: a loop with a branch is not vectorised.
+          // Both comparisons are always evaluated: with a branch, the loop would not be vectorised.
           bool const is_larger = (int(value > best) | int(value != value)) != 0;
           best = is_larger ? value : best;
           at = is_larger ? index_of_value : at;
@@ -50,7 +51,8 @@ void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t
     }
 }
 
-/// Overwrites dx with the gradient of x, computed from dy and the indices of the chosen pixels.
+/// Overwrites dx with the gradient of x. Each element of dy goes to the pixel `chosen` by the
+/// forward pass.
 template <class T>
 void max_pool_2x2_backward(T const* dy, std::int32_t const* chosen, image_extents const& e, T* dx) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;

@@ -4,13 +4,13 @@
 #pragma once
 
 // The kernels that operators, layers and optimizers call, for the host. Every processor provides
-// functions with the same names and arguments (device/cuda/operations.hpp has those of a device).
-// Callers omit the namespace, and the type of the first argument selects the processor. Most of
+// functions with the same names and arguments: device/cuda/operations.hpp has those for a device.
+// Callers write no namespace, because the type of the first argument selects the processor. Most of
 // these functions only call the kernel of the same name in another file of this folder.
 //
 // T is the type in which values are stored. A = accumulation_t<T> is the type of parameter
-// gradients, of sums and of statistics of rows. `memory` provides workspaces for the duration of a
-// call.
+// gradients, of sums, and of statistics of rows such as a mean. `memory` provides workspaces for
+// the duration of a call.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,21 +33,22 @@
 
 namespace ashlar::device::host {
 
-/// Computes y[i] = f(x[i]) for 0 <= i < n, with f in accumulation_t<T>, rounded once. y may be x.
+/// Computes y[i] = f(x[i]) for 0 <= i < n. f computes in accumulation_t<T>, and the result is
+/// rounded to T once. y may be x.
 template <class F, class T>
 void map(processor const&, F const& f, T const* x, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(x, n, y, f);
   else map(x, n, y, rounding<T>(f));
 }
-/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n, with f in accumulation_t<T>, rounded once. y may
-/// be a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n. f computes in accumulation_t<T>, and the result is
+/// rounded to T once. y may be a or b.
 template <class F, class T>
 void map(processor const&, F const& f, T const* a, T const* b, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(a, b, n, y, f);
   else map(a, b, n, y, rounding<T>(f));
 }
 
-/// Computes y[i] = x[i], rounded to nearest.
+/// Converts n elements to another type, rounded to nearest: y[i] = x[i].
 template <class From, class To>
 void convert(processor const&, From const* x, std::int64_t n, To* y) {
   if constexpr (std::is_same_v<From, To>) std::copy_n(x, n, y);
@@ -56,8 +57,8 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), in blocks of block_rows rows of C. Calls
-/// between_blocks() between two blocks.
+/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), block_rows rows of C at a time.
+/// Between two parts it calls between_blocks(), so that transfers progress.
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -72,8 +73,8 @@ void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, 
   gemm(transpose_a, transpose_b, m - row, n, k, alpha, a + row * (transpose_a ? 1 : lda), lda, b,
        ldb, beta, c + row * ldc, ldc);
 }
-/// Computes `batch` products: product i has the operands a + i * stride_a and b + i * stride_b and
-/// the result c + i * stride_c.
+/// Computes `batch` matrix products C = alpha op(A) op(B) + beta C (gemm.hpp). Product i has the
+/// operands a + i * stride_a and b + i * stride_b and the result c + i * stride_c.
 template <class T>
 void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, std::int64_t batch,
                           std::int64_t m, std::int64_t n, std::int64_t k,
@@ -94,7 +95,7 @@ void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::in
     for (std::int64_t i = 0; i < m; ++i) std::copy_n(bias, n, y + i * n);
   gemm(on, false, false, m, n, k, 1, x, k, w, n, bias != nullptr ? 1 : 0, y, n);
 }
-/// Computes sum[c] += the sum of x[r, c] over all rows r.
+/// Adds the sum of each column of x [rows, cols] to sum [cols].
 template <class Memory, class T>
 void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, std::int64_t cols,
                      T* sum) {
@@ -137,18 +138,19 @@ template <class T>
 void softmax_forward(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   softmax_forward(x, rows, cols, y);
 }
-/// Computes maximum[r], the maximum of row r over the local columns, or -inf if there are none.
+/// Computes maximum[r], the maximum of row r over the columns of this rank, or -inf if it has none.
 template <class T>
 void row_max(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   row_max(x, rows, cols, maximum);
 }
-/// Computes sum[r], the sum of e^(x[r, c] - maximum[r]) over the local columns c.
+/// Computes sum[r], the sum of e^(x[r, c] - maximum[r]) over the columns c of this rank.
 template <class T>
 void row_exp_sum(processor const&, T const* x, T const* maximum, std::int64_t rows,
                  std::int64_t cols, T* sum) {
   cross_entropy_exp_sum(x, maximum, rows, cols, sum);
 }
-/// Computes out[r] = x[r, targets[r] - first_column], or 0 if this column is not local.
+/// Computes out[r], the logit of the target of row r, or 0 if its column belongs to another rank. x
+/// has the columns from first_column on.
 template <class T>
 void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
@@ -156,13 +158,14 @@ void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const
   cross_entropy_target_logit(x, targets, rows, cols, first_column, out);
 }
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
+/// All three arguments belong to complete rows.
 template <class A>
 void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss) {
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
-/// Computes the gradient dx of the losses with respect to the local columns of x, multiplied by
-/// `scale`. `maximum` and `sum` must have been computed over complete rows.
+/// Computes dx, the gradient of the losses with respect to this rank's columns of x, multiplied by
+/// `scale`. `maximum` and `sum` belong to complete rows.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -178,7 +181,8 @@ void layer_norm_forward(processor const&, T const* x, T const* gamma, T const* b
                         T* mean, T* rstd) {
   layer_norm_forward(x, gamma, beta, rows, cols, epsilon, y, mean, rstd);
 }
-/// Computes dx of layer norm, and adds the gradients of gamma and beta to dgamma and dbeta.
+/// Computes dx, the gradient of the input x of a layer norm. Adds the gradients of gamma and beta
+/// to dgamma and dbeta.
 template <class Memory, class T>
 void layer_norm_backward(processor const&, Memory&, T const* dy, T const* x, T const* mean,
                          T const* rstd, T const* gamma, std::int64_t rows, std::int64_t cols, T* dx,
@@ -186,14 +190,16 @@ void layer_norm_backward(processor const&, Memory&, T const* dy, T const* x, T c
   layer_norm_backward(dy, x, mean, rstd, gamma, rows, cols, dx, dgamma, dbeta);
 }
 
-/// Computes out and log_sum_exp from qkv (attention_extents.hpp).
+/// Computes the output and log_sum_exp of multi-head attention from q, k and v
+/// (attention_extents.hpp).
 template <class Memory, class T>
 void attention_forward(processor const&, Memory& memory, T const* qkv, attention_extents const& e,
                        T* out, T* log_sum_exp) {
   buffer<T> const workspace(memory, attention_forward_workspace(e));
   attention_forward(qkv, e, workspace.data(), out, log_sum_exp);
 }
-/// Computes dqkv from dout and from the input and output of the forward pass.
+/// Computes dqkv, the gradient of qkv, from dout, the gradient of out. qkv, out and log_sum_exp are
+/// the input and outputs of the forward pass.
 template <class Memory, class T>
 void attention_backward(processor const&, Memory& memory, T const* dout, T const* qkv, T const* out,
                         T const* log_sum_exp, attention_extents const& e, T* dqkv) {
@@ -201,64 +207,66 @@ void attention_backward(processor const&, Memory& memory, T const* dout, T const
   attention_backward(dout, qkv, out, log_sum_exp, e, workspace.data(), dqkv);
 }
 
-/// Computes y[t] = table[ids[t] - first_row], or 0 if this row is not local.
+/// Looks up rows of an embedding table: y[t] = table[ids[t] - first_row]. `table` has `rows` rows.
+/// Ids of other rows, which belong to other ranks, give zeros.
 template <class T>
 void embedding_forward(processor const&, T const* table, std::int64_t first_row, std::int64_t rows,
                        std::int64_t cols, std::int32_t const* ids, std::int64_t tokens, T* y) {
   embedding_forward(table, first_row, rows, cols, ids, tokens, y);
 }
-/// Computes dtable[ids[t] - first_row] += dy[t] for each token t whose row is local, in the order
-/// of the tokens.
+/// Adds the gradients of an embedding: dtable[ids[t] - first_row] += dy[t] for each token t, in
+/// order. `dtable` has `rows` rows. Ids of other rows, which belong to other ranks, are ignored.
 template <class Memory, class T>
 void embedding_backward(processor const&, Memory&, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
                         std::int64_t cols, T* dtable) {
   embedding_backward(dy, ids, tokens, first_row, rows, cols, dtable);
 }
-/// Computes y[t] += positions[(first_token + t) % sequence].
+/// Adds to each token's row of y the embedding of its position: y[t] += positions[(first_token + t)
+/// % sequence].
 template <class T>
 void add_positions(processor const&, T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
   add_positions(positions, sequence, cols, first_token, tokens, y);
 }
-/// Computes dpositions[(first_token + t) % sequence] += dy[t].
+/// Adds the gradients of position embeddings: dpositions[(first_token + t) % sequence] += dy[t].
 template <class T>
 void add_positions_backward(processor const&, T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {
   add_positions_backward(dy, sequence, cols, first_token, tokens, dpositions);
 }
 
-/// Computes dropout with probability p (dropout.hpp). Element i has the global index first + i, and
-/// `number` is the stream. y may be x.
+/// Computes y = dropout of x, where elements are dropped with probability p (dropout.hpp). Element
+/// i has the global index first + i, and `number` is the stream of random numbers. y may be x.
 template <class T>
 void dropout(processor const&, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y) {
   dropout_forward(x, count, p, seed, number, first, y);
 }
 
-/// Adds the sum of x, computed in double from left to right, to *total.
+/// Adds the sum of the n elements of x to *total. It is computed in double from left to right.
 template <class Memory, class A>
 void add_sum(processor const&, Memory&, A const* x, std::int64_t n, double* total) {
   double sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
   *total += sum;
 }
-/// Adds the sum of the squares of x, computed in double, to *total.
+/// Adds the sum of the squares of the n elements of x to *total. It is computed in double.
 template <class Memory, class T>
 void add_sum_of_squares(processor const&, Memory&, T const* x, std::int64_t n, double* total) {
   *total += sum_of_squares(x, n);
 }
 
-/// Updates the weights and their first and second moments by AdamW. Unless `copy` is null, also
-/// writes the new weights, rounded to bfloat16, to it.
+/// Updates n weights and their first and second moments by AdamW. Unless `copy` is null, also
+/// writes the new weights to `copy`, rounded to bfloat16.
 template <class A>
 void adam_w_update(processor const& on, adam_w_factors const& factors, A const* gradient,
                    std::int64_t n, A* first, A* second, A* weight, bfloat16* copy) {
   adam_w_update(factors, gradient, n, first, second, weight);
   if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
 }
-/// Updates the weights and their velocities by SGD with momentum. Unless `copy` is null, also
-/// writes the new weights, rounded to bfloat16, to it.
+/// Updates n weights and their velocities by SGD with momentum. Unless `copy` is null, also writes
+/// the new weights to `copy`, rounded to bfloat16.
 template <class A>
 void sgd_update(processor const& on, sgd_factors const& factors, A const* gradient, std::int64_t n,
                 A* velocity, A* weight, bfloat16* copy) {

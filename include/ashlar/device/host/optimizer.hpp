@@ -33,7 +33,7 @@ void adam_w_update(adam_w_factors const& factors, T const* ASHLAR_RESTRICT gradi
   }
 }
 
-/// Updates `count` weights and their velocities by SGD. The arrays must be disjoint.
+/// Updates `count` weights and their velocities by SGD with momentum. The arrays must be disjoint.
 template <class T>
 void sgd_update(sgd_factors const& factors, T const* ASHLAR_RESTRICT gradient, std::int64_t count,
                 T* ASHLAR_RESTRICT velocity, T* ASHLAR_RESTRICT weight) {

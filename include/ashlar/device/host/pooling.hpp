@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Pooling of images, plane by plane. A plane is one channel of one image.
+// Pooling of images, plane by plane. A plane is one channel of one image. A square window, extent
+// pixels wide, moves over the plane. y has one element for each position of the window:
 //
-//   maximum   y = the largest pixel under the window. If several pixels are equal, the first one in
+//   maximum   The largest pixel under the window. If several pixels are equal, the first one in
 //             row-major order is chosen, and only this one gets the gradient. `chosen` stores its
 //             index in the plane for the backward pass.
-//   average   y = the sum of the pixels under the window / extent². Padding counts as zero, which
-//             makes the map linear in x.
+//   average   The sum of the pixels under the window / extent². Padding counts as zero, so that
+//             y is linear in x.
 //
 // The padding must be less than the extent, so that every window contains a pixel. The maximum
 // ignores padding. It is NaN if a pixel is NaN, so that a NaN reaches the loss and is noticed.
@@ -24,9 +25,12 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane. `at` is
-/// the index of the window's result in y. The window covers the rows [r0, r1) and the columns [c0,
-/// c1) of the plane.
+/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane (one
+/// channel of one image).
+///
+///   at       the index of the window's result in y
+///   r0, r1   the window covers the rows [r0, r1) of the plane
+///   c0, c1   the window covers the columns [c0, c1) of the plane
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
   std::int64_t const rows = w.places(e.height), columns = w.places(e.width);
@@ -45,7 +49,8 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 
 }  // namespace detail
 
-/// Computes y and, for each element of y, the index of the chosen pixel in its plane.
+/// Computes y, the maximum of each window of x. For each element of y, `chosen` receives the index
+/// of the maximum in its plane (one channel of one image).
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {
@@ -63,7 +68,8 @@ void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                           });
 }
 
-/// Overwrites dx with the gradient of x, computed from dy and the indices of the chosen pixels.
+/// Overwrites dx with the gradient of x. Each element of dy is added to the pixel `chosen` by the
+/// forward pass.
 template <class T>
 void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
                        window const& w, T* dx) {
@@ -76,8 +82,8 @@ void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents co
       dx[p * e.plane() + chosen[i]] += dy[i];
 }
 
-/// Computes y [batch, channels, places(height), places(width)] from x [batch, channels, height,
-/// width].
+/// Computes y [batch, channels, places(height), places(width)], the average of each window of x
+/// [batch, channels, height, width]. places(n) is the number of window positions along n pixels.
 template <class T>
 void average_pool_forward(T const* x, image_extents const& e, window const& w, T* y) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);
@@ -92,7 +98,8 @@ void average_pool_forward(T const* x, image_extents const& e, window const& w, T
                           });
 }
 
-/// Overwrites dx with the gradient of x, computed from dy.
+/// Overwrites dx with the gradient of x. Each element of dy contributes equally to all pixels of
+/// its window.
 template <class T>
 void average_pool_backward(T const* dy, image_extents const& e, window const& w, T* dx) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The type that stands for the host processor. The type of a mesh or tensor has a processor type as
-// parameter, which says in which memory the data is and where kernels run. The host's type has no
-// state. A device's type holds the queue (stream) to which work is submitted.
+// The type that stands for the host processor. The types of meshes and tensors have a processor
+// type as parameter. It says in which memory the data is and where kernels run. The host's type has
+// no state, while a device's type holds the stream to which work is submitted.
 
 namespace ashlar::device::host {
 
 struct processor {
-  /// Whether the program's own loops may read and write this processor's memory.
+  /// Whether host code may read and write this processor's memory directly.
   static constexpr bool is_host = true;
 };
 

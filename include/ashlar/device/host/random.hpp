@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Random numbers for a contiguous run of global indices [first, first + count). These functions
-// give the same values as calls of uniform() and normal() for each index, but faster.
+// Random numbers for the elements of a tensor with the consecutive global indices [first, first +
+// count). These functions give the same values as calls of uniform() and normal() for each index,
+// but faster.
 //
 //   for_each_word_run  passes random words to a function (dropout makes its mask from them)
 //   fill_uniform       writes uniform numbers in [low, high)
 //   fill_normal        writes normal numbers with a given mean and standard deviation
 //
 // For bfloat16, values are computed in float and rounded at the end, so fill_uniform may write
-// `high`. For a shard with several dims, call these functions once for each contiguous run of its
-// global indices.
+// `high`. A shard with several dims may consist of several runs of consecutive global indices. Then
+// call these functions once for each run.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,11 +25,12 @@
 
 namespace ashlar::device::host {
 
-/// The number of random words that are generated at a time. They are 64 Philox blocks or 1 KiB,
-/// which fits into the first-level cache.
+/// The number of random words that are generated at a time: 64 blocks of the Philox generator, 1
+/// KiB. This fits into the first-level cache.
 inline constexpr std::int64_t words_per_run = 256;
 
-/// Writes the random words of the words_per_run indices from 4 * block on.
+/// Writes words_per_run consecutive random words. The first one belongs to index 4 * block, because
+/// a block of the Philox generator has 4 words.
 inline void fill_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t block,
                        std::uint32_t* ASHLAR_RESTRICT words) {
   ASHLAR_VECTORIZE
@@ -41,8 +43,9 @@ inline void fill_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t b
   }
 }
 
-/// Calls visit(words, offset, n) for consecutive pieces of the run, each of at most words_per_run
-/// elements. words[i] is the random word of element offset + i of the run, for 0 <= i < n.
+/// Generates the random words of the indices [first, first + count). Calls visit(words, offset, n)
+/// for consecutive pieces of at most words_per_run words. words[i] belongs to index first + offset
+/// + i, for 0 <= i < n.
 template <class Visit>
 void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t first,
                        std::int64_t count, Visit visit) {
@@ -58,7 +61,8 @@ void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t fi
   }
 }
 
-/// Computes out[i] = low + (high - low) * uniform(seed, stream, first + i).
+/// Fills `out` with `count` uniform random numbers in [low, high): out[i] = low + (high - low) *
+/// uniform(seed, stream, first + i).
 template <class T>
 void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
                   accumulation_t<T> low, accumulation_t<T> high, T* out) {
@@ -73,7 +77,8 @@ void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, 
                     });
 }
 
-/// Computes out[i] = mean + deviation * normal(seed, stream, first + i).
+/// Fills `out` with `count` normal random numbers: out[i] = mean + deviation * normal(seed, stream,
+/// first + i).
 template <class T>
 void fill_normal(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
                  accumulation_t<T> mean, accumulation_t<T> deviation, T* out) {

@@ -4,7 +4,8 @@
 #pragma once
 
 // Named time ranges that a profiler shows. On the host they do nothing, because profilers show the
-// functions of the program anyway. On a device they are NVTX ranges (device/cuda/nvtx.hpp).
+// functions of the program anyway. On a device, device/cuda/nvtx.hpp implements them by NVTX
+// ranges.
 
 #include <ashlar/device/host/processor.hpp>
 

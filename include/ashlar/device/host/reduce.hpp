@@ -4,13 +4,15 @@
 #pragma once
 
 // Sums and maxima in a fixed order that a compiler can vectorise without -ffast-math. There are
-// lane_count accumulators, called lanes. Element i is accumulated in lane i mod lane_count, and at
-// the end the lanes are combined pairwise. This order depends only on the number of elements, so
-// the result is the same on all machines and with all compiler flags. There is one exception: a
-// compiler may fuse a product and a sum into one instruction, which rounds once instead of twice.
+// lane_count accumulators, called lanes. Element i is accumulated in lane i mod lane_count. At the
+// end the lanes are combined pairwise.
 //
 //   reduce_sum<T>(n, f)   f(0) + ... + f(n - 1), accumulated in T
 //   reduce_max<T>(n, f)   the maximum of f(0), ..., f(n - 1), or -inf if n is 0; ignores NaNs
+//
+// The order depends only on n, so the result is the same on all machines and with all compiler
+// flags. There is one exception: a compiler may fuse a product and a sum into one instruction,
+// which rounds once instead of twice.
 
 #include <cstdint>
 #include <limits>
@@ -23,8 +25,8 @@ inline constexpr std::int64_t lane_count = 32;
 
 namespace detail {
 
-// The attribute flatten inlines `term` and `combine` into the loops, without which the compiler
-// would not vectorise them.
+// The attribute flatten inlines `term` and `combine` into the loops. Otherwise the compiler would
+// not vectorise them.
 template <class T, class Term, class Combine>
 [[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   alignas(64) T lane[lane_count];
@@ -43,8 +45,8 @@ template <class T, class Term, class Combine>
 
 }  // namespace detail
 
-/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may write to arrays, also
-/// to arrays that it reads, if it reads and writes only their elements i.
+/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may have side effects: it
+/// may read and write the elements i of arrays, but no other elements.
 template <class T, class Term>
 T reduce_sum(std::int64_t n, Term term) {
   return detail::reduce_lanes<T>(n, T(0), term, [](T a, T b) { return a + b; });

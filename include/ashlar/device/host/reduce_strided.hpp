@@ -8,11 +8,13 @@
 // block of up to 128 bytes it reads all sources, accumulates in registers, and writes the result.
 //
 // The sources are reduced from left to right in accumulation_t<T>, and the result is rounded to T
-// once. A single source is copied. If the innermost dim is contiguous, the loops work on vectors,
-// otherwise on single elements. A large sum with long rows uses non-temporal stores
-// (stream_store.hpp), unless the destination is one of the sources. All these methods give the same
-// bits for an element, for any strides, any division of the arrays into calls, and any vector
-// width.
+// once. A single source is copied. All methods give the same bits for an element. So the result
+// does not depend on strides, on the vector width, or on how the arrays are divided into calls. The
+// methods are:
+//
+//   innermost dim contiguous      vectors; for a large sum with long rows, non-temporal stores
+//                                 (stream_store.hpp), unless the destination is one of the sources
+//   otherwise                     single elements
 
 #include <cstddef>
 #include <cstdint>
@@ -43,9 +45,9 @@ template <reduction Op, class Lanes, class T>
   return sum;
 }
 
-/// Reduces a contiguous run of n elements: dst[i] is the reduction of sources[s][from + i] over all
-/// s. If `Streamed`, it uses non-temporal stores and prefetches the sources beyond the end of the
-/// run at index `next`, where the caller's next run begins.
+/// Reduces n contiguous elements: dst[i] is the reduction of sources[s][from + i] over all s. If
+/// `Streamed`, it uses non-temporal stores and prefetches the sources. The caller's next run of
+/// elements begins at index `next`, so prefetching continues there.
 template <reduction Op, bool Streamed, class T>
 void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst,
                 [[maybe_unused]] std::int64_t next = 0) {
@@ -101,10 +103,11 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
 
 }  // namespace detail
 
-/// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) op sources[n-1][i] for every index i
-/// of the extents. All sources have the same strides. combine.hpp defines max and min of NaNs. dst
-/// may be one of the sources if it has the same strides; other overlaps are not allowed. Throws
-/// std::invalid_argument if there is no source or if there are more than 8 dims.
+/// Reduces the sources element by element: dst[i] = ((sources[0][i] op sources[1][i]) op ...) for
+/// every multi-index i below the extents. All sources have the same strides. combine.hpp defines
+/// max and min of NaNs. dst may be one of the sources if it has the same strides. Other overlaps
+/// are not allowed. Throws std::invalid_argument if there is no source or if there are more than 8
+/// dims.
 template <class T>
 void reduce_strided(reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

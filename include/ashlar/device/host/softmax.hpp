@@ -3,11 +3,10 @@
 
 #pragma once
 
-// Softmax of each row of a rows x cols array. softmax_forward and softmax_backward compute it for
-// rows that are not split. They consist of the functions of this list, which also work if the
-// columns are split over ranks. Each rank then passes its local columns, and the caller all-reduces
-// `maximum` (by max), `sum` and `dot` (by sum) over the ranks that share a row before the next
-// call.
+// Softmax of each row of a rows x cols array. softmax_forward and softmax_backward process complete
+// rows. If the columns are split over ranks, the caller calls the functions of this list, each with
+// the columns of its rank. It all-reduces each of `maximum` (by max), `sum` and `dot` (by sum)
+// before it calls the next function.
 //
 //   row_max                  maximum[r] = max_c x[r, c], or -inf if there are no columns
 //   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
@@ -26,7 +25,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes each row's maximum over the local columns.
+/// Computes the maximum of each row over the columns of this rank.
 template <class T>
 void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -35,8 +34,8 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   }
 }
 
-/// Computes y = e^(x - maximum) and its sum over the local columns of each row. maximum[r] must be
-/// the maximum of the complete row.
+/// Computes y = e^(x - maximum), and the sum of each row of y over the columns of this rank.
+/// maximum[r] must be the maximum of the complete row.
 template <class T>
 void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -50,13 +49,13 @@ void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t c
   }
 }
 
-/// Divides each row of y by `sum`, the sum of the complete row.
+/// Divides row r of y by sum[r], which must be the sum of the complete row.
 template <class T>
 void row_divide(T const* sum, std::int64_t rows, std::int64_t cols, T* y) {
   for (std::int64_t r = 0; r < rows; ++r) scale_inplace(T(1) / sum[r], cols, y + r * cols);
 }
 
-/// Computes the dot product of each row of a with the same row of b, over the local columns.
+/// Computes dot[r], the dot product of row r of a and row r of b, over the columns of this rank.
 template <class T>
 void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* dot) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -66,7 +65,8 @@ void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* do
   }
 }
 
-/// Computes dx in the local columns. `dot` has the dot products of complete rows of dy and y.
+/// Computes dx = y (dy - dot) in the columns of this rank. dot[r] must be the dot product of the
+/// complete rows r of dy and y.
 template <class T>
 void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
                             std::int64_t cols, T* dx) {
@@ -76,10 +76,10 @@ void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t 
   }
 }
 
-/// Computes y = softmax of each row of x.
+/// Computes y = softmax of each row of x, for rows that are not split over ranks.
 template <class T>
 void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
-  // Work row by row, so that a row is still in the cache for the next call.
+  // One row at a time goes through all three steps, so that it stays in the cache.
   for (std::int64_t r = 0; r < rows; ++r) {
     T maximum;
     T sum;
@@ -89,7 +89,7 @@ void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   }
 }
 
-/// Computes dx from dy and the result y of softmax_forward.
+/// Computes dx from dy and the result y of softmax_forward, for rows that are not split over ranks.
 template <class T>
 void softmax_backward(T const* dy, T const* y, std::int64_t rows, std::int64_t cols, T* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -15,8 +15,8 @@
 
 namespace ashlar::device::host {
 
-/// Copies one row of `bytes` bytes. `next` is the address of the row that is copied next: the
-/// beginning of that row is prefetched.
+/// Copies one row of `bytes` bytes with non-temporal stores. `next` is the address of the row that
+/// will be copied next. Its beginning is prefetched.
 inline void stream_row(unsigned char const* src, unsigned char const* next, std::int64_t bytes,
                        unsigned char* dst) {
   using block = lanes<unsigned char, 256 / ASHLAR_VECTOR_BYTES>;
@@ -33,8 +33,9 @@ inline void stream_row(unsigned char const* src, unsigned char const* next, std:
   std::memcpy(dst + i, src + i, static_cast<std::size_t>(bytes - i));
 }
 
-/// Copies `rows` rows of `bytes` bytes each. A pitch is the distance in bytes between two rows. The
-/// arrays must be disjoint.
+/// Copies `rows` rows of `bytes` bytes each with non-temporal stores. src_pitch and dst_pitch are
+/// the distances in bytes between two rows. The arrays must be disjoint. The caller must call
+/// stream_fence() afterwards.
 inline void stream_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
                         std::int64_t bytes, void* target, std::int64_t dst_pitch) {
   auto const* src = static_cast<unsigned char const*>(source);

@@ -4,8 +4,8 @@
 #pragma once
 
 // Non-temporal stores, which bypass the caches. An ordinary store first reads the cache line to
-// which it writes. If an array is written completely and is too large to stay in a cache until its
-// next use, this read is wasted. It makes up a third of the memory traffic of a copy.
+// which it writes. This read is wasted if an array is written completely and is too large to stay
+// in a cache until its next use. It makes up a third of the memory traffic of a copy.
 //
 //   stream_vector(v, to)   writes one vector to memory that is aligned to its size
 //   stream_fence()         orders non-temporal stores before all later stores; it is called once,
@@ -26,30 +26,30 @@ namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
 
-/// A copy or reduction that reads and writes at least this many bytes together uses non-temporal
-/// stores. The size was measured on two cores that do the same work and share 48 MiB of cache. From
-/// this size on, a copy and the code that then reads its result take less time together than with
-/// ordinary stores. At a quarter of this size they take more time.
+/// A copy or reduction uses non-temporal stores if it reads and writes at least this many bytes
+/// together. The size was measured on two cores that do the same work and share 48 MiB of cache.
+/// The measured time includes the code that then reads the result. From this size on, non-temporal
+/// stores are faster than ordinary ones. At a quarter of this size they are slower.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
 /// The shortest row, in bytes, for which non-temporal stores are used. In shorter rows, the partial
-/// cache lines at both ends cost too much.
+/// cache lines at both ends, which need ordinary stores, cost too much.
 inline constexpr std::int64_t stream_row_from = 1024;
 /// The shortest row, in bytes, for which non-temporal stores are used if all rows consist of
-/// complete cache lines.
+/// complete cache lines. Other rows must be longer (stream_row_from).
 inline constexpr std::int64_t stream_whole_row_from = 256;
 
 /// The distance in bytes between the position that a loop reads and the position that it
-/// prefetches. (The hardware's own prefetcher stops at the end of each page.)
+/// prefetches. Loops prefetch, because the hardware's own prefetcher stops at the end of each page.
 inline constexpr std::int64_t stream_ahead = 512;
 
 /// Returns whether a copy or reduction uses non-temporal stores. `bytes` is the number of bytes
-/// that it reads and writes together, and `row_bytes` the length of its contiguous rows.
+/// that it reads and writes together, and `row_bytes` the number of bytes of one contiguous row.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }
 
-/// Prefetches the cache lines of the `bytes` bytes from address `from` on. The address may be
-/// invalid.
+/// Prefetches the cache lines of the `bytes` bytes that start at address `from`. The address may be
+/// invalid, because a prefetch never faults.
 [[gnu::always_inline]] inline void prefetch(void const* from, std::int64_t bytes) {
   auto const* at = static_cast<char const*>(from);
   for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(at + i);
@@ -87,7 +87,7 @@ template <class Vector>
 #endif
 }
 
-/// Orders earlier non-temporal stores before all later stores, as other threads see them.
+/// Makes other threads see the earlier non-temporal stores of this thread before its later stores.
 inline void stream_fence() {
 #if ASHLAR_STREAM_STORES
   __builtin_ia32_sfence();

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Copies a strided N-dimensional array to another one, adds it to another one, or fills one. These
-// functions serve to pack shards, to slice, to transpose and to broadcast (with a source stride of
-// 0). The loop over the elements is first brought to its canonical form (strided_loop.hpp). The
+// Copies a strided N-dimensional array to another one, adds it to another one, or fills one.
+// Callers use this to pack shards, to slice, to transpose, and to broadcast (with a source stride
+// of 0). The loop over the elements is first brought to its canonical form (strided_loop.hpp). The
 // method then depends on the strides of the two arrays:
 //
 //   both contiguous along the         row by row: by memcpy or a vectorised addition; short rows
@@ -71,8 +71,8 @@ struct add_run {
   }
 };
 
-/// Finds the dim, other than the last one, along which the source is contiguous, and moves it to
-/// the second to last place. Returns false if there is no such dim.
+/// Prepares a tiled transposition: finds a dim, other than the last one, along which the source is
+/// contiguous, and moves it to the second to last position. Returns false if there is no such dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
   for (std::size_t d = last; d-- > 0;) {
@@ -86,9 +86,9 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
   return false;
 }
 
-/// Returns the row length, in bytes, to pass to is_streamed. If all rows of the destination consist
-/// of complete cache lines, this is four times the true length, because non-temporal stores then
-/// are faster already for shorter rows.
+/// Returns the row length, in bytes, by which is_streamed decides about non-temporal stores. It is
+/// the true length, times four if all rows of the destination consist of complete cache lines. The
+/// reason is that non-temporal stores are then faster already for shorter rows.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
@@ -111,8 +111,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
       if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
-        // Whole planes are passed on, so that stream_rows knows each next row and can prefetch its
-        // first cache lines.
+        // stream_rows gets all rows of a plane at once, so that it can prefetch the beginning of
+        // each next row.
         for_each_plane_of_rows(loop,
                                [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
                                  stream_rows(src + from, rows.src_stride * size, rows.extent,
@@ -157,8 +157,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// The integer type as which elements of `Size` bytes are copied, so that all element types of the
-/// same size share one compiled function. It is void if Size is not 2, 4 or 8.
+/// An unsigned integer type of `Size` bytes, or void if Size is not 2, 4 or 8. Elements are copied
+/// as this type, so that all element types of the same size share one compiled function.
 template <std::size_t Size>
 using copied_as =
     std::conditional_t<Size == 2, std::uint16_t,
@@ -167,10 +167,10 @@ using copied_as =
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every index i of the extents, where "."
-/// is the dot product. Strides are in elements. If this call copies only a part of a larger array,
-/// `part_of` is the number of elements of that array. The copy then uses non-temporal stores if the
-/// larger array is large enough for them.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
+/// where "." is the dot product. Strides are in elements. If this call copies only a part of a
+/// larger array, `part_of` is the number of elements of that array. Whether the copy uses
+/// non-temporal stores depends on the larger of both sizes.
 template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
@@ -188,7 +188,8 @@ void copy_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// Adds dst[i . dst_strides] += src[i . src_strides] for every index i of the extents.
+/// Adds dst[i . dst_strides] += src[i . src_strides] for every multi-index i below the extents,
+/// where "." is the dot product. Strides are in elements.
 template <class T>
 void add_strided(int rank, std::int64_t const* extents, T const* src,
                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
@@ -196,7 +197,8 @@ void add_strided(int rank, std::int64_t const* extents, T const* src,
   detail::combine_strided<detail::add_run>(rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// Sets dst[i . dst_strides] = value for every index i of the extents.
+/// Sets dst[i . dst_strides] = value for every multi-index i below the extents, where "." is the
+/// dot product. Strides are in elements.
 template <class T>
 void fill_strided(int rank, std::int64_t const* extents, std::type_identity_t<T> value, T* dst,
                   std::int64_t const* dst_strides) {

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Brings a nest of loops over two strided arrays, a source and a destination, to a canonical form.
+// Brings nested loops over two strided arrays, a source and a destination, to a canonical form.
 // This form has as few loops (dims) as possible, in the order that makes writes most sequential:
 //
-//   1. Dims of extent 1 are removed. If a dim has extent 0, the whole nest is empty.
+//   1. Dims of extent 1 are removed. If a dim has extent 0, all loops are empty.
 //   2. Dims are sorted by decreasing destination stride, then by decreasing source stride.
 //   3. A dim and the next inner one are merged if they can be traversed with one stride, in the
 //      source and in the destination.
@@ -38,7 +38,7 @@ struct strided_loop {
     for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) product *= dim[d].extent;
     return product;
   }
-  /// Returns the extent of the innermost dim.
+  /// Returns the extent of the innermost dim, or 1 if there are no dims.
   constexpr std::int64_t run() const {
     return rank == 0 ? 1 : dim[static_cast<std::size_t>(rank - 1)].extent;
   }
@@ -48,8 +48,8 @@ namespace detail {
 
 constexpr std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
-/// Returns whether dim `a` is outside of dim `b` in the canonical order. The signs of strides do
-/// not matter.
+/// Returns whether dim `a` must be an outer loop of dim `b` in the canonical order: larger
+/// destination strides are outside, then larger source strides. The signs of strides do not matter.
 constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
   std::int64_t const left = magnitude(a.dst_stride);
   std::int64_t const right = magnitude(b.dst_stride);
@@ -58,8 +58,9 @@ constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
 
 }  // namespace detail
 
-/// Returns the canonical form of a loop with `rank` dims. Strides are in elements. Throws
-/// std::invalid_argument if there are more than 8 dims.
+/// Returns the canonical form of `rank` nested loops: the smallest destination stride is innermost,
+/// and dims are merged where possible. Strides are in elements. Throws std::invalid_argument if
+/// there are more than 8 dims.
 inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
                                    std::int64_t const* src_strides,
                                    std::int64_t const* dst_strides) {
@@ -95,8 +96,8 @@ inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
   return merged;
 }
 
-/// Iterates over all dims of the loop except the last `inner` dims. Calls visit(src_offset,
-/// dst_offset) in each iteration, with the offsets in elements.
+/// Loops over all dims except the `inner` innermost ones. Calls visit(src_offset, dst_offset) in
+/// each iteration, with the offsets in elements.
 template <class Visit>
 void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   if (loop.empty) return;
@@ -120,9 +121,9 @@ void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   }
 }
 
-/// Calls visit(rows, src_offset, dst_offset) for each plane, that is, for each index of the dims
-/// outside the two innermost ones. `rows` is the outer one of these two dims. A loop with only one
-/// dim is one plane with one row. Requires at least one dim.
+/// Loops over all dims except the two innermost ones, which form a plane of rows. Calls visit(rows,
+/// src_offset, dst_offset) for each plane. `rows` is the outer dim of the plane. A loop with only
+/// one dim is a plane with one row. Requires at least one dim.
 template <class Visit>
 void for_each_plane_of_rows(strided_loop const& loop, Visit visit) {
   bool const single = loop.rank == 1;

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where the rows of dst are
-// contiguous along j and the rows of src along i. op= is an assignment or an addition. The distance
-// between rows is often a power of two, so the cache lines and pages in use compete for few places
-// of the caches and the TLB, and limit the speed more than the number of bytes does. Therefore the
-// plane is divided into blocks, these into tiles, and these into squares:
+// Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where op= is = or +=. The rows of
+// dst and of src are contiguous. The distance between rows is often a power of two. Then the cache
+// lines and pages that are in use compete for few sets of the caches and the TLB. This limits the
+// speed more than the number of bytes does. Therefore the plane is divided into blocks, these into
+// tiles, and these into squares:
 //
 //   block    1024 x 1024      Its pages fit into the second-level TLB.
 //   tile     128 x 128        It is copied through a buffer, so that complete cache lines are read
@@ -34,26 +34,28 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-/// The size in bytes of the vectors of which a square consists. On AVX2, whose vectors have 32
-/// bytes, vectors of 16 bytes are used, because moving data between the two halves of a vector is
-/// slow.
+/// The size in bytes of the vector registers by which small squares of a matrix are transposed. On
+/// AVX2, whose vectors have 32 bytes, 16 bytes are used, because moving data between the two halves
+/// of a vector is slow.
 inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
 
-/// The unsigned integer of T's size, for T of 2, 4 or 8 bytes.
+/// An unsigned integer type of the size of T, for T of 2, 4 or 8 bytes.
 template <class T>
 using word_of =
     std::conditional_t<sizeof(T) == 2, std::uint16_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
-/// Transposes a square of words in registers. The square has as many rows (vectors of Bytes bytes)
-/// as each row has words.
+/// Transposes a square of words in vector registers. Each row of the square is a vector of Bytes
+/// bytes.
 template <class Word, std::size_t Bytes>
 struct square {
   static constexpr std::size_t width = Bytes / sizeof(Word);
   using line [[gnu::vector_size(Bytes)]] = Word;
 
-  // One exchange of the transposition by recursive 2 x 2 blocks: swaps the Step-wide parts of two
-  // rows, which are Step rows apart, that are not on the diagonal of their block of side 2 Step.
+  // A step of the recursive transposition. The matrix consists of squares of side 2 Step, and each
+  // of four blocks of side Step. The step swaps the two off-diagonal blocks of each square. This
+  // function does so for one row of the upper blocks (`upper`) and the row Step below it (`lower`):
+  // it swaps the right parts of `upper` with the left parts of `lower`.
   template <std::size_t Step, std::size_t... Lane>
   static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
     line const a = upper;
@@ -73,8 +75,8 @@ struct square {
   }
 
   // Interleaves rows i and i + width / 2, element by element, for all i. log2(width) such steps
-  // transpose the square. This is for vectors of 16 bytes: SSE2 has instructions that interleave,
-  // but would do the exchanges of stage() element by element.
+  // transpose the square. It is used for vectors of 16 bytes, because SSE2 has instructions that
+  // interleave. It has none for the exchanges of stage() and would do these element by element.
   template <std::size_t... Lane>
   static void interleave(line (&lines)[width], std::index_sequence<Lane...>) {
     line next[width];
@@ -88,7 +90,7 @@ struct square {
   }
 
   /// Transposes the square at `in`, whose rows are `pitch` words apart. Calls put(i, row) for each
-  /// row i of the result.
+  /// row i of the result. `row` is a vector.
   template <class Put>
   static void transpose(void const* in, std::int64_t pitch, Put put) {
     line lines[width];
@@ -106,8 +108,9 @@ struct square {
   }
 };
 
-/// Copies a tile into the buffer: buffer[j, i] = src[j, i] for 0 <= i < height and 0 <= j < width.
-/// If the tile has its full height, the size of each memcpy is a constant, which makes it faster.
+/// Copies a tile of src into the buffer: buffer[j, i] = src[j, i] for 0 <= i < height and 0 <= j <
+/// width. If the tile has its full height, the size of each memcpy is a constant, which makes it
+/// faster.
 template <class T>
 void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::int64_t width,
                T* buffer) {
@@ -123,8 +126,9 @@ void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::
   }
 }
 
-/// Writes a tile from the buffer: dst[i, j] op= buffer[j, i]. Transposes complete squares in
-/// registers, and the rows and columns beyond them element by element.
+/// Writes the transpose of the buffer to dst: dst[i, j] op= buffer[j, i], where op= is given by
+/// Combine. Complete squares are transposed in registers. The remaining rows and columns are
+/// transposed element by element.
 template <class Combine, class T>
 void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64_t width,
                 T* ASHLAR_RESTRICT dst, std::int64_t dst_stride) {
@@ -138,8 +142,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
     squared_width = width - width % side;
     constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
     for (std::int64_t i = 0; i < squared_height; i += side) {
-      // Unlike loads, stores do not start the hardware's prefetcher. So this prefetches the rows of
-      // dst that the next squares write.
+      // Prefetches the rows of dst that the next squares write. The hardware's prefetcher would
+      // not, because only loads start it.
       for (std::int64_t k = i + side; k < std::min(i + 2 * side, height); ++k) {
         for (std::int64_t l = 0; l < width; l += per_line) {
           __builtin_prefetch(dst + k * dst_stride + l, 1);
@@ -163,8 +167,10 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
 }
 
 /// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j <
-/// cols. Combine defines op=: Combine::run(src, n, dst) applies it to n consecutive elements, and
-/// Combine::line<bytes>(src, dst) to one vector of `bytes` bytes.
+/// cols. Combine defines op=, for example = or +=:
+///
+///   Combine::run(src, n, dst)         applies it to n consecutive elements
+///   Combine::line<bytes>(src, dst)    applies it to one vector of `bytes` bytes
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Transposes large matrices with stores that bypass the caches: dst[i, j] = src[j, i], where the
-// rows of dst are contiguous along j and the rows of src along i. The loops are nested as follows:
+// Transposes large matrices: dst[i, j] = src[j, i], where the rows of dst and of src are
+// contiguous. It writes with non-temporal stores, which bypass the caches. The loops are nested as
+// follows:
 //
 //   block    1024 rows of dst, because their pages fit into the second-level TLB
 //   strip    the part of a block that is one cache line wide in dst; it is read from as many rows
@@ -12,7 +13,7 @@
 //   square   as many rows and columns as a vector has elements; it is transposed in registers and
 //            written as complete cache lines
 //
-// Each cache line of src is used completely when it is read. So no cache has to hold a tile,
+// Each cache line of src is used completely when it is read. So no data has to stay in a cache,
 // whatever the strides are. transpose_plane.hpp transposes the borders that do not fill complete
 // cache lines or squares.
 
@@ -25,15 +26,16 @@
 
 namespace ashlar::device::host::detail {
 
-/// Transpositions that read and write at least this many bytes together use non-temporal stores.
-/// Copies do so only from a larger size on (stream_from). A transposition gains more: with ordinary
-/// stores it takes more than twice as long.
+/// A transposition uses non-temporal stores if it reads and writes at least this many bytes
+/// together. Copies use them only from a larger size on (stream_from). A transposition profits
+/// more: with ordinary stores it takes more than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Returns whether a matrix with these extents is transposed with non-temporal stores. This is so
-/// only if all rows of dst have the same alignment to cache lines and a vector is as large as a
-/// cache line. (With half as large vectors, which write each line in two stores, non-temporal
-/// stores were slower than ordinary ones.)
+/// Returns whether a matrix with these extents is transposed with non-temporal stores. This
+/// requires that `bytes`, the number of bytes read and written, is large. All rows of dst must have
+/// the same alignment to cache lines. A vector register must be as large as a cache line. With
+/// vectors of half this size, which write each line in two stores, non-temporal stores were slower
+/// than ordinary ones.
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);
@@ -42,8 +44,8 @@ constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int
          cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
-/// Does the same as transpose_plane, but with non-temporal stores. The caller must call
-/// stream_fence() afterwards.
+/// Does the same as transpose_plane, but with non-temporal stores. These are ordered with later
+/// stores only after stream_fence(), which the caller must call.
 template <class Combine, class T>
 void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_t rows,
                               std::int64_t cols, T* dst, std::int64_t dst_stride) {

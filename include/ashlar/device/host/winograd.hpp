@@ -3,12 +3,14 @@
 
 #pragma once
 
-// Convolution with 3 x 3 windows and stride 1 by Winograd's method, which needs 16 instead of 36
-// multiplications for 2 x 2 pixels of the output (winograd_transform.hpp). The output y is divided
-// into tiles of 2 x 2 pixels. Transforming a tile of the input and a window gives 16 numbers each;
-// multiplying them one by one, summing over the channels and transforming back gives the tile of y.
-// Many tiles are processed together as a group, so that these products become 16 matrix products.
-// The steps for a group are:
+// Convolution with 3 x 3 windows and stride 1 by Winograd's method. A direct convolution needs 36
+// multiplications for 2 x 2 pixels of the output y and one pair of channels. This method needs 16.
+// It divides y into tiles of 2 x 2 pixels. A tile and a window (the weights of one pair of
+// channels) are each transformed to 16 numbers (winograd_transform.hpp). These are multiplied one
+// by one, summed over the channels and transformed back to the tile of y.
+//
+// Many tiles are processed together as a group, so that the multiplications become 16 matrix
+// products. The steps for a group are:
 //
 //   lines    Copies the pixels of the group with the channel as the last dim. The tiles can then be
 //            transformed in loops over channels, which are fast for small images too.
@@ -22,10 +24,11 @@
 //              dweight   panels of x times panels of dy, summed over all groups, which gives the
 //                        gradient of the transformed windows
 //
-// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles
-// and its panels at most winograd_panel elements, except that it has at least one row of tiles.
-// Pixels outside the images are read from an array of zeros. Tiles may reach beyond the last row or
-// column of y; their pixels there are written to an array that nothing reads.
+// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles,
+// and its panels have at most winograd_panel elements. If a single row of tiles exceeds these
+// limits, it is a group of its own. Pixels outside the images are read from an array of zeros.
+// Tiles may reach beyond the last row or column of y. Their pixels there are written to an array
+// that nothing reads.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,31 +43,33 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the extents of the computation of y from x.
+/// Returns the extents for Winograd's method when it computes y from x.
 constexpr winograd_extents winograd_forward_extents(convolution_extents const& e) {
   return {e.x, e.y(), e.window.padding};
 }
-/// Returns the extents of the computation of dx from dy.
+/// Returns the extents for Winograd's method when it computes dx from dy. This is a convolution
+/// too, with another padding.
 constexpr winograd_extents winograd_backward_extents(convolution_extents const& e) {
   return {e.y(), e.x, 2 - e.window.padding};
 }
 
-/// Returns the distance in elements between two of the 16 matrices of transformed windows.
+/// The transformed windows of a convolution are 16 matrices [outputs, channels]. Returns the
+/// distance between two of them, in elements.
 constexpr std::int64_t winograd_window_pitch(convolution_extents const& e) {
   return winograd_pitch(e.outputs * e.x.channels);
 }
 
-/// Rotating a window by 180 degrees permutes the 16 numbers of its transform. Returns the index in
-/// the transform of the original window of the number that has index k in the transform of the
-/// rotated one.
+/// Rotating a window by 180 degrees permutes the 16 numbers of its transform. Returns the index
+/// that number k of the rotated window has in the transform of the original window.
 constexpr std::int64_t turned_place(std::int64_t k) {
   constexpr std::int64_t turned[4] = {3, 1, 2, 0};
   return 4 * turned[k / 4] + turned[k % 4];
 }
 
-/// Writes the convolution of the images `from` with the transformed windows, plus the bias of each
-/// channel, to `to`. A null bias counts as zero. If `turned`, it computes dx from dy: the windows
-/// are rotated by 180 degrees, and their input and output channels are exchanged.
+/// Computes the images `to` from the images `from` and the transformed windows. If `turned` is
+/// false, this is y from x, plus the bias of each channel. If `turned` is true, it is dx from dy:
+/// the windows are rotated by 180 degrees, and their input and output channels are exchanged. A
+/// null bias is zero.
 template <class T>
 void winograd_images(T const* from, T const* windows, std::int64_t window_pitch, bool turned,
                      T const* bias, winograd_extents const& e, T* workspace, T* to) {
@@ -83,7 +88,7 @@ void winograd_images(T const* from, T const* windows, std::int64_t window_pitch,
 
 }  // namespace detail
 
-/// Returns the size of the workspace, in elements, that winograd_forward and winograd_backward
+/// Returns the number of elements of the workspace that winograd_forward and winograd_backward
 /// need.
 constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
@@ -91,15 +96,16 @@ constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
                   detail::winograd_backward_extents(e).workspace());
 }
 
-/// Returns an upper bound of winograd_workspace_size that holds on any rank of any mesh, whichever
-/// part of the images, channels and outputs it has.
+/// Returns an upper bound of winograd_workspace_size. `e` describes the complete convolution. The
+/// bound holds for any part of its images, channels and outputs that a rank may have.
 constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace_bound(),
                   detail::winograd_backward_extents(e).workspace_bound());
 }
 
-/// Computes y, the convolution of x with the weight, plus the bias. bias may be null.
+/// Computes y, the convolution of x with the weight, plus the bias of each output channel. bias may
+/// be null. The workspace has winograd_workspace_size(e) elements.
 template <class T>
 void winograd_forward(T const* x, T const* weight, T const* bias, convolution_extents const& e,
                       T* workspace, T* y) {
@@ -110,7 +116,8 @@ void winograd_forward(T const* x, T const* weight, T const* bias, convolution_ex
 }
 
 /// Overwrites dx with the gradient of x and adds the gradient of the weight to dweight. If dx is
-/// null, only dweight is computed, and `weight` is not read.
+/// null, only dweight is computed, and `weight` is not read. The workspace has
+/// winograd_workspace_size(e) elements.
 template <class T>
 void winograd_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                        T* workspace, T* dx, T* dweight) {

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// Divides the tiles of Winograd's convolution into groups, divides the workspace, and transforms
-// the tiles of a group: from images to panels and back. winograd.hpp explains tiles, groups, lines
-// and panels.
+// The parts of Winograd's convolution (winograd.hpp) that move data. Tiles of 2 x 2 output pixels
+// are processed in groups. This file chooses the groups and divides the workspace. For each group
+// it copies pixels from the images to "lines", arrays with the channel as the last dim. It
+// transforms the lines to "panels", matrices [tiles, channels] for the GEMMs. The results take the
+// reverse way.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,28 +19,29 @@
 
 namespace ashlar::device::host {
 
-/// The largest number of elements of a group's panels, unless a single row of tiles needs more. For
-/// a VGG network that starts with 32 channels, half as many made the convolutions 4 % slower, and
-/// twice as many made them 9 % slower.
+/// Winograd's convolution processes tiles in groups. This is the largest number of elements that
+/// the transformed tiles of a group have, unless a single row of tiles needs more. It was chosen by
+/// measurements of a VGG network that starts with 32 channels: half as many elements made its
+/// convolutions 4 % slower, and twice as many made them 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
-/// The largest number of tiles of a group, unless a single row of tiles has more. Twice as many
-/// made the convolutions of a VGG network 1 % faster, but needed twice the memory in layers with
-/// few channels.
+/// The largest number of tiles that Winograd's convolution processes together as a group, unless a
+/// single row of tiles has more. Twice as many made the convolutions of a VGG network 1 % faster,
+/// but needed twice the memory in layers with few channels.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
 
-/// Returns the distance in elements between two of the 16 matrices of a panel, which have n
-/// elements each. It is n rounded up to a multiple of 16, plus 16. The additional 16 elements
-/// prevent that it is a large power of two, with which the matrices would compete for few sets of
-/// the cache.
+/// Transformed tiles are stored as 16 matrices of n elements each. Returns the distance between two
+/// of them, in elements: n rounded up to a multiple of 16, plus 16. A distance that is a large
+/// power of two would be slow, because all 16 matrices would compete for the same few sets of the
+/// cache. The additional 16 elements avoid it.
 constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 16 + 16; }
 
-/// The extents of a convolution by Winograd's method, and the sizes of its groups and workspace. It
-/// reads the images `from` and computes the images `to`, of which there are equally many. Tile (r,
-/// c) of `to` consists of 2 x 2 pixels from pixel (2 r, 2 c) on. It depends on 4 x 4 pixels of
-/// `from`, from pixel (2 r - padding, 2 c - padding) on.
+/// The extents of a convolution by Winograd's method, and the sizes of its groups of tiles and of
+/// its workspace. It computes the images `to` from equally many images `from`. Tile (r, c) is the 2
+/// x 2 pixels of `to` whose first pixel is (2 r, 2 c). It depends on the 4 x 4 pixels of `from`
+/// whose first pixel is (2 r - padding, 2 c - padding).
 struct winograd_extents {
   image_extents from;
   image_extents to;
@@ -46,12 +49,12 @@ struct winograd_extents {
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
-  /// Returns how many rows of tiles of each of its images a group has.
+  /// Returns how many rows of tiles a group has in each of its images.
   constexpr std::int64_t group_rows() const {
     return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
-  /// Returns the number of images in a group. It is 1 if a complete image does not fit into a
-  /// group.
+  /// Returns the number of images that a group of tiles spans. It is 1 if the tiles of a complete
+  /// image do not fit into a group.
   constexpr std::int64_t group_images() const {
     return std::clamp<std::int64_t>(most_rows() / std::max<std::int64_t>(1, tile_rows()), 1,
                                     std::max<std::int64_t>(1, from.batch));
@@ -59,8 +62,9 @@ struct winograd_extents {
   constexpr std::int64_t group_tiles() const {
     return group_images() * group_rows() * tile_columns();
   }
-  /// Returns the size of a group's lines in elements, which suffices both for reading `from` and
-  /// for writing `to`.
+  /// Returns the number of elements of the buffer "lines", which holds the pixels of a group with
+  /// the channel as the last dim. It is large enough for the pixels of `from` and for the pixels of
+  /// `to`.
   constexpr std::int64_t lines() const {
     std::int64_t const rows = 2 * group_rows();
     return group_images() * std::max(std::min(rows + 2, from.height) * from.width * from.channels,
@@ -72,13 +76,17 @@ struct winograd_extents {
            winograd_places * (winograd_pitch(group_tiles() * from.channels) +
                               winograd_pitch(group_tiles() * to.channels));
   }
-  /// Returns an upper bound of workspace() that holds for any part of the images and channels that
-  /// a rank may have. The bound of the panels follows from winograd_panel and winograd_tiles. The
-  /// bound of the lines follows from the bound of the panels: with r rows and c columns of tiles,
-  /// lines hold at most (2 r + 2)(2 c + 2) pixels per channel, and panels 16 r c numbers. The
-  /// quotient of the two is largest for the smallest r. A rank with a part of the images and
-  /// channels has groups with at least as many rows r as a group of the complete convolution, and
-  /// with the same c.
+  /// Returns an upper bound of workspace() for any part of the images and channels that a rank may
+  /// have. The workspace has two large parts: the panels (transformed tiles) and the lines
+  /// (pixels). winograd_panel and winograd_tiles limit the panels. The limit of the lines follows
+  /// from it, for a group with r rows and c columns of tiles:
+  ///
+  ///   panels   16 r c numbers per channel
+  ///   lines    at most (2 r + 2)(2 c + 2) pixels per channel
+  ///
+  /// The quotient lines / panels is largest for the smallest r. This r is the one of the complete
+  /// convolution, because a rank with a part of it has groups with at least as many rows and the
+  /// same c.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
@@ -86,34 +94,36 @@ struct winograd_extents {
     std::int64_t const panels = std::min(winograd_places * (from.channels + to.channels) * tiles,
                                          std::max(row_elements(), winograd_panel));
     std::int64_t const most_lines = panels * (r + 1) * (c + 1) / (4 * r * c) + 1;
-    // winograd_pitch adds at most 31 elements to each matrix.
+    // winograd_pitch rounds up, which adds at most 31 elements to each matrix.
     return 2 * winograd_pitch(most_channels()) + winograd_pitch(most_lines) + panels +
            2 * winograd_places * 31;
   }
 
  private:
-  /// Returns the largest number of rows of tiles, of one image or of several, that a group may
-  /// have.
+  /// Returns the largest number of rows of tiles that a group may have, counted over all its
+  /// images.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));
   }
-  /// Returns the number of elements that one row of tiles takes in the panels.
+  /// Returns the number of elements that the transforms of one row of tiles have, for all channels
+  /// of `from` and `to`.
   constexpr std::int64_t row_elements() const {
     return std::max<std::int64_t>(1,
                                   winograd_places * tile_columns() * (from.channels + to.channels));
   }
 };
 
-/// A group of tiles: the rows of tiles [row, row + rows) of each of the images [image, image +
-/// images). `tiles` is their number.
+/// A group of 2 x 2 tiles of the output, which are processed together. It has the rows of tiles
+/// [row, row + rows) of each of the images [image, image + images). These are `tiles` tiles.
 struct winograd_group {
   std::int64_t image, images;
   std::int64_t row, rows;
   std::int64_t tiles;
 };
 
-/// Calls between_blocks() and then visit(group) for each group, in order.
+/// Calls visit(group) for each group of tiles, in order. Before each, calls
+/// between_blocks(), so that transfers progress.
 template <class Visit>
 void for_each_winograd_group(winograd_extents const& e, Visit visit) {
   std::int64_t const images = e.group_images(), rows = e.group_rows();
@@ -127,7 +137,8 @@ void for_each_winograd_group(winograd_extents const& e, Visit visit) {
     }
 }
 
-/// The parts of the workspace of one forward or backward pass. All pointers point into it.
+/// Divides the workspace of one forward or backward pass of Winograd's convolution into its parts.
+/// All pointers point into the workspace.
 template <class T>
 struct winograd_workspace {
   winograd_workspace(winograd_extents const& e, T* workspace)
@@ -139,16 +150,17 @@ struct winograd_workspace {
     std::fill_n(zeros, e.most_channels(), T(0));
   }
 
-  std::int64_t from_pitch, to_pitch;  ///< the distance between two matrices of a panel
-  T* zeros;                           ///< zeros, read in place of a pixel outside the images
-  T* beyond;                          ///< memory that is written in place of such a pixel
-  T* lines;                           ///< the pixels of the group's images, channels last
-  T* from;                            ///< the panel of the input tiles
-  T* to;                              ///< the panel of the output tiles
+  std::int64_t from_pitch, to_pitch;  ///< the distance between two of the 16 matrices
+  T* zeros;                           ///< zeros, read instead of a pixel outside the images
+  T* beyond;  ///< memory that is written instead of a pixel outside the images
+  T* lines;   ///< the pixels of the group's images, channels last
+  T* from;    ///< the transformed input tiles: 16 matrices
+  T* to;      ///< the transformed output tiles: 16 matrices
 };
 
-/// The rows [first, last) of a group's images as lines: an array [image, row, column, channel].
-/// `outside` points to the channels that stand for every pixel outside these rows or the images.
+/// The rows [first, last) of the images of a group, stored in `lines` as an array [image, row,
+/// column, channel]. For a pixel outside these rows or outside the images, `outside` is used
+/// instead: a pointer to one value for each channel.
 template <class T>
 struct winograd_lines {
   image_extents images;
@@ -157,28 +169,30 @@ struct winograd_lines {
   T* outside;
 
   /// Returns a pointer to the channels of a pixel. `image` is the index of the image in the group.
+  /// `row` and `column` may be outside the image.
   [[gnu::always_inline]] T* operator()(std::int64_t image, std::int64_t row,
                                        std::int64_t column) const {
     if (row < first || row >= last || column < 0 || column >= images.width) return outside;
     std::int64_t const pixel = (image * (last - first) + row - first) * images.width + column;
     return lines + pixel * images.channels;
   }
-  /// Returns the number of elements that the rows of one image have in the lines.
+  /// Returns the number of elements that one image has in `lines`.
   std::int64_t size() const { return (last - first) * images.width * images.channels; }
-  /// Returns the offset in the array of images of the first pixel of row `first` in the first
-  /// channel of image number `image`.
+  /// Returns the offset of pixel (first, 0) of the first channel of an image in the array [batch,
+  /// channels, height, width]. `image` is the index of the image in that array.
   std::int64_t offset(std::int64_t image) const {
     return image * images.channels * images.plane() + first * images.width;
   }
-  /// Copies the rows from the images to the lines. In the images, each channel is a contiguous
-  /// plane.
+  /// Copies the pixels of a group from the images to `lines`. The images have the dims [batch,
+  /// channels, height, width], while `lines` has the channel as the last dim.
   void read(T const* from, winograd_group const& g) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(from + offset(g.image + i), images.plane(),
                                   (last - first) * images.width, images.channels,
                                   lines + i * size(), images.channels);
   }
-  /// Copies the rows from the lines to the images.
+  /// Copies the pixels of a group from `lines` to the images, and moves the channel from the last
+  /// dim to the second one.
   void write(winograd_group const& g, T* to) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(lines + i * size(), images.channels, images.channels,
@@ -187,14 +201,16 @@ struct winograd_lines {
   }
 };
 
-/// Returns lines for the rows of the images `to` that the tiles of a group cover.
+/// Returns the buffer `lines` for the pixels of the images `to` that the tiles of a group cover.
+/// `outside` is used instead of pixels outside the images.
 template <class T>
 winograd_lines<T> lines_to(winograd_extents const& e, winograd_group const& g,
                            winograd_workspace<T> const& w, T* outside) {
   return {e.to, 2 * g.row, std::min(2 * (g.row + g.rows), e.to.height), w.lines, outside};
 }
 
-/// Returns lines for the rows of the images `from` on which the tiles of a group depend.
+/// Returns the buffer `lines` for the pixels of the images `from` on which the tiles of a group
+/// depend.
 template <class T>
 winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
                              winograd_workspace<T> const& w) {
@@ -203,8 +219,8 @@ winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
   return {e.from, first, last, w.lines, w.zeros};
 }
 
-/// Calls visit(tile, image, row, column) for each tile of a group. `tile` and `image` are indices
-/// in the group, and (row, column) is the position of the tile among the tiles of its image.
+/// Calls visit(tile, image, row, column) for each tile of a group. `tile` and `image` are counted
+/// within the group. `row` and `column` are the position of the tile among the tiles of its image.
 template <class Visit>
 void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit visit) {
   std::int64_t tile = 0;
@@ -213,7 +229,7 @@ void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit vis
       for (std::int64_t c = 0; c < e.tile_columns(); ++c) visit(tile++, i, r, c);
 }
 
-/// Computes the panel w.from: transforms the tiles of the images x.
+/// Transforms the tiles of a group from the images x to w.from.
 template <class T>
 void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
                 winograd_workspace<T> const& w) {
@@ -227,7 +243,7 @@ void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
   });
 }
 
-/// Computes the panel w.to: transforms the tiles of the gradient dy.
+/// Transforms the tiles of a group from the output gradient dy to w.to.
 template <class T>
 void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group const& g,
                          winograd_workspace<T> const& w) {
@@ -240,8 +256,8 @@ void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group 
   });
 }
 
-/// Transforms the panel w.to to tiles, adds the bias of each channel, and writes the tiles to the
-/// images y.
+/// Transforms the results of a group, which are in w.to, to tiles of 2 x 2 pixels. Adds the bias of
+/// each channel and writes the pixels to the images y.
 template <class T>
 void write_tiles(T const* bias, winograd_extents const& e, winograd_group const& g,
                  winograd_workspace<T> const& w, T* y) {

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The linear maps of Winograd's convolution F(2 x 2, 3 x 3), after Lavin and Gray ("Fast Algorithms
-// for Convolutional Neural Networks", 2016). With a 3 x 3 window g, a tile y of 2 x 2 output pixels
-// depends on a tile d of 4 x 4 input pixels. The method transforms d and g to 16 numbers each,
-// multiplies these element by element (⊙), sums the products over the input channels, and
-// transforms the sums to y:
+// The transforms of Winograd's convolution F(2 x 2, 3 x 3), after Lavin and Gray ("Fast Algorithms
+// for Convolutional Neural Networks", 2016). A 3 x 3 window g computes a tile y of 2 x 2 output
+// pixels from a tile d of 4 x 4 input pixels. Directly, this takes 36 multiplications. Winograd's
+// method takes 16. It transforms d and g to 16 numbers each, multiplies these element by element
+// (⊙), sums the products over the input channels, and transforms the sums to y:
 //
 //   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A
 //
@@ -16,11 +16,11 @@
 //         0 -1  1  0           ½  -½   ½            0  1 -1 -1
 //         0  1  0 -1           0   0   1
 //
-// So 16 products replace 36. Gradients use the transposed maps: a tile of dy is transformed to A dy
-// Aᵀ, and the gradient u of G g Gᵀ to the gradient Gᵀ u G of the window. All factors are ±1 and ±½,
-// so the maps add only the rounding errors of a few sums.
+// Gradients use the transposed maps. A tile of dy is transformed to A dy Aᵀ. The gradient u of G g
+// Gᵀ is transformed to the gradient Gᵀ u G of the window. All factors are ±1 and ±½, so the
+// transforms add only the rounding errors of a few sums.
 //
-// Each function transforms n tiles or windows of one channel each; winograd_group.hpp passes all
+// Each function transforms n tiles or windows of one channel each. winograd_group.hpp passes all
 // channels of a tile together. The loop over them has unit stride, and the compiler vectorises it.
 // The 16 numbers of the transformed tiles are stored in 16 arrays of n elements: element i of array
 // k is number k = 4 row + column of tile i. Each array starts `pitch` elements after the previous
@@ -35,14 +35,14 @@
 
 namespace ashlar::device::host {
 
-/// The number of elements of a transformed tile, which is also the number of matrix products for a
-/// group of tiles.
+/// The number of elements of a transformed tile: 4 x 4. It is also the number of matrix products
+/// for a group of tiles.
 inline constexpr std::int64_t winograd_places = 16;
 
 namespace detail {
 
-/// Calls f(0), ..., f(15) with constants as arguments. This is an unrolled loop, because the
-/// compiler does not vectorise loops that contain a real one.
+/// Calls f(0), ..., f(15), unrolled at compile time. It is called inside loops that the compiler
+/// should vectorise, which it does not do for a loop that contains another one.
 template <class F>
 [[gnu::always_inline]] inline void for_each_winograd_place(F f) {
   [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) { (f(K), ...); }
@@ -62,7 +62,7 @@ template <class T, class F>
   f(m[12], m[13], m[14], m[15]);
 }
 
-/// Computes (a, b, c, d) = Bᵀ (a, b, c, d).
+/// Multiplies a vector by the matrix Bᵀ of the file comment: (a, b, c, d) = Bᵀ (a, b, c, d).
 template <class T>
 [[gnu::always_inline]] inline void winograd_b(T& a, T& b, T& c, T& d) {
   T const second = b;
@@ -72,14 +72,14 @@ template <class T>
   d = second - d;
 }
 
-/// Computes (p, q) = Aᵀ (a, b, c, d).
+/// Multiplies a vector by the matrix Aᵀ of the file comment: (p, q) = Aᵀ (a, b, c, d).
 template <class T>
 [[gnu::always_inline]] inline void winograd_a(T a, T b, T c, T d, T& p, T& q) {
   p = a + b + c;
   q = b - c - d;
 }
 
-/// Computes (a, b, c, d) = G (p, q, r).
+/// Multiplies a vector by the matrix G of the file comment: (a, b, c, d) = G (p, q, r).
 template <class T>
 [[gnu::always_inline]] inline void winograd_g(T p, T q, T r, T& a, T& b, T& c, T& d) {
   T const ends = T(0.5) * (p + r), middle = T(0.5) * q;
@@ -89,7 +89,7 @@ template <class T>
   d = r;
 }
 
-/// Computes (p, q, r) = Gᵀ (a, b, c, d).
+/// Multiplies a vector by the matrix Gᵀ of the file comment: (p, q, r) = Gᵀ (a, b, c, d).
 template <class T>
 [[gnu::always_inline]] inline void winograd_g_transposed(T a, T b, T c, T d, T& p, T& q, T& r) {
   T const ends = T(0.5) * (b + c);
@@ -100,8 +100,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Computes to = Bᵀ d B for n tiles d. The array pixels[4 i + j] has the pixel in row i and column
-/// j of each tile.
+/// Transforms n input tiles d of 4 x 4 pixels to Bᵀ d B. pixels[4 i + j][t] is the pixel in row i
+/// and column j of tile t. Number k of the result is stored in to[k * pitch + t].
 template <class T>
 void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T* to,
                     std::int64_t pitch) {
@@ -119,8 +119,9 @@ void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T
   }
 }
 
-/// Computes y = Aᵀ m A + bias for n tiles, where m is in the arrays `from`. The array y[2 i + j]
-/// receives the pixel in row i and column j of each tile, and bias[t] is the bias of tile t.
+/// Transforms n products m (4 x 4 numbers each) to output tiles y = Aᵀ m A + bias of 2 x 2 pixels.
+/// Number k of m is in from[k * pitch + t] for tile t. The pixel in row i and column j of tile t is
+/// stored in y[2 i + j][t]. bias[t] is the bias of tile t.
 template <class T>
 void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int64_t n,
                      T* const (&y)[4]) {
@@ -144,14 +145,16 @@ void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int6
   }
 }
 
-/// Computes to = A dy Aᵀ for n tiles dy. The array dy[2 i + j] has the pixel in row i and column j
-/// of each tile.
+/// Transforms the gradients dy of n output tiles (2 x 2 pixels each) to A dy Aᵀ. dy[2 i + j][t] is
+/// the pixel in row i and column j of tile t. Number k of the result is stored in to[k * pitch +
+/// t].
 template <class T>
 void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, std::int64_t pitch) {
   ASHLAR_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) {
     T const p = dy[0][i], q = dy[1][i], r = dy[2][i], s = dy[3][i];
-    // `left` and `right` are the two columns of A dy. The following loop multiplies A dy by Aᵀ.
+    // `left` and `right` are the two columns of the 4 x 2 matrix A dy. The following loop
+    // multiplies it by Aᵀ.
     T const left[4] = {p, p + r, p - r, -r}, right[4] = {q, q + s, q - s, -s};
     detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
       T const a = left[k / 4], b = right[k / 4];
@@ -165,13 +168,14 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
 
 namespace detail {
 
-/// The number of windows that are transformed at a time. Their weights are in nine arrays
-/// meanwhile, one for each position in the window.
+/// The number of windows that are transformed at a time. For the transform, their weights are
+/// rearranged into nine arrays, one for each position in the window.
 inline constexpr std::int64_t winograd_windows = 64;
 
 }  // namespace detail
 
-/// Computes to = G g Gᵀ for n windows g. `weight` has nine consecutive numbers per window.
+/// Transforms n windows g of 3 x 3 weights to G g Gᵀ. `weight` has nine consecutive numbers per
+/// window. Number k of the result is stored in to[k * pitch + i] for window i.
 template <class T>
 void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {
@@ -197,8 +201,9 @@ void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch)
   }
 }
 
-/// Adds Gᵀ u G to `gradient` for n windows, where u is in the arrays `from`. `gradient` has nine
-/// consecutive numbers per window.
+/// Transforms the gradients u of n transformed windows to Gᵀ u G and adds them to `gradient`.
+/// Number k of u is in from[k * pitch + i] for window i. `gradient` has nine consecutive numbers
+/// per window.
 template <class T>
 void winograd_window_gradient(T const* from, std::int64_t pitch, std::int64_t n, T* gradient) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {

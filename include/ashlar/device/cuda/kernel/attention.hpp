@@ -3,22 +3,24 @@
 
 #pragma once
 
-// Kernels for multi-head attention forward, with the arrays and the meaning of
-// device/host/attention.hpp. The scores of a whole sequence are never stored (Dao, Fu, Ermon,
-// Rudra, Re: FlashAttention, 2022): a block processes a tile of query rows of one head, and loops
-// over the tiles of keys. For each row it updates the maximum m and the sum l of the keys so far:
+// The device kernel for the forward pass of multi-head attention, with the arrays of
+// device/attention_extents.hpp. The problem: the sequence x sequence scores of a head are too large
+// to store. The solution is FlashAttention (Dao, Fu, Ermon, Rudra, Re, 2022). A thread block
+// processes one tile of query rows of one head and loops over tiles of keys. For each query row it
+// updates the maximum m, the sum l and the output O. In this loop, m', l' and O' are the values
+// after a tile:
 //
 //   S = scale Q K^T, masked by -inf          m' = max(m, max S)
 //   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
 //   at the end                               out = O / l,  log_sum_exp = m + log l
 //
-// With a causal mask, a block stops after the tile of keys at the same positions as its rows. Tiles
-// of rows and tiles of keys have the same size. So every row of the block attends to at least one
-// key of each tile that the block processes, and m is finite. attention_tile.hpp lists the tile
-// sizes.
+// With a causal mask, a block stops after the tile of keys at the same positions as its query rows.
+// Tiles of query rows and tiles of keys have the same size (attention_tile.hpp). So every query row
+// attends to at least one key of each tile that its block processes, and m is never -inf.
 //
-// Tensor cores (attention_matrix_forward.hpp) are used for bfloat16 with head_dim a multiple of 8
-// up to 128, scale > 0 and aligned arrays. This file has the kernel for all other cases.
+// The kernel in attention_matrix_forward.hpp uses tensor cores. It runs for bfloat16 if head_dim is
+// a multiple of 8 up to 128, scale is positive and the arrays are aligned. The kernel in this file
+// runs in all other cases.
 
 #include <cmath>
 #include <cstdint>
@@ -51,8 +53,13 @@ struct attention_forward_block {
   T* out;
   A* log_sum_exp;
 
-  /// The variables of one thread: its output sums, its scores for the current tile of keys, and for
-  /// each of its rows the maximum m, the sum l (`total`) and the factor e^(m - m') (`keep`).
+  /// The variables of one thread. It has `per` query rows and `per` keys of each tile.
+  ///
+  ///   sums      O, its elements of the output rows
+  ///   scores    S for the current tile of keys
+  ///   maximum   m of each row
+  ///   total     l of each row
+  ///   keep      e^(m - m') of each row, which rescales l and O to the new maximum m'
   struct state {
     A sums[per][Dim / side];
     A scores[per][per];
@@ -81,8 +88,8 @@ struct attention_forward_block {
     std::int64_t const number = (e.sequence + tile - 1) / tile;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, late rows attend to the most keys. Their blocks start first, so that no
-    // block with much work starts last.
+    // With a causal mask, the last rows attend to the most keys. Their blocks start first, so that
+    // no long-running block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * tile;
     std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
     auto const q_rows = rows_of_qkv(e, qkv, pair, 0);
@@ -131,7 +138,8 @@ struct attention_forward_block {
   }
 
  private:
-  /// Computes this thread's scores, and the largest score of this thread in each of its rows.
+  /// Computes this thread's scores (query rows times keys of the current tile). Stores in `maxima`
+  /// the largest of them for each row.
   ASHLAR_HD void score(int t, state& s, A const* q, A const* k, std::int64_t first,
                        std::int64_t key, A* maxima) const {
     dot_tiles(q, k, t / side * per, t % side, e.head_dim, s.scores);
@@ -148,8 +156,9 @@ struct attention_forward_block {
     }
   }
 
-  /// Stores the exponentials of the scores in shared memory, computes their sums, and rescales the
-  /// output sums of earlier tiles to the new maximum.
+  /// Computes P = e^(S - m'), where m' is the new maximum of a row. Stores P in `weights` and this
+  /// thread's sum of P in `totals`, both in shared memory. Rescales the output sums of earlier
+  /// tiles from m to m'.
   ASHLAR_HD void weigh(int t, state& s, A const* maxima, A* weights, A* totals) const {
     for (int a = 0; a < per; ++a) {
       std::int64_t const row = t / side * per + a;
@@ -173,11 +182,12 @@ struct attention_forward_block {
 };
 
 /// Calls run.operator()<Dim>() with the smallest supported Dim that is at least head_dim. Throws
-/// ashlar::error if head_dim is too large.
+/// ashlar::error if no supported Dim is large enough.
 template <class T, class Run>
 void with_head_dim(device::attention_extents const& e, Run const& run) {
   using A = accumulation_t<T>;
-  // bfloat16 mostly runs on tensor cores. Only the largest Dim is compiled for its remaining cases.
+  // For bfloat16, most cases run on tensor cores. The others use Dim = 256, which saves compile
+  // time.
   if constexpr (std::is_same_v<T, A>) {
     if (e.head_dim <= 64) return run.template operator()<64>();
     if (e.head_dim <= 128) return run.template operator()<128>();
@@ -193,7 +203,8 @@ void with_head_dim(device::attention_extents const& e, Run const& run) {
 
 }  // namespace detail
 
-/// Computes out and log_sum_exp from qkv. The default scale is 1 / sqrt(head_dim).
+/// Computes out and log_sum_exp from qkv. The arrays are in device memory. The default scale is 1 /
+/// sqrt(head_dim).
 template <launcher Launcher, class T>
 void attention_forward(Launcher const& launch, T const* qkv, device::attention_extents const& e,
                        T* out, accumulation_t<T>* log_sum_exp,

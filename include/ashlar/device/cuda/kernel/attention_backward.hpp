@@ -3,23 +3,24 @@
 
 #pragma once
 
-// Kernels for multi-head attention backward, with the arrays and the meaning of
-// device/host/attention_backward.hpp. Probabilities are recomputed, tile by tile, from the saved
-// log-sum-exp:
+// The device kernels for the backward pass of multi-head attention, with the arrays of
+// device/attention_extents.hpp. dO is the gradient of the output O. The probabilities P are not
+// saved by the forward pass. The kernels recompute them, tile by tile, from the saved log_sum_exp:
 //
 //   P  = e^(scale Q K^T - log_sum_exp), 0 where masked       dV = P^T dO
 //   dS = P (dO V^T - dot(dO, O))                             dQ = scale dS K,  dK = scale dS^T Q
 //
 //   launch 1   computes dot(dO, O) of each row into the workspace
-//   launch 2   computes dK and dV: one block for each tile of keys, which loops over the query rows
+//   launch 2   computes dK and dV: each block has one tile of keys and loops over the query rows
 //              that attend to these keys
-//   launch 3   computes dQ: one block for each tile of query rows, which loops over the keys that
+//   launch 3   computes dQ: each block has one tile of query rows and loops over the keys that
 //              these rows attend to
 //
-// P and dS are computed twice. In return no two blocks add to the same element, so there are no
-// atomics, and results are bitwise reproducible. dqkv is overwritten. The kernels on tensor cores
-// are in attention_matrix_backward.hpp (attention.hpp says when they are used), the others in
-// attention_backward_blocks.hpp.
+// Launches 2 and 3 both compute P and dS. In return no two blocks add to the same element. So there
+// are no atomics, and results are bitwise reproducible. dqkv is overwritten.
+//
+// attention_matrix_backward.hpp has the kernels on tensor cores, and attention_backward_blocks.hpp
+// those without. attention.hpp says when each is used.
 
 #include <cstdint>
 #include <optional>
@@ -42,7 +43,8 @@ constexpr std::int64_t attention_backward_workspace(device::attention_extents co
 
 namespace detail {
 
-/// Computes dot(dO, O) of each row, reading Width elements at a time.
+/// Computes dot(dO, O), the dot product of dO and O over head_dim, for each row. Reads Width
+/// elements at a time.
 template <class T, int Width>
 struct attention_dots {
   device::attention_extents e;
@@ -77,7 +79,9 @@ void launch_attention_dots(Launcher const& launch, T const* dout, T const* out,
 
 }  // namespace detail
 
-/// Computes dqkv from dout and the inputs and outputs of the forward pass.
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
+/// `log_sum_exp` are the inputs and outputs of the forward pass. `workspace` has
+/// attention_backward_workspace(e) elements.
 template <launcher Launcher, class T>
 void attention_backward(Launcher const& launch, T const* dout, T const* qkv, T const* out,
                         accumulation_t<T> const* log_sum_exp, device::attention_extents const& e,

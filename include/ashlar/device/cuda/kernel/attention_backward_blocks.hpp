@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The two kernels of attention_backward.hpp with plain multiplications, for types and head_dims
-// that cannot use tensor cores. Tiles of q, dO, k and v are in shared memory, and so are the tiles
-// of P and dS computed from them. Sums are in registers.
+// The two kernels of attention_backward.hpp without tensor cores. They run for float and double,
+// and for bfloat16 with extents that tensor cores cannot process. Shared memory has tiles of q, dO,
+// k and v, and the tiles of P and dS that are computed from them. Sums are in registers.
 //
 //   attention_keys_block   computes dK and dV: a block has a tile of keys and loops over the query
 //                          rows that attend to them
@@ -20,8 +20,8 @@
 
 namespace ashlar::cuda::detail {
 
-/// The base of both kernels: tiles of q, dO, k and v in shared memory, and P and dS computed from
-/// them.
+/// The base of both kernels. It loads tiles of q, dO, k and v into shared memory and computes the
+/// probabilities P and the score gradients dS from them.
 template <class T, int Dim>
 struct attention_backward_tiles {
   static constexpr int launch_threads = side * side;
@@ -74,7 +74,8 @@ struct attention_backward_tiles {
                     s.v);
   }
 
-  /// Computes P and dS of the tile of rows from `first` on and the tile of keys from `key` on.
+  /// Computes P and dS of one tile into shared memory. The tile's query rows start at row `first`,
+  /// its keys at token `key`.
   ASHLAR_HD void weigh(int t, std::int64_t pair, std::int64_t first, std::int64_t key,
                        shared_tiles const& s) const {
     A scores[per][per];

@@ -3,18 +3,22 @@
 
 #pragma once
 
-// Functions that the attention kernels on tensor cores share (Dao: FlashAttention-2, 2023). A block
-// of 4 warps has a tile of its "own" rows: query rows in the forward pass and for dQ, keys for dK
-// and dV. Each warp processes Tiles strips of 16 of them. The block loops over tiles of "other"
-// rows, which all warps read: keys if its own rows are queries, and query rows otherwise. Elements
-// are bfloat16 and sums are float.
+// Functions that the attention kernels on tensor cores share (Dao: FlashAttention-2, 2023). A
+// thread block of 4 warps has a tile of "own" rows, which stay in shared memory, and loops over
+// tiles of "other" rows:
+//
+//                           own rows     other rows
+//   forward pass, and dQ    query rows   keys and values
+//   dK and dV               keys         query rows
+//
+// Each warp processes `Tiles` strips of 16 own rows, and reads all other rows. Elements are
+// bfloat16 and sums are float.
 //
 //   copy_rows      copies rows of a head to shared memory, asynchronously, 16 bytes at a time; rows
 //                  beyond the end are set to zero
 //   multiply_rows  sums  = own rows times other rows, over head_dim     S = Q K^T, dP = dO V^T, ...
+//   round_sums     rounds P or dS to bfloat16. These "weights" stay in registers (warp_matrix.hpp).
 //   add_weighted   sums += weights times other rows, over these rows    O += P V, dQ += dS K, ...
-//   round_sums     rounds sums to bfloat16: the weights of the next product, which stay in
-//                  registers (warp_matrix.hpp)
 //   write_rows     copies sums to shared memory and from there to global memory, so that each write
 //                  to global memory has 16 bytes
 //
@@ -34,9 +38,11 @@
 
 namespace ashlar::cuda {
 
-/// Returns whether attention runs on tensor cores for these extents, this scale and these arrays:
-/// head_dim must be at most 128 and a multiple of 8, which is a pack of 16 bytes, the scale must be
-/// positive, and the arrays must be aligned to 16 bytes.
+/// Returns whether attention runs on tensor cores. The requirements are:
+///
+///   head_dim   a multiple of 8 elements (16 bytes), at most 128
+///   scale      positive
+///   arrays     aligned to 16 bytes
 template <class... T>
 bool attention_on_matrices(device::attention_extents const& e, float scale, T const*... arrays) {
   return e.head_dim > 0 && e.head_dim <= 128 && e.head_dim % 8 == 0 && scale > 0 &&
@@ -53,12 +59,13 @@ inline constexpr float log2_e = 1.4426950408889634f;
 template <int Dim>
 inline constexpr int matrix_pitch = Dim + 8;
 
-/// The number of rows of a block whose warps have `Tiles` strips each.
+/// The number of rows that a thread block processes if each of its warps has `Tiles` strips of 16
+/// rows.
 template <int Tiles>
 inline constexpr int matrix_rows = matrix_threads / warp * 16 * Tiles;
 
-/// One thread's values of the Tiles x (Columns / 8) results c of tensor core products
-/// (warp_matrix.hpp).
+/// One thread's float results of tensor core products for `Tiles` strips of 16 rows and `Columns`
+/// columns. A product has 8 columns, and a thread has 4 of its values (c in warp_matrix.hpp).
 template <int Tiles, int Columns>
 struct matrix_sums {
   float at[Tiles][Columns / 8][4];
@@ -70,9 +77,11 @@ struct matrix_sums {
       }
     }
   }
-  /// Calls f(i, half, row, column, value) for each value of thread t. `i` is the strip in the warp,
-  /// and `half` is 0 in its first 8 rows, 1 in its last 8 rows. `row` and `column` are positions in
-  /// the block's tile.
+  /// Calls f(i, half, row, column, value) for each value of thread t.
+  ///
+  ///   i             the number of the strip of 16 rows in the warp
+  ///   half          0 in the first 8 rows of the strip, 1 in the last 8 rows
+  ///   row, column   the position in the block's tile
   template <class F>
   ASHLAR_HD void for_each(int t, F const& f) {
     ASHLAR_UNROLL for (int i = 0; i < Tiles; ++i) {
@@ -86,7 +95,8 @@ struct matrix_sums {
   }
 };
 
-/// One thread's values of matrix_sums, rounded to bfloat16: operands a of the next product.
+/// The values of matrix_sums, rounded to bfloat16, in the layout of the left operand of the next
+/// tensor core product (a in warp_matrix.hpp).
 template <int Tiles, int Columns>
 struct matrix_weights {
   std::uint32_t at[Tiles][Columns / 16][4];
@@ -105,8 +115,8 @@ ASHLAR_HD void round_sums(matrix_sums<Tiles, Columns> const& sums,
   }
 }
 
-/// Starts this thread's part of copying rows [first, first + Rows) of a head to shared memory.
-/// Elements beyond the extents are set to zero.
+/// Starts this thread's part of an asynchronous copy of rows [first, first + Rows) of a head to
+/// shared memory. Elements beyond the sequence or beyond head_dim are set to zero.
 template <int Rows, int Dim, class Block>
 ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> from,
                          std::int64_t first, device::attention_extents const& e, bfloat16* to) {
@@ -126,8 +136,8 @@ ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> fr
   }
 }
 
-/// Computes the dot products of the block's own rows with `Columns` other rows, over the Dim
-/// elements of a row. sums(t) receives the results of thread t.
+/// Multiplies the block's own rows by the transpose of `Columns` other rows, for example S = Q K^T.
+/// Both are in shared memory. Dim is the length of a row. sums(t) receives the results of thread t.
 template <int Dim, int Tiles, int Columns, class Block, class Sums>
 ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 const* other,
                              Sums const& sums) {
@@ -162,8 +172,9 @@ ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 c
   }
 }
 
-/// Adds weights times other rows to the sums, summed over `Rows` other rows. weights(t) and sums(t)
-/// are the values of thread t.
+/// Adds weights times `other` to the sums, for example O += P V. `other` has `Rows` rows in shared
+/// memory, and `weights` has one column for each. weights(t) and sums(t) are the registers of
+/// thread t.
 template <int Dim, int Tiles, int Rows, class Block, class Weights, class Sums>
 ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16 const* other,
                             Sums const& sums) {
@@ -190,9 +201,9 @@ ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16
   }
 }
 
-/// Writes the sums to the rows of a head from `first` on. Those of thread t in strip i and half
-/// `half` are multiplied by factor(t, i, half). The sums are first stored in `tile`, shared memory
-/// whose contents are no longer needed.
+/// Writes the sums to global memory: to the rows of a head, starting at row `first`. Multiplies
+/// each sum by factor(t, i, half), where t is its thread, i its strip and `half` its half of the
+/// strip. Overwrites `tile` in shared memory, in which the sums are first collected.
 template <int Dim, int Tiles, class Block, class Sums, class Factor>
 ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64_t first,
                           device::attention_extents const& e, bfloat16* tile, Sums const& sums,
@@ -225,7 +236,7 @@ ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64
   });
 }
 
-/// Calls run.operator()<Dim>() with the smaller of 64 and 128 that is at least head_dim.
+/// Calls run.operator()<64>() if head_dim is at most 64, otherwise run.operator()<128>().
 template <class Run>
 void with_matrix_dim(device::attention_extents const& e, Run const& run) {
   if (e.head_dim <= 64) return run.template operator()<64>();

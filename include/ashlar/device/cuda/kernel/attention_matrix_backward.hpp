@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Attention backward of bfloat16 on tensor cores, with the formulas and the launches of
-// attention_backward.hpp:
+// The attention backward pass for bfloat16 on tensor cores, with the formulas and the launches of
+// attention_backward.hpp. There are two kernels:
 //
 //   attention_matrix_keys   A block has a tile of keys and their values, and loops over the query
 //                           rows that attend to them. It computes P^T and dS^T (rows are keys),
@@ -12,9 +12,9 @@
 //   attention_matrix_rows   A block has a tile of query rows and loops over the keys that they
 //                           attend to. It computes P, dS and dQ += dS K.
 //
-// P and dS are computed twice, which takes 7 matrix products instead of 5. In return no two blocks
-// add to the same element. The next tile is copied into a second buffer while the current one is
-// processed, with one barrier per tile.
+// Both kernels compute P and dS, which takes 7 matrix products instead of 5. In return no two
+// blocks add to the same element, so atomics are not needed. While the current tile is processed,
+// the next one is copied into a second buffer. There is one barrier per tile.
 //
 // In this table, the figures are for attention_matrix_keys / attention_matrix_rows:
 //
@@ -29,8 +29,11 @@
 
 namespace ashlar::cuda::detail {
 
-/// The base of both kernels. Strips is the number of strips of 16 rows that a warp has, Others the
-/// number of rows of a tile that the block loops over.
+/// The base of both kernels.
+///
+///   Dim      head_dim rounded up to 64 or 128
+///   Strips   the number of strips of 16 rows that each warp processes
+///   Others   the number of rows of a tile that the block loops over
 template <int Dim, int Strips, int Others>
 struct attention_matrix_backward {
   static constexpr int launch_threads = matrix_threads;
@@ -51,9 +54,10 @@ struct attention_matrix_backward {
   using scores = matrix_sums<strips, others>;
   using weights = matrix_weights<strips, others>;
 
-  /// The shared memory: two arrays of the block's own rows, and two buffers. Each buffer has two
-  /// arrays of other rows, and for each of these rows two floats, which only attention_matrix_keys
-  /// uses: log_sum_exp and dot(dO, O).
+  /// The layout of shared memory. First come two arrays of the block's own rows. Then come two
+  /// buffers, each with two arrays of the rows that the block loops over ("other" rows). A buffer
+  /// also has two floats for each other row: log_sum_exp and dot(dO, O). Only attention_matrix_keys
+  /// uses them.
   struct shared_tiles {
     bfloat16* at;
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Computes dot(dO, O) of each row of each head, for attention backward of bfloat16
-// (attention_matrix_backward.hpp). Four neighbouring threads process a row, in steps of 64
-// contiguous bytes, and a block processes 32 rows.
+// Computes dot(dO, O), the dot product over head_dim, for each row of each head. It is the first
+// launch of the attention backward pass for bfloat16 on tensor cores
+// (attention_matrix_backward.hpp). Four neighbouring threads share a row and together read 64
+// contiguous bytes at a time. A block processes 32 rows.
 
 #include <cstdint>
 

@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Attention forward of bfloat16 on tensor cores, with the arrays, the meaning and the recurrence of
-// attention.hpp. A block has 128 query rows of one head and a warp has 32 of them. Four
-// neighbouring threads share a row and hold its maximum and sum. Warps exchange no data. They share
-// tiles of 64 keys and of the values of the same tokens, with three barriers per tile j:
+// The attention forward pass for bfloat16 on tensor cores, with the arrays and the recurrence of
+// attention.hpp. A block has 128 query rows of one head, and each of its 4 warps has 32 of them.
+// Four neighbouring threads share a row and hold its maximum and sum. Warps exchange no data. They
+// only share tiles of 64 keys, and of the 64 values of the same tokens. Tile j needs three
+// barriers:
 //
-//   barrier 1   keys j have arrived. Values j are copied while S = Q K^T is computed.
-//   barrier 2   no warp reads keys j any more. Keys j + 1 are copied while P V is computed.
-//   barrier 3   values j have arrived
+//   barrier 1   Keys j have arrived. Values j are copied while S = Q K^T is computed.
+//   barrier 2   No warp reads keys j any more. Keys j + 1 are copied while P V is computed.
+//   barrier 3   Values j have arrived.
 //
-// With a causal mask, a block stops after the last key that one of its rows attends to. The mask is
-// not applied to a tile if all rows of the block attend to all its keys. Rows beyond the end of the
-// sequence attend to the whole sequence, so that every maximum is finite from the first tile on.
+// With a causal mask, a block stops after the last key that one of its rows attends to. It skips
+// the mask for a tile if all its rows attend to all keys of the tile. Rows beyond the end of the
+// sequence attend to the whole sequence, so that their maximum is finite like that of other rows.
 
 #include <cmath>
 #include <cstdint>
@@ -39,8 +40,9 @@ struct attention_matrix_forward {
   bfloat16* out;
   float* log_sum_exp;
 
-  /// The variables of one thread. In each strip it has the rows g and g + 8, where g = lane / 4
-  /// (warp_matrix.hpp). An array element [strip][half] belongs to row g + 8 half of the strip.
+  /// The variables of one thread. In each strip of 16 query rows, a thread has elements of two
+  /// rows: g and g + 8, where g = (thread % 32) / 4. The elements [strip][0] of an array belong to
+  /// row g, the elements [strip][1] to row g + 8.
   struct state {
     matrix_sums<strips, Dim> sums;
     matrix_sums<strips, keys> scores;
@@ -63,8 +65,8 @@ struct attention_matrix_forward {
     std::int64_t const number = (e.sequence + rows - 1) / rows;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, late rows attend to the most keys. Their blocks start first, so that no
-    // block with much work starts last.
+    // With a causal mask, the last rows attend to the most keys. Their blocks start first, so that
+    // no long-running block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * rows;
     std::int64_t const end = e.keys(first + rows < e.sequence ? first + rows : e.sequence);
     auto const k_rows = rows_of_qkv(e, qkv, pair, 1);
@@ -122,8 +124,9 @@ struct attention_matrix_forward {
     }
   }
 
-  /// Masks this thread's scores. Sets `peak` of each row to the largest of the thread's scores in
-  /// this row, or to the maximum of the earlier tiles if that is larger.
+  /// Sets this thread's scores to -inf for keys that a row does not attend to. Then sets `peak` of
+  /// each row to the maximum of the thread's scores and of `maximum`, the maximum over earlier
+  /// tiles.
   ASHLAR_HD void find_peaks(int t, state& s, std::int64_t first, std::int64_t key) const {
     bool const is_masked = key + keys > e.sequence || (e.causal && key + keys > first + 1);
     if (is_masked) {
@@ -139,8 +142,9 @@ struct attention_matrix_forward {
     });
   }
 
-  /// Computes the weights from the scores, adds them up, and rescales the output sums of earlier
-  /// tiles to the new maximum.
+  /// Replaces each score by e^(scale (score - peak)) and adds these weights to `total`, where
+  /// `peak` is the new maximum of the row. Rescales `total` and the output sums of earlier tiles to
+  /// the new maximum.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s) const {
     float const factor = scale * log2_e;
@@ -160,8 +164,8 @@ struct attention_matrix_forward {
     round_sums<Block>(s.scores, s.weights);
   }
 
-  /// Writes log_sum_exp, and replaces `total` by its reciprocal, by which the output sums are
-  /// multiplied.
+  /// Writes log_sum_exp. Replaces `total`, the sum of the weights of a row, by its reciprocal. The
+  /// caller multiplies the output sums by it.
   ASHLAR_HD void finish(int t, state& s, std::int64_t pair, std::int64_t first) const {
     for_each_row([&](int i, int half) {
       std::int64_t const row = first + (t / warp * strips + i) * 16 +

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Functions that the attention kernels without tensor cores share: 256 threads, arranged as
-// 16 x 16, work on tiles of rows of one head. The tiles are in shared memory, in accumulation_t<T>.
-// Products of tiles are in registers. The functions use plain multiplications and additions, for
-// float, double and the cases of bfloat16 that cannot use tensor cores (attention.hpp).
+// Functions that the attention kernels without tensor cores share. Tensor cores are not used for
+// float, for double, and for some cases of bfloat16 (attention.hpp). A block has 256 threads,
+// arranged as 16 x 16. They multiply tiles of rows of one head. The tiles are in shared memory, as
+// elements of type accumulation_t<T>. The products are in registers.
 //
 //   thread t      computes rows (t / 16) per + a, for a < per, and columns t % 16 + 16 c. Here
 //                 per = tile / 16 is the number of rows of a thread.
@@ -33,19 +33,19 @@ inline constexpr int attention_tile = sizeof(A) == 4 && Dim == 64 ? 64 : 32;
 
 inline constexpr int side = 16;
 
-/// Returns the distance between rows of `columns` elements in shared memory. It is odd, so that the
-/// elements of neighbouring rows in one column are in different banks.
+/// Returns the distance, in elements, between rows of `columns` elements in shared memory. It is
+/// odd, so that the elements of neighbouring rows in one column are in different banks.
 ASHLAR_HD constexpr std::int64_t pitch_of(std::int64_t columns) { return columns | 1; }
 
-/// The rows of one head in global memory, `stride` elements apart.
+/// A pointer to the rows of one head in global memory. Row i starts at data + i * stride.
 template <class T>
 struct head_rows {
   T* data;
   std::int64_t stride;
 };
 
-/// Returns the rows of q, k or v for `which` = 0, 1 or 2. `pair` is the number of the pair (sample,
-/// head).
+/// Returns the rows of q (`which` = 0), k (1) or v (2) of one sample and head. `pair` is sample *
+/// heads + head.
 template <class T>
 ASHLAR_HD head_rows<T> rows_of_qkv(device::attention_extents const& e, T* qkv, std::int64_t pair,
                                    int which) {
@@ -62,8 +62,8 @@ ASHLAR_HD head_rows<T> rows_of_out(device::attention_extents const& e, T* out, s
   return {out + place.quotient * e.sequence * step + place.remainder * e.head_dim, step};
 }
 
-/// Loads this thread's share of rows [first, first + Tile) into shared memory. Rows with an index
-/// of at least `rows` are set to zero.
+/// Loads this thread's share of rows [first, first + Tile) into shared memory. Sets rows to zero if
+/// their index is at least `rows`, the number of rows that exist. A row has d elements.
 template <int Tile, class T, class A>
 ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64_t first,
                          std::int64_t rows, std::int64_t d, A* to) {
@@ -76,8 +76,8 @@ ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64
   }
 }
 
-/// Computes result[a][b] = the dot product of row r0 + a of `left` and row c0 + side b of `right`,
-/// both with d columns.
+/// Computes dot products of rows of two tiles in shared memory: result[a][b] = row r0 + a of `left`
+/// times row c0 + 16 b of `right`. A row has d elements.
 template <int Per, class A>
 ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::int64_t c0,
                          std::int64_t d, A (&result)[Per][Per]) {
@@ -94,8 +94,8 @@ ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::in
   }
 }
 
-/// Computes sums[a][c] += row r0 + a of `weights` (if Transposed, column r0 + a) times column
-/// c0 + side c of `tile`.
+/// Adds a part of the product of two matrices in shared memory: `weights` (its transpose if
+/// Transposed) times `tile`. sums[a][c] belongs to row r0 + a and column c0 + 16 c of the product.
 template <int Tile, bool Transposed, int Per, int Columns, class A>
 ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std::int64_t c0,
                            std::int64_t d, A (&sums)[Per][Columns]) {
@@ -113,8 +113,8 @@ ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std
   }
 }
 
-/// Writes values[a][c], multiplied by factor[a], to row first + r0 + a of a head in global memory.
-/// Rows with an index of at least `rows` are not written.
+/// Writes one thread's values to a head in global memory. values[a][c] * factor[a] is written to
+/// row first + r0 + a and column c0 + 16 c. Rows with an index of at least `rows` are not written.
 template <int Per, int Columns, class T, class A>
 ASHLAR_HD void write_rows(head_rows<T> to, std::int64_t first, std::int64_t rows, std::int64_t r0,
                           std::int64_t c0, std::int64_t d, A const (&values)[Per][Columns],

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Kernels for softmax cross-entropy, with the phases and the meaning of
-// device/host/cross_entropy.hpp. The local columns are [first_column, first_column + cols) of the
-// vocabulary. A row with a target < 0 is ignored.
+// Kernels for softmax cross-entropy, with the functions of device/host/cross_entropy.hpp. A row of
+// logits has one column for each word of the vocabulary. This rank has the columns [first_column,
+// first_column + cols). A row with a target < 0 is ignored.
 //
 //   row_max, row_exp_sum         in softmax.hpp
 //   cross_entropy_target_logit   x[r, target], or 0 if not local     all-reduce by sum
@@ -72,8 +72,8 @@ struct cross_entropy_op {
   static constexpr bool any_row = true;
   static constexpr int kept = 1;
   using A = accumulation_t<T>;
-  /// `gather` also reads the logit of the target, because `apply` may overwrite it before another
-  /// thread could read it.
+  /// The result of `gather` has the logit of the target too. It must be read before `apply`, in
+  /// which another thread may overwrite it by the gradient.
   struct partial {
     exp_sum<A> exponentials;
     A target_logit;

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// The launcher that runs kernels on a device.
+// The launcher that runs kernels on a device. It implements the interface of kernel/launcher.hpp:
 //
 //   for_each   a grid-stride loop with 256 threads per block and at most 16384 blocks
 //   blocks     at most 2^31 - 1 thread blocks; more than 48 KiB of shared memory is enabled
 //              explicitly
-//   fold       shuffles within a warp: lane l is combined with lane l + 16, then l + 8, ... l + 1.
-//              Then every thread combines the results of the warps from left to right.
-//   mma, load_matrices   mma.sync.m16n8k16 and ldmatrix; copy_async is cp.async. All need sm_80.
+//   fold       a reduction by shuffles within each warp: lane l is combined with lane l + 16, then
+//              l + 8, ... l + 1. Then every thread combines the results of the warps from left to
+//              right.
+//   mma, load_matrices, copy_async   mma.sync.m16n8k16, ldmatrix and cp.async, which need sm_80
 //
-// Only nvcc compiles this file. Without __CUDA_ARCH__, in nvcc's pass for the host, the bodies are
-// empty, because they are only called on the device.
+// Only nvcc compiles this file. It does so once for the device and once for the host. In the pass
+// for the host, where __CUDA_ARCH__ is not defined, the function bodies are empty.
 
 #include <cstddef>
 #include <cstdint>
@@ -99,7 +100,7 @@ class device_block {
     __syncthreads();
     total = scratch[0];
     for (int w = 1; w < threads() / warp; ++w) total = combine(total, scratch[w]);
-    __syncthreads();  // scratch is free for the next fold
+    __syncthreads();  // The next fold may overwrite scratch.
 #endif
     return total;
   }

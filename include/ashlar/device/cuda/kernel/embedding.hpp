@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Kernels that look up table rows by integer ids, with the meaning of device/host/embedding.hpp.
-// The table is a shard of `rows` rows, starting at first_row. An id of another shard yields a zero
-// row and no gradient.
+// Kernels that look up table rows by integer ids, with the functions of device/host/embedding.hpp.
+// A rank has a shard of the table: `rows` rows, starting at first_row. If an id belongs to another
+// shard, this rank computes a zero row in the forward pass and adds no gradient in the backward
+// pass.
 //
 //   embedding_forward, add_positions     one thread for each pack of columns of a token
 //   add_positions_backward               one thread for each pack of columns of a position
@@ -46,7 +47,8 @@ struct embedding_each {
   }
 };
 
-/// Adds packs to target[0 .. Width). The sums are in registers until finish() stores them.
+/// Adds several packs of Width elements to target[0 .. Width). The sums stay in registers until
+/// finish() stores them.
 template <int Width, class T>
 struct addition {
   using A = accumulation_t<T>;
@@ -89,7 +91,8 @@ struct positions_backward_each {
   ASHLAR_HD void operator()(std::int64_t i) const {
     division const place(i, cols / Width);
     std::int64_t const c = place.remainder * Width;
-    // The first token at this position: (first_token + t) % sequence = position.
+    // The position of token t in its sequence is (first_token + t) % sequence. Find the first token
+    // at this thread's position.
     std::int64_t t = place.quotient - division(first_token, sequence).remainder;
     if (t < 0) t += sequence;
     if (t >= tokens) return;

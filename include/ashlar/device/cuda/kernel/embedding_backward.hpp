@@ -5,13 +5,13 @@
 
 // Kernels for the gradient of a table whose rows were looked up by ids (embedding.hpp):
 //
-//   1  The tokens are sorted by their rows (token_sort.hpp).
-//   2  One thread is launched for each pack of columns of a sorted token. If the token is the first
-//      one of its row, the thread adds the gradients of all tokens of that row, in the order of the
-//      tokens, as the host does. So results are bitwise reproducible, without atomics.
+//   1  The tokens are sorted by their table rows (token_sort.hpp).
+//   2  One thread is launched for each sorted token and each pack of columns. If its token is the
+//      first one of a table row, the thread adds up the gradients of all tokens of that row, in the
+//      order of the tokens, as the host does. Otherwise it does nothing.
 //
-// Rows without tokens are not accessed. Tokens with ids of another shard are sorted last and add
-// nothing.
+// So results are bitwise reproducible, without atomics. Table rows without tokens are not accessed.
+// Tokens whose ids belong to another rank's shard are sorted last and add nothing.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ namespace detail {
 
 template <int Width, class T>
 struct embedding_backward_each {
-  static constexpr int ahead = 4;  // gradients that a thread loads before it adds them
+  static constexpr int ahead = 4;  // the number of gradients that a thread loads at a time
   T const* dy;
   sorted_tokens sorted;
   std::int64_t tokens, rows, cols;

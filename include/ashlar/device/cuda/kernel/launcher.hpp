@@ -4,46 +4,46 @@
 #pragma once
 
 // The interface by which kernels are written, so that the same code runs on a device and, in the
-// tests, on the host:
+// tests, on the host. A launcher `launch` has two functions:
 //
 //   launch.for_each(name, f, n)    calls f(i) for 0 <= i < n, in any order
 //   launch.blocks(name, body, blocks, threads, shared_bytes)
 //                                  calls body(block) for each thread block
 //
-// A thread block has these members:
+// A thread block `block` has these members:
 //
 //   block.index(), count()         the number of this block, and the number of blocks
 //   block.threads()                the number of threads, a multiple of 32
 //   block.shared()                 shared_bytes bytes of shared memory, aligned to 16
-//   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads
-//                                  then see each other's writes to shared memory and to global
-//                                  memory that only this block uses
+//   block.each(f)                  calls f(t) for each thread t, followed by a barrier. Afterwards
+//                                  threads see each other's writes to shared memory, and to global
+//                                  memory that only this block uses.
 //   block.each_alone(f)            calls f(t) for each thread t without a barrier, for data that
 //                                  only thread t uses
 //   per_thread<V> v(block)         one variable of type V for each thread; thread t uses v[t]
-//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order and returns the result
+//   block.fold(v, scratch, f)      reduces all v[t] by f in a fixed order and returns the result
 //                                  to every thread; `scratch` is shared memory for one V per warp
 //
 // Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
-// get(t) returns the operands of thread t:
+// `get` is a function: get(t) returns the operands of thread t.
 //
 //   block.mma(get)                           c += a b; get(t) returns mma_operands
 //   block.load_matrices<Transposed>(get)     loads four 8 x 8 matrices from shared memory; get(t)
 //                                            returns a matrix_load
-//   block.fold_quads(get, f)                 combines the floats get(t) of four neighbouring
-//                                            threads by f and stores the result in all four
+//   block.fold_quads(get, f)                 reduces the floats get(t) of four neighbouring threads
+//                                            by f and stores the result in all four
 //
 // Asynchronous copies of 4 or 16 bytes proceed in groups while the threads compute:
 //
-//   block.copy_async<Bytes>(to, from, valid)   in `each`: copies to shared memory; if not valid,
-//                                              writes zeros
+//   block.copy_async<Bytes>(to, from, valid)   in `each`: copies to shared memory; writes zeros if
+//                                              `valid` is false
 //   block.commit_copies()                      puts the copies that each thread has started since
 //                                              the last commit_copies into a new group
 //   block.wait_copies<Groups>()                waits until at most `Groups` groups are pending,
 //                                              followed by a barrier
 //
-// Block::exp2(x) and Block::pack_bfloat16(low, high) are single instructions of the device: an
-// approximate 2^x, and the rounding of two floats to the two bfloat16 of a word.
+// Block::exp2(x) is an approximate 2^x. Block::pack_bfloat16(low, high) rounds two floats to the
+// two bfloat16 of a word. Each is a single instruction of the device.
 //
 // Outside of `each`, all threads must follow the same control flow. A write to shared memory and a
 // read of it by another thread must be in different calls of `each`. The launchers are
@@ -59,21 +59,21 @@ namespace ashlar::cuda {
 /// The number of threads in a warp, which execute together.
 inline constexpr int warp = 32;
 
-/// A type that has the functions for_each(...) and blocks(...) described above, which launch
-/// kernels. A stream is not a launcher: the functions that take a stream are declared in
-/// device/cuda/*.hpp and defined in the file that nvcc compiles.
+/// A type that launches kernels by the functions for_each(...) and blocks(...), for example
+/// device_launcher in kernel/device.cuh. A stream is not a launcher. The functions that take a
+/// stream are declared in device/cuda/*.hpp and defined in the file that nvcc compiles.
 template <class L>
 concept launcher = requires { typename L::is_launcher; };
 
-/// Returns the number of threads for a block with `units` units of work: a multiple of the warp
-/// size, at most 256.
+/// Returns the number of threads for a block that has `units` independent pieces of work: a
+/// multiple of the warp size, at most 256.
 constexpr int threads_for(std::int64_t units) {
   if (units >= 256) return 256;
   return units <= warp ? warp : static_cast<int>((units + warp - 1) / warp * warp);
 }
 
-/// The quotient and the remainder of two non-negative numbers. It divides in 32 bits if both fit,
-/// because a device does that much faster than in 64 bits.
+/// The quotient and the remainder of two non-negative numbers. It divides in 32 bits if both
+/// numbers fit, because 64-bit division is much slower on a device.
 struct division {
   std::int64_t quotient;
   std::int64_t remainder;

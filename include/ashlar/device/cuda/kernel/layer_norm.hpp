@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Kernels for layer norm forward: in one launch for complete rows, and in phases for rows that are
-// split over ranks, as in device/host/layer_norm.hpp and with the same formulas
-// (formula/layer_norm.hpp). Sums, means and deviations are of type accumulation_t<T>.
+// Kernels for the forward pass of layer norm, with the functions of device/host/layer_norm.hpp and
+// the formulas of formula/layer_norm.hpp. Complete rows take one launch. If the columns of a row
+// are split over ranks, the caller runs phases with an all-reduce between them. Sums, means and
+// deviations are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -17,7 +18,7 @@
 
 namespace ashlar::cuda {
 
-/// Two sums over a row that are computed in one reduction.
+/// Two sums over a row, for example of x and of x^2, that are computed in one pass.
 template <class A>
 struct sum_pair {
   A first;
@@ -106,8 +107,7 @@ struct layer_norm_op : layer_norm_gather<T> {
   }
 };
 
-/// Does the same as layer_norm_op with a known mean and rstd, so it does not compute sums of the
-/// row first.
+/// Computes the same as layer_norm_op, but reads the mean and rstd of each row from arrays.
 template <class T>
 struct layer_norm_apply_op {
   using A = accumulation_t<T>;

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Kernels for layer norm backward: in one launch for complete rows, and in phases for rows that are
-// split over ranks, as in device/host/layer_norm_backward.hpp and with the same formulas. dgamma
-// and dbeta are of type accumulation_t<T> and are accumulated in a fixed order (columns.hpp). dx
-// may be dy.
+// Kernels for the backward pass of layer norm, with the functions of
+// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. Complete rows
+// take one launch. If the columns of a row are split over ranks, the caller runs phases with an
+// all-reduce between them. dgamma and dbeta are of type accumulation_t<T> and are accumulated in a
+// fixed order (columns.hpp). dx may be dy.
 
 #include <cstdint>
 
@@ -32,7 +33,7 @@ struct layer_norm_backward_gather {
   static ASHLAR_HD partial combine(partial const& a, partial const& b) {
     return partial::combine(a, b);
   }
-  /// Returns the sums of g = dy gamma and of g (x - mean) over this thread's columns.
+  /// Returns, over this thread's columns, the sum of g = dy gamma and the sum of g (x - mean).
   template <int Width, class Share>
   ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
     partial sums{A(0), A(0)};
@@ -97,7 +98,7 @@ struct layer_norm_backward_op : layer_norm_backward_gather<T> {
   }
 };
 
-/// Does the same as layer_norm_backward_op with known sums, so it does not compute them first.
+/// Computes the same as layer_norm_backward_op, but reads the two sums of each row from arrays.
 template <class T>
 struct layer_norm_backward_apply_op {
   using A = accumulation_t<T>;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Element-wise kernels. f works in accumulation_t<T>, and its result is rounded to T once.
+// Element-wise kernels. They compute in accumulation_t<T> and round the result to T once. f is a
+// function object of map_functors.hpp.
 //
 //   map(launch, f, x, n, y)       y[i] = f(x[i])          y may be x
 //   map(launch, f, a, b, n, y)    y[i] = f(a[i], b[i])    y may be a or b
@@ -11,8 +12,6 @@
 //   convert                       elements of another type, rounded to nearest
 //   widen, narrow                 bfloat16 to float, and back
 //   fill                          y[i] = value
-//
-// map_functors.hpp lists the function objects that can be used on a device.
 
 #include <cstdint>
 #include <type_traits>

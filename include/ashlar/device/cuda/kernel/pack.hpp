@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Groups of elements that one thread reads or writes at once: 16 bytes, the widest access of a
-// device, if the addresses are aligned, otherwise single elements.
+// A pack is a group of adjacent elements that one thread reads or writes by one instruction. It has
+// 16 bytes, the widest access of a device. If addresses are not aligned to 16 bytes, single
+// elements are used instead.
 //
 //   pack<T, W>         W elements; a load or store of up to 16 bytes is one instruction
 //   widest<T>          16 / sizeof(T)
@@ -45,7 +46,8 @@ bool is_packable(T const*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % pack_bytes == 0) && ...);
 }
 
-/// Calls f.operator()<Width>(), where Width is widest<T> if `packable`, else 1.
+/// Calls f.operator()<Width>(). Width is widest<T>, the number of elements in 16 bytes, if
+/// `packable`. Otherwise Width is 1.
 template <class T, class F>
 void with_width(bool packable, F const& f) {
   if (packable) {
@@ -55,8 +57,9 @@ void with_width(bool packable, F const& f) {
   }
 }
 
-/// The index space of a loop over n elements: an index i < packs calls Op::run<Width> for a whole
-/// pack, and every other index calls Op::run<1> for one element.
+/// A loop over n elements as a function of an index. An index below `packs` calls Op::run<Width>
+/// for a pack of Width elements. Each later index calls Op::run<1> for one of the remaining
+/// elements.
 template <int Width, class Op>
 struct packed {
   Op op;
@@ -76,7 +79,8 @@ struct packed {
   }
 };
 
-/// Launches op over n elements, in packs if `packable`.
+/// Launches `op` over n elements. If `packable`, each thread processes a pack of 16 bytes, and the
+/// last elements are processed one by one.
 template <class T, class Launcher, class Op>
 void launch_packed(Launcher const& launch, char const* name, Op const& op, std::int64_t n,
                    bool packable) {

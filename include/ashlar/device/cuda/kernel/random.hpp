@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Kernels that make random elements for a range of global indices [first, first + count). Values
-// are the same functions of (seed, stream, global index) as on the host, so they do not depend on
-// the mesh. Here `stream` is the number of a sequence of random numbers, not a CUDA stream.
+// Device kernels for the random elements of a shard, which has the global indices [first, first +
+// count) of a tensor. A value depends only on (seed, stream, global index), as on the host. So it
+// does not depend on the mesh. Here `stream` is the number of a sequence of random numbers, not a
+// CUDA stream.
 //
 //   fill_uniform, fill_normal   as device/host/random.hpp
 //   dropout                     as device/host/dropout.hpp; y may be x. Applied to dy instead of x,
 //                               it is the backward pass.
 //
-// A thread makes one Philox block, which serves the four indices 4b .. 4b + 3; at both ends of the
-// range some of them may not be needed. In dropout of bfloat16 a thread makes two blocks, so that
-// it reads and writes 16 bytes at a time.
+// A thread computes one block of the Philox generator, which has the random words of four indices:
+// 4b to 4b + 3. At both ends of the range some of them may not be needed. In dropout of bfloat16, a
+// thread computes two Philox blocks, so that it reads and writes 16 bytes at a time.
 
 #include <cstdint>
 
@@ -29,8 +30,9 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// A range of global indices, divided into groups that each use `Blocks` Philox blocks of 4 random
-/// words. Group i has the elements offset(i) + k of the range, for 0 <= k < size.
+/// Divides the global indices [first, first + count) into groups, one for each thread. A group has
+/// `size` elements and uses `Blocks` blocks of the Philox generator, with 4 random words each.
+/// offset(i) is the position of group i in the range.
 template <int Blocks>
 struct word_groups {
   static constexpr int size = 4 * Blocks;
@@ -46,13 +48,13 @@ struct word_groups {
   ASHLAR_HD bool has_all(std::int64_t element) const {
     return element >= 0 && element + size <= count;
   }
-  /// Returns the random words for the elements from offset(i) + 4 block on.
+  /// Returns 4 random words of group i: for the elements offset(i) + 4 * block and the next three.
   ASHLAR_HD device::philox_block words(std::int64_t i, int block = 0) const {
     return device::random_block(seed, stream,
                                 static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
-  /// Returns whether the groups can be read and written as packs: in an array whose element 0 has
-  /// the address `run`, every group must be aligned to its size in bytes, or to 16 bytes if it is
+  /// Returns whether groups of elements can be read and written as packs. `run` is the address of
+  /// element `first`. Every group must be aligned to its size in bytes, or to 16 bytes if it is
   /// larger.
   template <class T>
   bool is_packable(T const* run) const {
@@ -173,7 +175,8 @@ void fill_normal(Launcher const& launch, std::uint64_t seed, std::uint64_t strea
                       detail::normal_each<T>{{seed, stream, first, count}, mean, deviation, out});
 }
 
-/// Computes y = dropout of x with probability p. Throws std::invalid_argument for p outside [0, 1).
+/// Computes y = dropout of x, where elements are dropped with probability p. Element i of x has the
+/// global index first + i. Throws std::invalid_argument for p outside [0, 1).
 template <launcher Launcher, class T>
 void dropout(Launcher const& launch, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t stream, std::int64_t first, T* y) {

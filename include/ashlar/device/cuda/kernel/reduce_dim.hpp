@@ -3,14 +3,14 @@
 
 #pragma once
 
-// A reduction over one dim of an array [outer, extent, inner]: y[o, i] = op over all k of
-// x[o, k, i], computed in accumulation_t<T> and rounded once. If extent is 0, the result is the
+// Device kernels that reduce one dim of an array [outer, extent, inner]: y[o, i] = op over all k of
+// x[o, k, i]. They compute in accumulation_t<T> and round once. If extent is 0, the result is the
 // identity of op.
 //
 //   inner >= 32 or extent < 64   one thread for each result, in the order of k: bitwise equal to
 //                                the host
-//   otherwise                    one block for each result, which folds the sums of its threads in
-//                                an order that depends only on the extents
+//   otherwise                    one block for each result, which combines the partial results of
+//                                its threads in an order that depends only on the extents
 //
 // As on the host, a maximum or minimum is NaN if an operand is NaN.
 
@@ -92,7 +92,8 @@ void launch_reduce_dim(Launcher const& launch, T const* x, std::int64_t outer, s
 
 }  // namespace detail
 
-/// Computes y[o, i] = op over k of x[o, k, i].
+/// Computes y[o, i] = op over k of x[o, k, i], where x is [outer, extent, inner] and y is [outer,
+/// inner].
 template <launcher Launcher, class T>
 void reduce_dim(Launcher const& launch, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {

@@ -4,10 +4,10 @@
 #pragma once
 
 // Types that describe which columns of a row one thread processes. rows.hpp passes them to its
-// operations as the argument `columns`:
+// operations as the argument `columns`. A pack is a group of adjacent elements that a thread reads
+// at once, usually 16 bytes. n is the number of threads of the block.
 //
-//   column_share              every n-th pack of the row, for n threads; read from memory at each
-//                             use
+//   column_share              every n-th pack of the row, read from memory at each use
 //   kept_share                the same packs, at most kept_packs of them, read once and kept in
 //                             registers
 //   edge_share                for a row that begins in the middle of a pack: at most one of the
@@ -21,10 +21,12 @@
 
 namespace ashlar::cuda {
 
-/// The number of packs of a row that one thread can keep in registers.
+/// The number of packs of a row that one thread can keep in registers. A pack is a group of
+/// adjacent elements, usually 16 bytes.
 inline constexpr int kept_packs = 4;
 
-/// The packs of one thread, read from memory at each use.
+/// The packs (groups of Width adjacent elements) of a row that one thread processes. They are read
+/// from memory at each use.
 template <int Width>
 struct column_share {
   std::int64_t cols;
@@ -46,8 +48,9 @@ struct column_share {
   }
 };
 
-/// Divides a row that may begin in the middle of a pack: columns [head, head + body) are whole
-/// packs of an aligned array.
+/// Divides a row into packs of Width elements. If the row begins in the middle of a pack, its first
+/// `head` elements come before the first whole pack. The next `body` elements are whole packs of an
+/// aligned array.
 template <int Width>
 struct row_cut {
   std::int64_t cols, head, body;
@@ -59,8 +62,9 @@ struct row_cut {
   }
 };
 
-/// The element of one thread outside of the whole packs, if it has one. There are fewer than two
-/// packs of such elements, which is less than the number of threads.
+/// At most one element per thread: one of the elements of the row before its first or after its
+/// last whole pack of Width elements. There are fewer than 2 * Width such elements, so there are
+/// enough threads.
 template <int Width>
 struct edge_share : column_share<1> {
   row_cut<Width> cut;
@@ -85,7 +89,8 @@ struct body_share : column_share<Width> {
     column_share<Width>{cut.body, this->thread,
                         this->threads}([&](std::int64_t c, int k) { f(cut.head + c, k); });
   }
-  /// Returns false, because values that exist once per row are written with the edge_share.
+  /// Returns whether this share writes the values that exist once per row. The result is false,
+  /// because the edge_share of the same row writes them.
   ASHLAR_HD bool is_first() const { return false; }
 };
 
@@ -94,7 +99,8 @@ struct kept_columns {
   pack<T, Width> at[Slots][kept_packs];
 };
 
-/// The packs of one thread, at most kept_packs, kept in its registers.
+/// The packs (groups of Width adjacent elements) of a row that one thread processes. There are at
+/// most kept_packs of them. They are kept in registers.
 template <class T, int Width, int Slots>
 struct kept_share {
   std::int64_t cols;

@@ -3,19 +3,22 @@
 
 #pragma once
 
-// Kernels on the rows of a rows x cols array. A block processes one row at a time: each thread
-// computes a partial result from its columns of the row, the block combines the partial results of
-// its threads to a total, and each thread applies the total to its columns. An operation `op`
-// defines:
+// Kernels on the rows of a rows x cols array, for example softmax. A thread block processes one row
+// at a time. Each thread computes a partial result from its columns of the row. The block combines
+// the partial results of its threads to a total. Then each thread applies the total to its columns.
+// A pack is a group of Width adjacent elements (16 bytes) that a thread reads at once. An operation
+// `op` of type Op defines:
 //
 //   op.gather<Width>(row, columns)          returns an Op::partial of this thread's columns
 //   Op::combine(a, b)                       combines two Op::partial
 //   op.apply<Width>(row, columns, total)    processes the same columns; may overwrite gather's
 //                                           input
-//   op.apply<Width>(row, columns)           the same for an op without Op::partial, which needs no
-//                                           total and has no gather and combine
 //
-// It accesses the columns of a thread through the argument `columns`:
+// An operation that needs no total has no Op::partial, gather and combine. It only defines:
+//
+//   op.apply<Width>(row, columns)           processes this thread's columns
+//
+// The argument `columns` gives access to the columns of one thread:
 //
 //   columns(f)                    calls f(c, k) for each pack of this thread: c is its first
 //                                 column, k its number among the thread's packs
@@ -25,18 +28,18 @@
 //                                 returns the pack at column c of that row
 //
 // Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines it,
-// reading depends on the row:
+// how often an element is read depends on the row:
 //
 //   row                         threads     each element is read from memory
 //   up to 1024 packs, aligned   32 .. 256   once: each thread keeps up to 4 packs in registers
 //   longer, or not aligned      .. 1024     twice, the second time from the cache: a long row gets
 //                                           many threads, so that few rows share the cache
 //
-// If the length of a row is not a multiple of a pack, most rows begin in the middle of a pack. An
-// op declares Op::any_row if none of its arrays is shared by all rows, as gamma would be. Such rows
-// are then still read in packs: only the elements before the first and after the last whole pack
-// are processed one by one, by gather<1> and apply<1>, at most one in each thread. Without
-// Op::any_row, such rows are read element by element.
+// If cols is not a multiple of Width, most rows begin in the middle of a pack. Such rows are read
+// element by element, unless Op::any_row is declared. An op may declare Op::any_row if none of its
+// arrays is shared by all rows, as gamma of a layer norm is. Then only the elements before the
+// first and after the last whole pack are processed one by one, by gather<1> and apply<1>, at most
+// one in each thread.
 //
 // The order in which partial results are combined depends on the number of columns and on whether
 // they are read in packs.
@@ -50,11 +53,11 @@
 
 namespace ashlar::cuda {
 
-/// Whether an op first computes a total of the whole row.
+/// Whether the operation Op computes a total of the row before `apply`, like the sum for a softmax.
 template <class Op>
 concept folds_rows = requires { typename Op::partial; };
 
-/// Whether `apply` reads again the elements that `gather` has read.
+/// Whether `apply` of Op reads elements of the row again that `gather` has read.
 template <class Op>
 concept keeps_rows = requires { Op::kept; };
 
@@ -158,8 +161,8 @@ struct row_kernel {
   }
 };
 
-/// Launches op on all rows. T is the element type; `packable` says whether the arrays are aligned
-/// to packs.
+/// Launches the operation `op` on all rows. T is the element type. `packable` says whether the
+/// arrays are aligned to packs (16 bytes).
 template <class T, class Launcher, class Op>
 void launch_rows(Launcher const& launch, char const* name, Op const& op, std::int64_t rows,
                  std::int64_t cols, bool packable) {

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Kernels for the softmax of rows: in one launch for complete rows, and in phases for rows that are
-// split over ranks. They match device/host/softmax.hpp, except that a device recomputes an
-// exponential instead of storing and reloading it.
+// Kernels for the softmax of rows, with the functions of device/host/softmax.hpp. softmax_forward
+// processes complete rows in one launch. If the columns of a row are split over ranks, the caller
+// runs three phases, with an all-reduce after each of the first two:
 //
 //   row_max               maximum[r] = max_c x[r, c]                        all-reduce by max
 //   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           all-reduce by sum
 //   softmax_apply         y = e^(x - maximum) / sum
 //
-// softmax_forward folds pairs (maximum, sum) in one pass: (m, s) and (m', s') combine to
-// (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). y may be x. For the backward pass see
-// softmax_backward.hpp.
+// softmax_forward computes the maximum and the sum in one pass. Pairs (m, s) and (m', s') of two
+// parts of a row combine to (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). Then it
+// computes the exponentials again instead of storing and reloading them. y may be x.
+// softmax_backward.hpp has the backward pass.
 
 #include <cstdint>
 #include <limits>
@@ -25,8 +26,8 @@
 
 namespace ashlar::cuda {
 
-/// The maximum of a set of values, and the sum of e^(value - maximum). For no values they are -inf
-/// and 0.
+/// The maximum of a set of values, and the sum of e^(value - maximum). For an empty set they are
+/// -inf and 0.
 template <class A>
 struct exp_sum {
   A maximum;
@@ -36,7 +37,8 @@ struct exp_sum {
     A const peak = a.maximum < b.maximum ? b.maximum : a.maximum;
     return {peak, a.relative_to(peak) + b.relative_to(peak)};
   }
-  /// Returns the sum relative to another maximum. An empty sum stays 0: -inf - -inf would be NaN.
+  /// Returns the sum of e^(value - peak), instead of e^(value - maximum). An empty set has the sum
+  /// 0, where the formula would compute -inf - -inf = NaN.
   ASHLAR_HD A relative_to(A peak) const {
     return sum == A(0) ? A(0) : sum * device::math::exp(maximum - peak);
   }
@@ -44,7 +46,7 @@ struct exp_sum {
 
 namespace detail {
 
-/// Returns the maximum of this thread's columns.
+/// Returns the maximum of the columns of one thread. `share` enumerates these columns.
 template <class T, int Width, class Share>
 ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -59,8 +61,9 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Returns the maximum and the sum of this thread's columns, computed in one pass. Registers the
-/// row in slot 0 of `share`, for a second reading (rows.hpp).
+/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over their
+/// elements x, computed in one pass. `share` enumerates these columns. share.keep lets the caller
+/// read them again without accessing memory if they fit in registers (rows.hpp).
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -73,7 +76,8 @@ ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& sh
       auto const v = static_cast<A>(value);
       peak = peak < v ? v : peak;
     }
-    // If all values so far are -inf, their exponentials are 0, not e^(-inf - -inf), which is NaN.
+    // If all values so far are -inf, their exponentials must be 0. Subtracting 0 instead of the
+    // maximum achieves that, while -inf - -inf would be NaN.
     A const shift = peak == -std::numeric_limits<A>::infinity() ? A(0) : peak;
     A sum = all.relative_to(shift);
     for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - shift);
@@ -158,7 +162,7 @@ struct softmax_op {
   }
 };
 
-/// Does the same as softmax_op with a known maximum and sum, so it does not compute them first.
+/// Computes the same as softmax_op, but reads the maximum and the sum of each row from arrays.
 template <class T>
 struct softmax_apply_op {
   static constexpr bool any_row = true;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Kernels for the gradient of a softmax of rows: in one launch for complete rows, and in phases for
-// rows that are split over ranks.
+// Kernels for the gradient of a softmax of rows. softmax_backward processes complete rows in one
+// launch. If the columns of a row are split over ranks, the caller runs two phases, with an
+// all-reduce of dot between them:
 //
 //   row_dot                  dot[r] = sum_c a[r, c] b[r, c]          all-reduce by sum
 //   softmax_backward_apply   dx = y (dy - dot), where dot is row_dot of dy and y
@@ -52,7 +53,7 @@ struct row_dot_op {
 };
 
 template <class T>
-struct softmax_backward_op : row_dot_op<T> {  // computes the dot of dy (a) and y (b)
+struct softmax_backward_op : row_dot_op<T> {  // whose a is dy and whose b is y
   static constexpr int kept = 2;
   using A = accumulation_t<T>;
   T* dx;

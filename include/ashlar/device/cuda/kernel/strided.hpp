@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The index space of kernels on strided blocks: the canonical loop of device/host/strided_loop.hpp.
-// If alignment permits, the innermost dim is counted in units of several elements.
+// The index space of device kernels that loop over strided N-dimensional blocks. It is the
+// canonical loop of device/host/strided_loop.hpp: the smallest destination stride is innermost, and
+// dims are merged where possible. If alignment permits, one thread moves a unit of several adjacent
+// elements of the innermost dim.
 //
 //   space.units()            the number of units
 //   space.offsets(i, s, d)   sets s and d to the offsets, in units, at which unit i is read from
 //                            the source and written to the destination
-//   widest_unit(...)         the largest number of bytes among 16, 8, 4, 2 and 1 that divides the
-//                            row length, the strides of all other dims and both addresses; the
-//                            element size if rows are not contiguous
+//   widest_unit(...)         the number of bytes of a unit: the largest of 16, 8, 4, 2 and 1 that
+//                            divides the row length, the strides of all other dims and both
+//                            addresses; the element size if rows are not contiguous
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +31,8 @@ struct strided_space {
   std::int64_t dst_stride[device::host::max_strided_rank]{};
 
   strided_space() = default;
-  /// Creates a space with `per_unit` elements in a unit. `per_unit` must be 1 unless the innermost
-  /// dim is contiguous in both arrays.
+  /// Creates the index space for units of `per_unit` elements. `per_unit` must be 1 unless the
+  /// innermost dim is contiguous in both arrays.
   strided_space(device::host::strided_loop const& loop, std::int64_t per_unit) : rank(loop.rank) {
     for (int d = 0; d < rank; ++d) {
       auto const& dim = loop.dim[static_cast<std::size_t>(d)];
@@ -69,8 +71,9 @@ inline bool has_contiguous_rows(device::host::strided_loop const& loop) {
   return inner.src_stride == 1 && inner.dst_stride == 1;
 }
 
-/// Returns the number of bytes in a unit for elements of `size` bytes. `addresses` is the bitwise
-/// or of all addresses.
+/// Returns the number of bytes that one thread can move at once for elements of `size` bytes: up to
+/// 16 if rows are contiguous, otherwise `size`. `addresses` is the bitwise or of all array
+/// addresses.
 inline std::int64_t widest_unit(device::host::strided_loop const& loop, std::int64_t size,
                                 std::uintptr_t addresses) {
   if (!has_contiguous_rows(loop)) return size;

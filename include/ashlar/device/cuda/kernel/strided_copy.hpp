@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Copies between strided N-dimensional blocks: packing, unpacking, slices, transpositions and
-// broadcasts, with the meaning of device/host/strided_copy.hpp.
+// Device copies between strided N-dimensional blocks: packing, unpacking, slices, transpositions
+// and broadcasts. The functions match device/host/strided_copy.hpp. The method depends on the
+// strides:
 //
 //   both arrays contiguous along the last dim           units of up to 16 bytes (strided.hpp)
 //   destination contiguous along the last dim, source   tiles of 32 x 32 in shared memory, so that
@@ -26,7 +27,8 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// Names a type of `Bytes` bytes by which raw bits are copied.
+/// unit<Bytes>::type is a type of `Bytes` bytes that may alias any element type. Elements are
+/// copied as values of this type.
 template <int Bytes>
 struct unit;
 template <>
@@ -70,16 +72,17 @@ struct copy_units {
 
 inline constexpr int tile = 32;
 
-/// Copies planes of src_run x dst_run elements in tiles of 32 x 32. The first dim of a plane is
-/// contiguous in the source, the second in the destination.
+/// Copies by a tiled transposition in shared memory. The dim along which the source is contiguous
+/// and the dim along which the destination is contiguous form planes of src_run x dst_run elements.
+/// Each plane is copied in tiles of 32 x 32.
 template <int Bytes>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
   using element = typename unit<Bytes>::type;
-  strided_space outer;            // the dims outside of the plane, in elements
+  strided_space outer;            // the dims that count the planes
   std::int64_t src_run, dst_run;  // extents of the plane
-  std::int64_t src_stride;        // of the plane's second dim, in the source
-  std::int64_t dst_stride;        // of the plane's first dim, in the destination
+  std::int64_t src_stride;        // the stride of the plane's second dim in the source
+  std::int64_t dst_stride;        // the stride of the plane's first dim in the destination
   std::int64_t src_tiles, dst_tiles;
   void const* src;
   void* dst;
@@ -121,8 +124,9 @@ void launch_units(Launcher const& launch, device::host::strided_loop const& loop
   launch.for_each("copy_strided", copy, copy.space.units());
 }
 
-/// Returns the dim along which the source is contiguous, if the destination is contiguous along the
-/// last dim and the source is not. Returns -1 in all other cases.
+/// Decides whether a copy is done as tiled transposition: if the destination is contiguous along
+/// the last dim and the source along another one. Returns this other dim, or -1 if the copy is of
+/// another kind.
 inline int source_run(device::host::strided_loop const& loop) {
   if (loop.rank < 2) return -1;
   auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
@@ -158,8 +162,9 @@ void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents. An
-/// element has `size` bytes.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents.
+/// Strides are in elements, and `size` is the number of bytes of an element. The arrays are in
+/// device memory.
 template <launcher Launcher>
 void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,

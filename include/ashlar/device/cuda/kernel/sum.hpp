@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The sum of an array or of its squares, in double: for losses and norms of gradients. There are
-// two passes and no atomics: each block sums one part of the array, then one block adds up the
-// parts. The order depends on the number of elements and on their alignment.
+// Device kernels for the sum of an array or of its squares, in double. They compute losses and
+// norms of gradients. In a first pass, each block sums one part of the array. In a second pass, one
+// block adds up the sums of the parts. There are no atomics. The order of the additions depends on
+// the number of elements and on their alignment.
 
 #include <cstdint>
 
@@ -16,14 +17,14 @@
 
 namespace ashlar::cuda {
 
-/// The number of workspace elements (double) that a sum needs, which is the maximum number of
-/// parts.
+/// The number of workspace elements (double) that a sum needs. It is also the maximum number of
+/// parts into which an array is divided.
 inline constexpr std::int64_t sum_workspace = 1024;
 
 namespace detail {
 
-/// Returns the number of elements that one block of 256 threads sums: at least 8192, and so many
-/// that there are at most sum_workspace parts.
+/// Returns the number of elements of one part of an array of n elements. A block of 256 threads
+/// sums one part. A part has at least 8192 elements, and there are at most sum_workspace parts.
 constexpr std::int64_t sum_part(std::int64_t n) {
   std::int64_t const least = 256 * 32;
   std::int64_t const even = (n + sum_workspace - 1) / sum_workspace;
@@ -46,8 +47,9 @@ struct sum_terms {
   }
 };
 
-/// Sums the terms of a part and stores the sum in out[block], or adds it if `adds`. `terms` reads
-/// packs; `rest` reads the last elements of the part one by one.
+/// Computes the sum of one part of the array in each block. Stores it in out[block], or adds it to
+/// out[block] if `adds`. `terms` reads packs of Width elements. `rest` reads the last elements of
+/// the part one by one.
 template <int Width, class Terms, class Rest>
 struct part_sums {
   static constexpr int launch_threads = 256;
@@ -104,14 +106,14 @@ void sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* 
   detail::launch_sum<true>(launch, "sum_of_squares", x, n, workspace, sum, false);
 }
 
-/// Adds the sum of x[i]^2 to *total.
+/// Adds the sum of x[i]^2 for 0 <= i < n to *total, in device memory.
 template <launcher Launcher, class T>
 void add_sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
                         double* total) {
   detail::launch_sum<true>(launch, "add_sum_of_squares", x, n, workspace, total, true);
 }
 
-/// Adds the sum of x[i] to *total.
+/// Adds the sum of x[i] for 0 <= i < n to *total, in device memory.
 template <launcher Launcher, class T>
 void add_sum(Launcher const& launch, T const* x, std::int64_t n, double* workspace, double* total) {
   detail::launch_sum<false>(launch, "add_sum", x, n, workspace, total, true);

@@ -3,19 +3,21 @@
 
 #pragma once
 
-// Sorts tokens by their rows of a table, and tokens of the same row by their number. It is a stable
-// radix sort with 8 bits per pass and as few passes as `rows` needs. There are no atomics: thread d
-// of a block alone counts and places the tokens with digit d, reading all digits of the block's
-// chunk in order.
+// Sorts tokens by the table row that each looks up. Tokens of the same row stay in their order, so
+// that the gradient of a row is added up in a fixed order. The method is a stable radix sort with 8
+// bits per pass and as few passes as `rows` needs. A chunk is a group of 1024 tokens, which one
+// block processes.
 //
 //   key of a token    ids[token] - first_row, or `rows` if that is not a row of the table, so that
 //                     such tokens come last
-//   count             computes counts[chunk][digit], with one block for each chunk of 1024 tokens
+//   digit             the 8 bits of the key by which a pass sorts
+//   count             computes counts[chunk][digit], with one block for each chunk
 //   scan              computes where the tokens of each digit and chunk begin, in one block
-//   place             moves keys and tokens to their places
+//   place             moves keys and tokens to their new positions
 //
-// Each of the 256 threads of a block compares all 1024 digits of the chunk with its own digit. All
-// threads of a warp read the same digits at the same time, so a pass takes only some microseconds.
+// There are no atomics. Thread d of a block counts and moves the tokens with digit d. For that,
+// each of the 256 threads compares all 1024 digits of the chunk with its own digit. All threads of
+// a warp read the same digits at the same time, so a pass takes only some microseconds.
 
 #include <cstdint>
 
@@ -28,7 +30,7 @@ namespace ashlar::cuda::detail {
 inline constexpr int sort_digits = 256;
 inline constexpr int sort_chunk = 1024;
 
-/// Returns the number of passes for keys 0 .. rows.
+/// Returns the number of passes of the radix sort for keys in [0, rows].
 constexpr int sort_passes(std::int64_t rows) {
   int passes = 1;
   for (std::int64_t rest = rows / sort_digits; rest > 0; rest /= sort_digits) ++passes;
@@ -39,13 +41,14 @@ constexpr std::int64_t sort_chunks(std::int64_t tokens) {
   return (tokens + sort_chunk - 1) / sort_chunk;
 }
 
-/// Returns the number of workspace elements (std::int32_t) for the sorted keys and tokens and for
-/// intermediate results.
+/// Returns the number of workspace elements (std::int32_t) that sort_tokens needs: for the sorted
+/// keys and tokens, and for intermediate results.
 constexpr std::int64_t token_sort_workspace(std::int64_t rows, std::int64_t tokens) {
   return (sort_passes(rows) == 1 ? 2 : 4) * tokens + sort_chunks(tokens) * sort_digits;
 }
 
-/// The input of a pass: the ids in the first pass, sorted keys and tokens in later ones.
+/// The input of one pass of the radix sort. The first pass reads unsorted ids. Later passes read
+/// the sorted keys and tokens of the pass before.
 struct sort_source {
   std::int32_t const* keys;
   std::int32_t const* tokens;  // null in the first pass: token i is i, and keys are ids
@@ -61,8 +64,8 @@ struct sort_source {
   }
 };
 
-/// The base of the kernels of one pass. They store the digits of the chunk's tokens in shared
-/// memory. Places after the last token contain -1.
+/// The base of the two kernels of a pass that read tokens. A block stores the digits of its chunk
+/// (1024 tokens) in shared memory. If the chunk has fewer tokens, the remaining digits are -1.
 struct sort_pass {
   static constexpr int launch_threads = sort_digits;
   sort_source from;
@@ -72,7 +75,7 @@ struct sort_pass {
   ASHLAR_HD std::int32_t digit(std::int32_t key) const {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(key) >> shift & (sort_digits - 1));
   }
-  /// Calls f(i) for each i of the chunk whose digit is `wanted`, in order.
+  /// Calls f(i) in increasing order of i for each token i of the chunk whose digit is `wanted`.
   template <class F>
   static ASHLAR_HD void for_each_of(std::int32_t wanted, std::int32_t const* digits, F const& f) {
     for (int i = 0; i < sort_chunk; i += 4) {
@@ -103,7 +106,8 @@ struct count_digits : sort_pass {
   }
 };
 
-/// Replaces counts[chunk][digit] by the place of the first token with this digit in this chunk.
+/// Replaces the count counts[chunk][digit] by a position in the sorted array: the one where the
+/// first token with this digit in this chunk is to be placed.
 struct scan_digits {
   static constexpr int launch_threads = sort_digits;
   static constexpr std::int64_t shared_bytes = sort_digits * sizeof(std::int32_t);
@@ -166,7 +170,8 @@ struct sorted_tokens {
   std::int32_t const* tokens;
 };
 
-/// Sorts the tokens with these ids. The returned arrays are in the workspace.
+/// Sorts `count` tokens by the table row ids[token] - first_row. Ids outside the table's `rows`
+/// rows come last. The returned arrays point into the workspace.
 template <class Launcher>
 sorted_tokens sort_tokens(Launcher const& launch, char const* name, std::int32_t const* ids,
                           std::int64_t count, std::int64_t first_row, std::int64_t rows,

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Kernels for parameter updates, in one pass over the arrays, by the rules of formula/update.hpp.
+// Kernels that update parameters in one pass over the arrays, with the formulas of
+// formula/update.hpp.
 //
 //   adam_w_update   gradient of type G; moments and weight of type W, float or double
 //   sgd_update      gradient of type G; velocity and weight of type W
 //
-// If `copy` is not null, the weight is a float master weight: the new weight is also rounded to
-// bfloat16 into `copy`, which the next forward pass reads.
+// If `copy` is not null, the weight is a float master weight. Then the new weight is also rounded
+// to bfloat16 into `copy`, which the next forward pass reads.
 
 #include <cstdint>
 

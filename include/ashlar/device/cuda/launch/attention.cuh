@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Defines the functions of attention.hpp, which launch kernels on a device, for every element type.
+// Defines the functions that device/cuda/attention.hpp declares, and instantiates them for every
+// element type. They launch kernels on a device.
 
 #include <ashlar/device/cuda/attention.hpp>
 #include <ashlar/device/cuda/kernel/attention_backward.hpp>

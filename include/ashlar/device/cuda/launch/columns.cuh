@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Defines the functions of columns.hpp, which launch kernels on a device, for every element type.
+// Defines the functions that device/cuda/columns.hpp declares, and instantiates them for every
+// element type. They launch kernels on a device.
 
 #include <ashlar/device/cuda/columns.hpp>
 #include <ashlar/device/cuda/kernel/columns.hpp>

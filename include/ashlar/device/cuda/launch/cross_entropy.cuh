@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines the functions of cross_entropy.hpp, which launch kernels on a device, for every element
-// type.
+// Defines the functions that device/cuda/cross_entropy.hpp declares, and instantiates them for
+// every element type. They launch kernels on a device.
 
 #include <ashlar/device/cuda/cross_entropy.hpp>
 #include <ashlar/device/cuda/kernel/cross_entropy.hpp>

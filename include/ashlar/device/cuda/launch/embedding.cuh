@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Defines the functions of embedding.hpp, which launch kernels on a device, for every element type.
+// Defines the functions that device/cuda/embedding.hpp declares, and instantiates them for every
+// element type. They launch kernels on a device.
 
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/kernel/device.cuh>

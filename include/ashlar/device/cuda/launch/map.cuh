@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines the functions of map.hpp, which launch kernels on a device, for every element type and
-// function object.
+// Defines the functions that device/cuda/map.hpp declares, and instantiates them for every element
+// type and function object. They launch kernels on a device.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/map.hpp>

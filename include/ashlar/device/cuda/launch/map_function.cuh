@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines the function `map` of map.hpp. Instantiating it for a function object makes a kernel for
-// that object. A program adds its own object as follows:
+// Defines the function template `map` of device/cuda/map.hpp. nvcc makes a kernel for each function
+// object with which it is instantiated. A program adds its own function object as follows:
 //
 //   square.hpp   struct square {
 //                  template <class A> ASHLAR_HD A operator()(A x) const { return x * x; }
@@ -13,8 +13,8 @@
 //   square.cu    template void ashlar::cuda::map(cudaStream_t, square const&, float const*,
 //                                                std::int64_t, float*);
 //
-// square.hpp includes kernel/map_functors.hpp, which declares has_map_kernel. It is included
-// wherever `map(x, square{})` is written. square.cu includes square.hpp and this file, and the
+// square.hpp includes kernel/map_functors.hpp, which declares has_map_kernel. Files that call
+// `map(x, square{})` include square.hpp. square.cu includes square.hpp and this file, and the
 // program's own CMake compiles it with nvcc.
 
 #include <ashlar/device/cuda/kernel/device.cuh>

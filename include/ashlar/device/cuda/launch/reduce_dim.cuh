@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines the function of reduce_dim.hpp, which launches kernels on a device, for every element
-// type.
+// Defines the function that device/cuda/reduce_dim.hpp declares, and instantiates it for every
+// element type. It launches kernels on a device.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/reduce_dim.hpp>
