@@ -40,8 +40,8 @@ struct axis_assignment {
 /// The earlier placements on which the ways to place the next element depend.
 struct placed_before {
   layer_choice neighbour;  ///< the choice of the previous element
-  layer_choice
-      around;  ///< the choice of the enclosing residual block; if there is none, of the neighbour
+  /// The choice of the enclosing residual block. If there is none, the choice of the neighbour.
+  layer_choice around;
   axis_order order;  ///< the order in which the neighbour's shards nest
 };
 
@@ -202,8 +202,8 @@ class least_moves {
   topology const& mesh_;
   machine const& machine_;
   std::vector<price_table> tables_;
-  std::map<std::array<std::uint64_t, 3>, double>
-      known_;  ///< per table and pair of placements: the bound
+  /// The bounds, per table and pair of placements.
+  std::map<std::array<std::uint64_t, 3>, double> known_;
 };
 
 }  // namespace ashlar::search::detail

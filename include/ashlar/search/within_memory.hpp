@@ -207,8 +207,7 @@ class recomputation_search {
   Watch& watch_;
   chain_model<N> model_;  ///< the model with all choices
   std::int64_t limit_ = 0;
-  std::vector<range>
-      open_;  ///< ranges of the number of recomputed segments that may contain a better plan
+  std::vector<range> open_;     ///< ranges that may contain a better plan
   double known_ = unreachable;  ///< weight of the best plan so far
   basic_plan<N> best_;
   std::int64_t made_ = 0;  ///< labels (partial plans) made so far
