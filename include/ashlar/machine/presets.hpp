@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Machines by name, with the source of each number:
+// Lists machines by name, with the source of each number:
 //
 //   [sheet]     the vendor's figure
 //   [measured]  measured on this machine or on the same parts
 //   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
 // β is the inverse of NCCL's bus bandwidth, the rate at which a rank receives during a large
-// collective. α is NCCL's own estimate for one step of a ring (its src/graph/tuning.cc, protocol
-// Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs. The
-// papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates, so we compare plans
-// by ratios of volume and of time.
+// collective. α is NCCL's own estimate for one step of a ring (src/graph/tuning.cc in NCCL,
+// protocol Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs.
+// The papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates. So we compare
+// plans with them only by ratios of volume and of time.
 
 #include <string_view>
 
