@@ -48,7 +48,8 @@ struct options {
   double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
   double lower_bound = 0;    ///< in seconds, if the caller already knows one; 0: it is computed
   bool whole_space = false;  ///< whether to search also dominated choices (choice_class.hpp)
-  /// Returns whether element i may take a choice, as the filter of optimal(). Empty: always true.
+  /// Returns whether element i of the chain (a layer or residual block) may take a choice, as the
+  /// filter of optimal(). Empty: always true.
   std::function<bool(int, layer_choice const&)> permits{};
   /// Called at every better plan, at the end, and every 65,536 evaluations.
   std::function<void(progress const&)> on_progress{};
@@ -80,7 +81,7 @@ using search_result = basic_result<>;
 
 namespace detail {
 
-/// Relative differences in weight below this are ties.
+/// Two weights whose relative difference is below this are equal.
 inline constexpr double tie_margin = 1e-9;
 
 /// Observes one run of an algorithm: its budget, its clock, its best weight, its lower bound and
@@ -103,7 +104,8 @@ class watch {
     return true;
   }
 
-  /// Records the weight of a plan. Returns whether it is the least so far.
+  /// Records the weight (seconds and tie-breaking) of a plan. Returns whether it is the least so
+  /// far.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;
@@ -195,8 +197,8 @@ class watch {
   ending how_ = ending::finished;
 };
 
-/// Computes the cost tables of a problem. `again` is the number of recomputed segments, or a range
-/// of such numbers.
+/// Computes the cost tables of a problem, in which algorithms search. `again` is the number of
+/// recomputed segments, or a range of such numbers.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
                         options const& o, recomputation const& again) {

@@ -50,9 +50,9 @@ class assign_axes {
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
   }
 
-  /// Returns a plan. `bound` is the optimum of the multiset model, a lower bound of the plan's
-  /// cost. Each of the two searches (restricted to that bound, and unrestricted) may examine
-  /// `effort` partial plans.
+  /// Returns a plan. `bound` is a lower bound of its cost: the optimum if interchangeable axes are
+  /// not distinguished. Each of two searches, the first for a plan of exactly that cost, may
+  /// examine `effort` partial plans.
   basic_plan<N> plan(double bound, int effort = 50'000) {
     most_ = bound * (1 + 1e-11);
     int found = search(effort);
@@ -75,10 +75,11 @@ class assign_axes {
     int element, choice;     ///< the last element, and its choice in the model
     axis_order order, from;  ///< which axes have which rows, and how shards nest (reordered.hpp)
     int parent;              ///< index of the partial plan without the last element; -1: none
-    /// Index of the partial plan that ends with the begin of the enclosing residual block; -1:
-    /// none.
+    /// Index in all_ of the partial plan that ends with the begin of the enclosing residual block;
+    /// -1: none.
     int outer;
-    /// How many ways to place the next element expand() has tried; 0 if it has tried none, or all.
+    /// The number of ways to place the next element that were already tried; 0 if none were, or
+    /// all.
     int next;
   };
 
@@ -88,11 +89,11 @@ class assign_axes {
     return reordered(multiset(at(l).element, at(l).choice), at(l).order, at(l).from);
   }
 
-  /// Returns the index in all_ of the best complete plan. Returns -1 if no plan has a weight of at
-  /// most `most_`, or if that limit is set and the effort is spent.
+  /// Returns the index in all_ of the best complete plan of weight at most `most_`. Returns -1 if
+  /// there is none. If `most_` is a real limit, also returns -1 when the effort is spent.
   int search(int effort) {
-    // `open` is a heap of partial plans. The lowest promise comes first, then the longest plan,
-    // then the newest.
+    // `open` is a heap of partial plans. First comes the lowest lower bound of the complete plan's
+    // cost (promise), then the longest plan, then the newest.
     auto const worse = [this](int a, int b) {
       if (at(a).promise != at(b).promise) return at(a).promise > at(b).promise;
       return at(a).element != at(b).element ? at(a).element < at(b).element : a < b;
@@ -122,9 +123,9 @@ class assign_axes {
     }
   }
 
-  /// Adds extensions of partial plan l by one element, until one has the same promise (lower bound
-  /// of the complete plan's cost) as l. The next call for the same l continues after that
-  /// extension. If l is -1, adds all placements of the first element.
+  /// Adds extensions of partial plan l by one layer or residual end. Stops after an extension whose
+  /// lower bound of the complete plan's cost (promise) equals that of l. The next call for the same
+  /// l continues there. If l is -1, adds all placements of the first element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -149,7 +150,7 @@ class assign_axes {
     if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
   }
 
-  /// Returns the ways to place element i after partial plan l, most promising first.
+  /// Returns the ways to place element i of the chain after partial plan l, most promising first.
   std::vector<axis_assignment> ways_after(int l, int i, layer_choice const& before, int outer) {
     placed_before last;
     if (l >= 0) last = {before, outer < 0 ? before : placed(outer), at(l).order};
@@ -165,7 +166,7 @@ class assign_axes {
   }
 
   /// Extends partial plan `parent` (-1: the empty plan) by element i with placements `c`, unless
-  /// the promise (lower bound of the complete plan's cost) exceeds most_. Returns true if the
+  /// the lower bound of the complete plan's cost (promise) exceeds most_. Returns true if the
   /// extension was added and has the same promise as `parent`.
   bool add(int parent, layer_choice const& before, int i, layer_choice const& c,
            axis_assignment const& it, int outer) {
@@ -193,16 +194,16 @@ class assign_axes {
     return equal;
   }
 
-  /// Returns a lower bound of the cost of the boundary between elements i and i + 1. It holds for
-  /// all shard orders.
+  /// Returns a lower bound of the cost of the moves between elements i and i + 1 of the chain. It
+  /// holds for all shard orders.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
     return crossed_(least_(extents, net_.element_size, left.y, right.x),
                     least_(extents, net_.element_size, right.dx, left.dy));
   }
 
-  /// Returns the own weight of element i. For the begin of a residual block, returns the sum of its
-  /// begin and its end.
+  /// Returns the weight of element i of the chain without moves between elements. For the begin of
+  /// a residual block, returns the sum for its begin and its end.
   double own(int i, layer_choice const& c) {
     auto const weight = [&](int element) {
       return element_prices(net_, net_.spec(element), forward_runs::once, moves_).weight(c);
@@ -211,9 +212,9 @@ class assign_axes {
                                                           : weight(i);
   }
 
-  /// Returns the least weight, in the multiset model, of everything after element i if it takes
-  /// choice k. `outer` is the partial plan that ends with the begin of the enclosing residual
-  /// block; -1: none.
+  /// Returns a lower bound of the weight of everything after element i if it takes choice k: the
+  /// least weight if interchangeable axes are not distinguished. `outer` is the partial plan that
+  /// ends with the begin of the enclosing residual block; -1: none.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -225,9 +226,9 @@ class assign_axes {
     return within.data()[i].data()[k] + rest_of(end, r, at(outer).outer);
   }
 
-  /// Returns a key that is equal for partial plans that are equivalent for the remaining elements.
-  /// It consists of the placements that later elements depend on. Interchangeable axes are sorted
-  /// in it.
+  /// Returns a key of a partial plan. Two partial plans with equal keys are equivalent for all
+  /// later elements. The key contains the placements on which these depend, with interchangeable
+  /// axes sorted.
   std::vector<int> look_of(int l) const {
     layer_choice const last = placed(l);
     std::vector<placement> seen{last.y, last.dy};
@@ -264,8 +265,8 @@ class assign_axes {
   boundary_times crossed_;
   least_moves least_;
   scratch<scratch<double>> rest_;
-  /// Per begin of a residual block and its choice: a matrix [i][k], the least weight of everything
-  /// after choice k of inner element i, up to the end of the block.
+  /// Per begin of a residual block and its choice: a matrix [i][k]. It contains the least weight of
+  /// everything after choice k of element i inside the block, up to the end of the block.
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
   int effort_ = 0;   ///< number of partial plans that may still be examined
   double most_ = 0;  ///< the largest accepted promise

@@ -28,8 +28,8 @@ namespace ashlar::search {
 template <int N>
 class assignment {
  public:
-  /// Starts with the first choice of every variable. `limit` is the most memory that a rank may
-  /// use, in bytes; 0 means no limit.
+  /// Starts with the first choice of every variable (a layer or residual block). `limit` is the
+  /// most memory that a rank may use, in bytes; 0 means no limit.
   assignment(chain_model<N>& model, std::int64_t limit)
       : model_(model), memory_(model), counted_(model), limit_(limit), start_(model.from_source()) {
     std::size_t const n = at(model.size());
@@ -50,11 +50,12 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// Returns the weight that the plan would have if variable v took choice k.
+  /// Returns the weight that the plan would have if variable v (a layer or residual block) took
+  /// choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
-  /// Returns the part of the plan's weight that depends on variable v, if v takes choice k: the own
-  /// weight of v and the weights of the boundaries next to it.
+  /// Returns the part of the plan's weight that depends on variable v (a layer or residual block),
+  /// if v takes choice k: the weight of v itself and of the moves to and from its neighbours.
   double around(int v, int k) const {
     int const b = begin_[at(v)], e = end_[at(v)];
     double sum = model_.choices(b).weight.data()[k] + before(b, k) + after(e, k);
@@ -62,7 +63,8 @@ class assignment {
     return sum + (e == b + 1 ? between(b, k, k) : after(b, k) + before(e, k));
   }
 
-  /// Returns whether the plan would fit if variable v took choice k.
+  /// Returns whether the plan would fit in memory if variable v (a layer or residual block) took
+  /// choice k.
   bool fits_with(int v, int k) const {
     if (limit_ == 0) return true;
     int const b = begin_[at(v)];
@@ -79,8 +81,8 @@ class assignment {
     if (++changes_ % 4'096 == 0) settle();
   }
 
-  /// Sets the choice of a variable without updating the weight. Call settle() after the last such
-  /// call.
+  /// Sets the choice of variable v (a layer or residual block) without updating the weight of the
+  /// plan. Call settle() after the last such call.
   void set(int v, int k) { choice_[at(begin_[at(v)])] = choice_[at(end_[at(v)])] = k; }
 
   /// Recomputes the weight of the whole plan from scratch.

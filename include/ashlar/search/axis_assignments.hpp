@@ -30,14 +30,15 @@
 
 namespace ashlar::search::detail {
 
-/// A way to place one element: its choice, the permutation of its axes and its shard order.
+/// A way to place one layer or residual block: its choice, the permutation of its axes and the
+/// order in which its shards nest.
 struct axis_assignment {
   int agreement;  ///< grows with the number of axes on which placements equal earlier ones
   int choice;
   axis_order order, from;  ///< the arguments of reordered()
 };
 
-/// The earlier placements on which the ways to place the next element depend.
+/// Placements of earlier layers, on which the ways to place the next element of the chain depend.
 struct placed_before {
   layer_choice neighbour;  ///< the choice of the previous element
   /// The choice of the enclosing residual block. If there is none, the choice of the neighbour.
@@ -47,13 +48,14 @@ struct placed_before {
 
 class axis_assignments {
  public:
-  /// `before` describes the previous element; null for the first one. Both arguments must outlive
-  /// this object.
+  /// `before` describes the previous element of the chain; null for the first one. Both arguments
+  /// must outlive this object.
   axis_assignments(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
 
-  /// Adds the ways to place choice k of an element, which is the multiset c. Calls
-  /// worthwhile(choice) for each permutation of the axes, with shards nested in the order of the
-  /// mesh axes. If it returns false, leaves out the permutation.
+  /// Adds the ways to place choice k of a layer or residual block. The choice `c` says only how
+  /// many of the interchangeable axes have which row. Each permutation of these axes gives a
+  /// placement, for which worthwhile(placement) is called. If it returns false, the permutation is
+  /// left out.
   template <class Worthwhile>
   void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
     axis_order const same = all_axes(mesh_.axes());
@@ -73,8 +75,8 @@ class axis_assignments {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// Returns all added ways. Ways with most placements equal to those of the previous element and
-  /// of the enclosing residual block come first.
+  /// Returns all added ways to place the element. Ways with the most placements equal to those of
+  /// its neighbour and of the enclosing residual block come first.
   std::vector<axis_assignment> best_first() && {
     std::stable_sort(list_.begin(), list_.end(),
                      [](axis_assignment const& a, axis_assignment const& b) {
@@ -88,8 +90,8 @@ class axis_assignments {
     axis_order kept, free;
   };
 
-  /// Returns two lists of axes. `kept` are those that split the same dim of x as of the previous
-  /// element's y, in the order in which they nest there. `free` are all other axes.
+  /// Returns two lists of axes. `kept` are the axes that split the same dim of x as of the previous
+  /// layer's y, in the order in which they nest there. `free` are all other axes.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)
@@ -111,8 +113,8 @@ class axis_assignments {
     return agreement;
   }
 
-  /// Returns whether the permutation `from` exchanges only interchangeable axes, and does not
-  /// permute axes with equal roles among themselves.
+  /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes. It
+  /// must also leave axes with equal placements in their order, so that no result occurs twice.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -137,9 +139,9 @@ class axis_assignments {
     return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
   }
 
-  /// Returns whether an order of axes is the canonical one among those that give the same
-  /// placements. It is if any two neighbours in the order, from position `first` on, ascend or
-  /// split the same dim of a tensor.
+  /// Several orders of the axes can give the same placements. Returns whether `order` is the
+  /// canonical one of them: two neighbours in it, from position `first` on, ascend or split the
+  /// same dim of a tensor.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];

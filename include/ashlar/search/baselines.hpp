@@ -119,7 +119,7 @@ constexpr training_row row_on(layer_choice const& c, int a) {
 }
 
 /// Returns whether the signature row of choice c on axis a satisfies `wanted(row, spec)`. If no row
-/// of the layer does, returns true.
+/// of layer i does, every row is permitted.
 template <int N, class Wanted>
 constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c, int a,
                        topology const& t, Wanted wanted) {

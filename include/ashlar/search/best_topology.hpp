@@ -109,9 +109,10 @@ inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   return meshes;
 }
 
-/// Returns the plan with the fewest recomputed segments that needs at most `memory` bytes per rank
-/// (0: no limit). `assemble(r)` makes the plan with r recomputed segments. The number is found by
-/// bisection. If no plan fits, returns the one with all segments recomputed.
+/// Returns the plan with the fewest recomputed segments (activation checkpointing) that needs at
+/// most `memory` bytes per rank (0: no limit). `assemble(r)` makes the plan with r recomputed
+/// segments. The number r is found by bisection. If no plan fits, returns the one with all segments
+/// recomputed.
 template <int N, class Assemble>
 basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t memory,
                                       Assemble const& assemble) {

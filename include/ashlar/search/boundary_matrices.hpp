@@ -20,7 +20,9 @@
 
 namespace ashlar::search {
 
-/// Returns the matrix of weights: [choice of the left element][choice of the right element].
+/// Returns the weights of the moves between two neighbours for all pairs of their choices, as a
+/// matrix [choice of the left element][choice of the right element]. `times` says how often a step
+/// performs these moves.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
                                            shape const& extents, basic_problem<N> const& net,
@@ -79,8 +81,9 @@ struct boundary_matrix {
 
 class boundary_matrices {
  public:
-  /// Returns the matrix of two classes. If it is not known yet, `make()` computes its weights. Each
-  /// call invalidates the references that earlier calls returned, but not pointers to weights.
+  /// Returns the matrix for two classes of equal elements. If it is not known yet, `make()`
+  /// computes its weights. Each call invalidates the references that earlier calls returned, but
+  /// not pointers to weights.
   template <class Make>
   constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
                                   shape const& extents, Make const& make) {
@@ -91,7 +94,7 @@ class boundary_matrices {
     return known_.back();
   }
 
-  /// Drops the matrices of a class whose choices have changed.
+  /// Drops the matrices of class k, because its choices have changed.
   constexpr void forget(int k) {
     std::erase_if(known_, [k](auto const& it) { return it.left == k || it.right == k; });
   }

@@ -58,8 +58,8 @@ class bounded_choices {
     drop(upper * (1 + 1e-9));
   }
 
-  /// Returns the lower bounds D of the cost of the residual block that begins at `begin`. They come
-  /// from the first round and have one entry for each choice that the block had before `restrict`.
+  /// Returns a lower bound of the cost of the residual block that begins at `begin`, for each
+  /// choice of its ends before `restrict` dropped any.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
     while (!model_.alike(first_.data()[b].begin, begin)) ++b;
@@ -71,13 +71,13 @@ class bounded_choices {
 
   struct block {
     int begin;
-    /// Per element from the begin on: the lower bound D for each of its choices; empty if not
-    /// computed.
+    /// Per element from the begin of the block on: a lower bound of the block's cost for each
+    /// choice of the element; empty if not computed.
     scratch<scratch<double>> through;
   };
 
-  /// Computes the lower bounds D of each residual block that is not inside another one. If `exact`
-  /// is set, they are exact costs for all choices of the block's ends.
+  /// Computes lower bounds of the cost of each residual block that is not inside another one. If
+  /// `exact` is set, computes exact costs for all choices of the block's ends.
   constexpr void find_bounds(bool exact) {
     chain_solver<N, Paths> solver(model_);
     for (int i = 0; i < model_.size(); ++i) {
@@ -95,7 +95,8 @@ class bounded_choices {
     return blocks_.data()[b];
   }
 
-  /// Drops all choices for which the lower bound F + D + B exceeds `upper`.
+  /// Drops all choices with which every plan costs more than `upper`, according to the lower
+  /// bounds.
   constexpr void drop(double upper) {
     chain_solver<N, Paths> solver(model_);
     auto const size = static_cast<std::size_t>(model_.size());
@@ -132,8 +133,9 @@ class bounded_choices {
     return best;
   }
 
-  /// Returns the least F plus the least B over the choices of a residual block: a lower bound of
-  /// the cost of everything outside it. Per choice, `f` is F + D, `d` is D and `b` is B.
+  /// Returns a lower bound of the cost of everything outside a residual block. For each choice of
+  /// its ends, `f` is a lower bound up to and including the block, `d` of the block, and `b` after
+  /// the block.
   static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
                                         scratch<double> const& b) {
     double to = unreachable, from = unreachable;
@@ -144,8 +146,9 @@ class bounded_choices {
     return to + from;
   }
 
-  /// Computes the lower bounds F + D (`before`) and B (`after`) of each element that is not inside
-  /// a residual block. Those of a residual block are stored at its begin.
+  /// Computes two lower bounds for each choice of each element that is not inside a residual block:
+  /// of the cost up to and including the element (`before`), and after it (`after`). Those of a
+  /// residual block are stored at its begin.
   constexpr void come_and_go(chain_solver<N, Paths>& solver, scratch<scratch<double>>& before,
                              scratch<scratch<double>>& after) {
     auto const cost = [&](int i) -> scratch<double> const& {
@@ -166,7 +169,8 @@ class bounded_choices {
       before.data()[i] = value;
       i = solver.skip_inside(i);
       if (i == last) break;
-      // GCC 12 would destroy the result of a conditional operator twice in constant evaluation.
+      // This is no conditional operator because GCC 12 destroys its result twice in constant
+      // evaluation.
       if (is_free(i)) value = {model_.choices(i + 1).weight.size(), least(value)};
       else value = solver.advance(i, value);
     }

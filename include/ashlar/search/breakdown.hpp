@@ -53,8 +53,8 @@ struct plan_breakdown {
   constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
 
-/// Returns the bytes that an element holds for the whole step or until its backward pass, and the
-/// bytes that it needs in addition while it runs forward or backward.
+/// Returns two parts of the memory of a layer: the bytes that it holds for the whole step or until
+/// its backward pass, and the bytes that it needs in addition while it runs.
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
@@ -112,7 +112,8 @@ constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan
   return found;
 }
 
-/// Returns the breakdown of a plan's cost on machine `m`. Expects a plan of this problem.
+/// Returns the seconds and bytes of each element of a plan on machine `m`. Expects a plan of this
+/// problem.
 template <int N>
 constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                    machine const& m) {

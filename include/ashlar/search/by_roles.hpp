@@ -35,7 +35,7 @@ namespace detail {
 template <int N>
 class ordered_choices {
  public:
-  /// Permits choice number c of class k of `model` (chain_model.hpp) if `kept(k, c)` is true.
+  /// Permits choice number c of class k (a set of equal layers) of `model` if `kept(k, c)` is true.
   template <class Kept>
   constexpr ordered_choices(chain_model<N, role_moves> const& model, Kept const& kept)
       : model_(model), of_class_(static_cast<std::size_t>(model.classes())) {
@@ -44,8 +44,8 @@ class ordered_choices {
         if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
   }
 
-  /// Returns the permitted choices of element i without duplicates. The shard orders of one choice
-  /// follow each other, beginning with the order of the mesh axes.
+  /// Returns the permitted choices of element i of the chain without duplicates. The shard orders
+  /// of one choice follow each other, beginning with the order of the mesh axes.
   constexpr std::vector<layer_choice> const& choices(int i) const {
     return of_class_.data()[model_.class_index(i)];
   }
@@ -133,7 +133,7 @@ class search_by_roles {
   }
 
   /// Returns the choices on the optimal path, each in all shard orders. `path_` has one choice
-  /// without shard order per element. Elements of one class (chain_model.hpp) share a list.
+  /// without shard order per layer. Equal layers share a list.
   constexpr detail::ordered_choices<N> of_path() const {
     scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
     for (int k = 0; k < rows_.classes(); ++k)

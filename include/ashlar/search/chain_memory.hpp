@@ -39,8 +39,8 @@ class chain_memory {
     return memory_fold<N>::outside_of(before, behind);
   }
 
-  /// Returns the peak memory of the step. `memory` is the result of next() for the last element,
-  /// and `last` is that element's choice.
+  /// Returns the peak memory of a step, in bytes per rank. `memory` is the result of next() for the
+  /// last element of the chain, and `last` is that element's choice.
   constexpr std::int64_t whole(memory_so_far const& memory, int last) const {
     return fold_.whole(memory, model_.memory(model_.size() - 1, last));
   }
@@ -59,8 +59,8 @@ class chain_memory {
   }
 
  private:
-  /// Returns whether the activation and its gradient change their placement at the boundary before
-  /// element i. `left` and `own` are the choices of elements i - 1 and i.
+  /// Returns whether the activation and its gradient need a move at the boundary before element i.
+  /// `left` and `own` are the choices of elements i - 1 and i.
   constexpr crossing moves(int i, int left, int own) const {
     layer_choice const& c = model_.choices(i).choices.data()[own];
     if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
@@ -68,8 +68,8 @@ class chain_memory {
     return {!(b.y == c.x), !(c.dx == b.dy)};
   }
 
-  /// Returns the bytes of the gradient that the residual block which begins at element i holds in
-  /// its backward pass, from its end to its begin. Returns 0 if no block begins there.
+  /// In the backward pass, a residual block holds a gradient from its end to its begin. Returns the
+  /// bytes of this gradient for the block that begins at element i, or 0 if no block begins there.
   constexpr std::int64_t gradient_held(int i, int own, int outer) const {
     if (model_.kind(i) != element_kind::residual_begin) return 0;
     int const end = model_.partner(i);

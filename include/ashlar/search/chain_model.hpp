@@ -24,10 +24,10 @@ namespace ashlar::search {
 template <int N, tabulated_move_prices Paths = tabulated_moves>
 class chain_model {
  public:
-  /// Computes the costs. The filter selects the permitted choices and has one of two forms. A
-  /// predicate `filter(i, choice)` returns whether element i may take a choice. A member
-  /// `filter.choices(i)` returns the list of permitted choices of element i; elements share a class
-  /// only if it returns references to the same list.
+  /// Computes the cost tables of a chain. The filter selects the permitted choices and has one of
+  /// two forms. A predicate `filter(i, choice)` returns whether element i may take a choice. A
+  /// member `filter.choices(i)` returns the list of permitted choices of element i. In this case
+  /// elements share their tables only if the member returns references to the same list.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune)
@@ -65,8 +65,8 @@ class chain_model {
     recompute(again);
   }
 
-  /// Assigns each element to the class that it has if `again` segments are recomputed. Adds missing
-  /// classes. Existing classes stay unchanged.
+  /// Assigns each element of the chain to its class of equal elements, for `again` recomputed
+  /// segments. Adds missing classes. Existing classes stay unchanged.
   constexpr void recompute(recomputation const& again) {
     again_ = again;
     for (int i = 0; i < net_.size(); ++i) {
@@ -92,7 +92,8 @@ class chain_model {
     }
   }
 
-  /// Returns a copy of this model with only the classes that its elements use now.
+  /// Returns a copy of this model with only the classes (of equal elements) that the chain uses
+  /// now.
   constexpr chain_model in_use() const { return chain_model(*this, 0); }
 
   constexpr basic_problem<N> const& net() const { return net_; }
@@ -111,8 +112,8 @@ class chain_model {
     return classes_.data()[class_of_.data()[i]];
   }
 
-  /// Returns whether the residual blocks that begin at elements a and b consist of elements of the
-  /// same classes and kinds.
+  /// Returns whether the residual blocks that begin at elements a and b are equal: they consist of
+  /// equal elements with the same permitted choices.
   constexpr bool alike(int a, int b) const {
     int const n = partner(a) - a;
     if (partner(b) - b != n) return false;
@@ -121,8 +122,8 @@ class chain_model {
     return true;
   }
 
-  /// Returns for each choice of element 0 the weight of moving the input data to the choice's
-  /// placement of x. The input data is replicated.
+  /// Returns, for each choice of the first layer, the weight of moving the replicated input data to
+  /// the choice's placement of x.
   constexpr scratch<double> from_source() {
     choice_class const& c = choices(0);
     scratch<double> start(static_cast<std::size_t>(c.size()));
@@ -134,8 +135,8 @@ class chain_model {
     return start;
   }
 
-  /// Returns the weights of the boundary between elements i (left) and i + 1 (right), as
-  /// [choice of the left element][choice of the right element].
+  /// Returns the weights of the moves between elements i and i + 1 of the chain, for all pairs of
+  /// their choices: [choice of the left element][choice of the right element].
   constexpr double const* boundary(int i) { return matrix(i).weight.data(); }
 
   /// Returns boundary(i) transposed, as [choice of the right element][choice of the left element].
@@ -154,13 +155,14 @@ class chain_model {
     return own;
   }
 
-  /// Returns the memory use of element i with choice number `own`.
+  /// Returns the memory that element i of the chain needs with its choice number `own`.
   constexpr element_bytes const& memory(int i, int own) const {
     bool const end = kind(i) == element_kind::residual_end;
     return (end ? choices(i).end_memory : choices(i).memory).data()[own];
   }
 
-  /// Returns the plan with the choices of a path, without predicted time and memory.
+  /// Returns the plan with choice number choice[i] for element i, without predicted time and
+  /// memory.
   constexpr basic_plan<N> plan_of(scratch<int> const& choice) const {
     basic_plan<N> chosen;
     chosen.mesh = mesh();
@@ -170,19 +172,20 @@ class chain_model {
     return chosen;
   }
 
-  /// Drops each choice j of class k with keep[j] == 0.
+  /// Drops each choice j with keep[j] == 0 from class k, which is a set of equal elements of the
+  /// chain.
   constexpr void restrict(int k, scratch<char> const& keep) {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
   /// Drops dominated choices (choice_class.hpp). A choice dominates another one only if it also
-  /// adds no more to the lower bound of memory in counted_memory.hpp.
+  /// adds no more to the lower bound of memory of counted_memory.hpp.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
   }
 
-  /// Replaces class k and drops the boundary matrices that belong to it.
+  /// Replaces class k (a set of equal elements of the chain) and drops its boundary matrices.
   constexpr void replace(int k, choice_class&& c) {
     classes_.data()[k] = static_cast<choice_class&&>(c);
     boundaries_.forget(k);
@@ -254,7 +257,8 @@ class chain_model {
   basic_problem<N> const& net_;
   Paths paths_;
   scratch<int> class_of_;
-  /// Per element: the index of its permitted choices in listed_ or permitted_; -1: all choices.
+  /// Per element of the chain: the index of its permitted choices in listed_ or permitted_; -1:
+  /// all.
   scratch<int> list_of_;
   pruning prune_;
   recomputation again_;

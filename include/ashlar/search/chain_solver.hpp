@@ -26,7 +26,7 @@ namespace ashlar::search {
 template <int N, class Paths = tabulated_moves>
 class chain_solver {
  public:
-  /// Prepares the minimization of the weight.
+  /// Prepares the minimization of the weight of a plan.
   constexpr explicit chain_solver(chain_model<N, Paths>& model)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {
@@ -110,8 +110,8 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Returns whether the residual blocks that begin at elements a and b have equal costs, including
-  /// the price of memory.
+  /// Returns whether the residual blocks that begin at elements a and b are equal and have equal
+  /// costs, including the price of memory.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b)) return false;
     for (int i = 0; counted_ != nullptr && i <= model_.partner(a) - a; ++i)
@@ -119,19 +119,20 @@ class chain_solver {
     return true;
   }
 
-  /// Returns the own cost of element i for each of its choices, including the price of its memory.
+  /// Returns the cost of element i of the chain for each of its choices, without the moves to and
+  /// from its neighbours. It includes the price of the element's memory.
   constexpr scratch<double> const& own(int i) const { return own_.data()[index(i)]; }
 
   constexpr double own(int i, int choice) const { return own(i).data()[choice]; }
 
-  /// Returns the cost of the boundary between elements i and i + 1, which take choices left and
-  /// right.
+  /// Returns the cost of the moves between elements i and i + 1 of the chain, for one choice of
+  /// each.
   constexpr double between(int i, int left, int right) {
     return model_.boundary(i)[left * model_.choices(i + 1).size() + right];
   }
 
-  /// Returns the costs of the boundary between elements i and i + 1 if element i takes choice r,
-  /// for each choice of element i + 1.
+  /// Returns the costs of the moves between elements i and i + 1 of the chain. Element i takes
+  /// choice r; the result has one entry per choice of element i + 1.
   constexpr scratch<double> leaving(int i, int r) {
     int const n = model_.choices(i + 1).size();
     scratch<double> row(static_cast<std::size_t>(n));
@@ -140,8 +141,8 @@ class chain_solver {
     return row;
   }
 
-  /// Returns the costs of the boundary between elements i - 1 and i if element i takes choice r,
-  /// for each choice of element i - 1.
+  /// Returns the costs of the moves between elements i - 1 and i of the chain. Element i takes
+  /// choice r; the result has one entry per choice of element i - 1.
   constexpr scratch<double> arriving(int i, int r) {
     int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
     scratch<double> column(static_cast<std::size_t>(before));
@@ -155,10 +156,10 @@ class chain_solver {
     return model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
   }
 
-  /// Runs the recurrence from element `first` to element `last`, which are inside the same residual
-  /// blocks. `value` is the cost of everything before each choice of `first`. Returns the optimal
-  /// cost for each choice of `last`. If `all` is not null, (*all)[i] receives the values of each
-  /// element i in between that is inside no further residual block.
+  /// Runs the dynamic program from element `first` to element `last`, which are inside the same
+  /// residual blocks. value[k] is the cost of everything before choice k of `first`. Returns the
+  /// optimal cost up to each choice of `last`. If `all` is not null, (*all)[i] receives the optimal
+  /// costs up to each element i on the way, except for elements inside further residual blocks.
   constexpr scratch<double> forward(int first, int last, scratch<double> value,
                                     scratch<scratch<double>>* all) {
     add_own(first, value);
@@ -177,9 +178,9 @@ class chain_solver {
     }
   }
 
-  /// Runs the recurrence backwards from element `last` to element `first`, which are inside the
-  /// same residual blocks. value[k] is the cost of everything after choice k of element `last`.
-  /// all[i][k] becomes the least cost of everything after choice k of element i, including `value`.
+  /// Runs the dynamic program backwards from element `last` to element `first`, which are inside
+  /// the same residual blocks. value[k] is the cost of everything after choice k of `last`.
+  /// all[i][k] becomes the least cost of everything after choice k of element i.
   constexpr void backward(int first, int last, scratch<double> value,
                           scratch<scratch<double>>& all) {
     for (int i = last;;) {
@@ -198,13 +199,15 @@ class chain_solver {
     }
   }
 
-  /// Advances the recurrence from element i to i + 1. Does not add the own costs of element i + 1.
+  /// Advances the dynamic program from element i to i + 1: adds the cost of the moves between them,
+  /// but not the cost of element i + 1 itself.
   constexpr scratch<double> advance(int i, scratch<double> const& value) {
     return product(value, model_.boundary(i), model_.choices(i + 1).size());
   }
 
-  /// Advances the backward recurrence from element i + 1 to i. `value` already contains the own
-  /// costs of element i + 1; those of element i are not added.
+  /// Advances the backward dynamic program from element i + 1 to i: adds the cost of the moves
+  /// between them. `value` already contains the cost of element i + 1; the cost of element i is not
+  /// added.
   constexpr scratch<double> retreat(int i, scratch<double> const& value) {
     return product(value, model_.boundary_from_right(i), model_.choices(i).size());
   }
@@ -214,9 +217,9 @@ class chain_solver {
   };
 
   /// Splits the cost of a residual block at choice k of the element `cut` inside it. For each
-  /// choice of the block's two ends, returns the least cost from the begin to `cut` (`left`) and
-  /// from `cut` to the end (`right`). The own cost of `cut` is part of `left` only. If k is -1,
-  /// each half may take any choice of `cut`.
+  /// choice of the block's two ends, returns the least cost from the begin to `cut` and from `cut`
+  /// to the end. The cost of `cut` itself is part of `left` only. If k is -1, each half may take
+  /// any choice of `cut`.
   constexpr two_halves halves(int begin, int cut, int k) {
     int const end = model_.partner(begin), width = model_.choices(cut).size();
     scratch<double> one(static_cast<std::size_t>(width), k < 0 ? 0 : unreachable);
@@ -244,8 +247,8 @@ class chain_solver {
     return least;
   }
 
-  /// Returns the element with the fewest choices inside a residual block. Elements of further
-  /// blocks inside it are not considered.
+  /// Returns the element with the fewest choices inside a residual block. Elements inside further
+  /// blocks do not count.
   constexpr int narrowest(int begin, int end) const {
     int best = begin + 1;
     for (int i = begin + 1; i < end; i = skip_inside(i) + 1)
@@ -253,8 +256,8 @@ class chain_solver {
     return best;
   }
 
-  /// Adds the own costs of element i. Those of a residual block are added at its begin, for both
-  /// ends.
+  /// Adds the cost of element i itself for each of its choices. The begin of a residual block has
+  /// the cost of both ends.
   constexpr void add_own(int i, scratch<double>& value) const {
     if (model_.kind(i) == element_kind::residual_end) return;
     double const* const own = own_.data()[index(i)].data();
@@ -277,8 +280,8 @@ class chain_solver {
     return result;
   }
 
-  /// Own costs are stored per class of equal elements. If memory has a price, they are stored per
-  /// class and counted part (the kind of bytes that have the price).
+  /// Costs of elements are stored per class of equal elements. If memory has a price, they also
+  /// depend on the kind of bytes that count (counted_part).
   constexpr int parts() const { return counted_ == nullptr ? 1 : counted_parts; }
   constexpr int index(int i) const {
     int const part = counted_ == nullptr ? 0 : static_cast<int>(counted_->part(i));

@@ -35,8 +35,8 @@
 
 namespace ashlar::search {
 
-/// Selects the choices that are dropped.
-///   by_time              each choice that a choice of no higher cost can replace
+/// Selects which choices of a layer are dropped.
+///   by_time              each choice that another one can replace without higher cost
 ///   by_time_and_memory   the same, but only if the other choice also needs no more memory
 ///   keep_all             none
 enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
@@ -80,7 +80,7 @@ struct choice_class {
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 
-  /// Returns whether this is the class of an element with these properties.
+  /// Returns whether an element of the chain with these properties belongs to this class.
   constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
                        bool is_plain, forward_runs its_runs, saved_part it_holds) const {
     return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
@@ -139,10 +139,10 @@ constexpr scratch<char> undominated_in_memory(choice_class const& c, compared co
   return alive;
 }
 
-/// Returns for each choice of a class whether it survives pruning by time. If `counted` is set, a
-/// choice is dropped only if its replacement also adds no more to the sum of counted_memory.hpp.
-/// Expects that weights and states of `c`, and memory if `counted` is set, are filled in for all
-/// choices. Does not read `c.choices`.
+/// Returns for each choice of a class whether it survives pruning by time: no other choice can
+/// replace it without higher cost. If `counted` is set, the other choice must also add no more to
+/// the sum of counted_memory.hpp. Expects that weights and states of `c`, and memory if `counted`
+/// is set, are filled in for all choices. Does not read `c.choices`.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
                                     basic_problem<N> const& net, bool counted = false) {

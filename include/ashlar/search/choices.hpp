@@ -52,8 +52,9 @@ constexpr void take_role(axis_placement& axis, axis_placement const& role, signe
   (axis = role).is_split() ? void(axis.depth = depth[role.dim]++) : void();
 }
 
-/// Returns the placement in which each axis a has the placement entry(a). Shards nest in the given
-/// order of the axes. Expects dims below max_rank, and B on all axes of `whole`.
+/// Returns the placement in which each mesh axis a is placed as entry(a) says. Shards nest in the
+/// given order of the axes. Expects that `whole` has B on all axes, and that split dims are below
+/// max_rank.
 template <class Entry>
 constexpr placement assemble(axis_order const& order, placement whole, Entry const& entry) {
   signed char depth[max_rank]{};
@@ -96,7 +97,9 @@ constexpr bool next_order(axis_order& order) {
   return true;
 }
 
-/// Returns the choice with row rows[a] of the layer's table on each axis a, and replicated storage.
+/// Returns the choice that uses row rows[a] of the layer's signature table on each axis a. Shards
+/// nest in the given order of the axes. Parameters are stored in the placements in which they are
+/// used.
 constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& rows,
                                        axis_order const& order) {
   training_row const* const table = spec.rows.items;
@@ -158,7 +161,7 @@ constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology 
   return true;
 }
 
-/// Returns whether a row leaves all tensors replicated.
+/// Returns whether a signature row leaves all tensors of the layer replicated.
 constexpr bool is_whole(training_row const& row) {
   bool whole = row.x.is_broadcast() && row.y.is_broadcast() && row.dy.is_broadcast() &&
                row.dx.is_broadcast();

@@ -18,8 +18,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Changes layer v to its best choice, while all other layers stay fixed. Returns whether its
-/// choice changed. If the budget is used up, only some choices have been tried.
+/// Changes variable v (a layer or residual block) to its best choice, while all others stay fixed.
+/// Returns whether its choice changed. If the budget is used up, only some choices have been tried.
 template <int N>
 bool descend(explorer<N>& e, int v) {
   int const old = e.now.choice(v);

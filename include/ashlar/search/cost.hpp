@@ -23,7 +23,7 @@
 
 namespace ashlar::search {
 
-/// The categories of the time of a step.
+/// The categories into which the time of a step is divided.
 enum class spent : signed char { work, halo, activation, gradient, parameter, statistic };
 
 /// Returns the category of the time that a move of this kind of tensor takes.
@@ -54,8 +54,8 @@ class element_prices {
     }
   }
 
-  /// Calls take(phase, category, price) for every action of the layer with choice c. `price` is for
-  /// one execution of the action.
+  /// Calls take(phase, category, price) for every action (computation or move) of the layer with
+  /// choice c. `price` is for one execution of the action.
   template <class Take>
   constexpr void for_each(layer_choice const& c, Take&& take) const {
     visitor<Take> visit{*this, take, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
@@ -64,8 +64,8 @@ class element_prices {
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
   }
 
-  /// Returns the weight of the layer with choice c in one step: the sum over all actions of weight
-  /// times number of executions.
+  /// Returns the weight of the layer with choice c in one step: the sum over all its actions
+  /// (computations and moves) of the weight of the action times the number of its executions.
   constexpr double weight(layer_choice const& c) const {
     double each = 0, once = 0;  // actions per micro-batch, and per step
     for_each(c, [&](phase when, spent, move_price const& price) {
@@ -119,21 +119,21 @@ class element_prices {
   inplace_vector<parameter_table, max_parameters> tables_;
 };
 
-/// How often a step performs the two moves of a boundary: of y of the left element to x of the
-/// right one, and of dx of the right element to dy of the left one.
+/// How often a step performs the two moves between neighbouring layers: of y of the left one to x
+/// of the right one, and of dx of the right one to dy of the left one.
 struct boundary_times {
   double activation = 0, gradient = 0;
 
-  /// Returns the cost of the boundary in a step, given the cost of each move (in seconds or as a
-  /// weight).
+  /// Returns the cost of the boundary in a step. The arguments are the costs of one execution of
+  /// each move, in seconds or as weights.
   constexpr double operator()(double y_to_x, double dx_to_dy) const {
     return activation * y_to_x + gradient * dx_to_dy;
   }
   friend constexpr bool operator==(boundary_times const&, boundary_times const&) = default;
 };
 
-/// Counts how often a step performs the moves of a boundary. `runs` says how often the element to
-/// the right of the boundary runs forward.
+/// Counts how often a step performs the moves between two neighbouring layers. `runs` says how
+/// often the right one runs forward.
 template <int N>
 constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs runs) {
   boundary_times times;
@@ -153,15 +153,15 @@ constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs
   return times;
 }
 
-/// Returns how often a step moves the replicated input data to the first element's placement of x.
-/// No gradient is moved back.
+/// Returns how often a step moves the input data from replicated to the first layer's placement of
+/// x. Its gradient is not moved.
 template <int N>
 constexpr double times_from_source(basic_problem<N> const& net) {
   return times_per_step(net, phase::forward);
 }
 
-/// Calls take(element, phase, category, price) for every action of a step with this plan. `price`
-/// is for one execution of the action. A move across a boundary belongs to the element that
+/// Calls take(element, phase, category, price) for every action (computation or move) of a step
+/// with this plan. `price` is for one execution. A move between layers belongs to the layer that
 /// receives the tensor.
 template <int N, move_prices Prices, class Take>
 constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& chosen,

@@ -65,12 +65,12 @@ class counted_memory {
     }
   }
 
-  /// Returns the kind of bytes that element i counts in addition to those that it holds for the
-  /// whole step.
+  /// Returns which bytes of element i the sum counts, in addition to those that the element holds
+  /// for the whole step.
   constexpr counted_part part(int i) const { return elements_.data()[i].part; }
 
-  /// Returns the summand of element i in bytes, for a choice with the memory `own`: the bytes held
-  /// for the whole step and the counted bytes.
+  /// Returns the bytes of element i that the sum counts, for a choice with the memory `own`. They
+  /// include the bytes that the element holds for the whole step.
   constexpr std::int64_t bytes(int i, element_bytes const& own) const {
     return own.lasting + counted_bytes(part(i), own);
   }
@@ -91,7 +91,8 @@ class counted_memory {
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
     std::int64_t in_front = 0;  ///< least bytes that earlier elements hold while this one runs
-    /// Least values over the choices: of the bytes held for the whole step, and of bytes().
+    /// Least values over all choices: of the bytes held for the whole step, and of the result of
+    /// bytes().
     std::int64_t lasting = 0, counted = 0;
   };
 

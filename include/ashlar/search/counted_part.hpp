@@ -12,12 +12,13 @@
 
 namespace ashlar::search {
 
-/// The bytes of an element that are counted in addition to those that it holds for the whole step.
+/// Selects the bytes of a layer that are counted, in addition to those that it holds for the whole
+/// step.
 ///   none     none
 ///   held     bytes held between the forward and the backward pass
 ///   saved    bytes that the forward pass saves for the backward pass
-///   once     peak while the element runs, if it is not recomputed
-///   again    peak while the element runs, if it is recomputed
+///   once     peak while the layer runs, if it is not recomputed
+///   again    peak while the layer runs, if it is recomputed
 ///   either   a lower bound of `once` and of `again`
 enum class counted_part : signed char { none, held, saved, once, again, either };
 inline constexpr int counted_parts = 6;
@@ -34,7 +35,7 @@ constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own
   return 0;
 }
 
-/// Returns whether an element needs no more bytes with choice a than with choice b, for every
+/// Returns whether a layer needs no more bytes with choice a than with choice b, for every
 /// counted_part. The bytes that it holds for the whole step are included.
 constexpr bool counts_no_more(element_bytes const& a, element_bytes const& b) {
   for (int k = 0; k < counted_parts; ++k) {

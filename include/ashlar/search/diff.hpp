@@ -96,8 +96,7 @@ inline void print_headline(std::ostream& out, double a, double b, std::int64_t m
 }  // namespace detail
 
 /// Prints the seconds of both plans by category (work, activations, ...), their memory and the
-/// differences. Then prints the elements whose placements or costs differ, largest difference
-/// first.
+/// differences. Then prints the layers whose placements or costs differ, largest difference first.
 inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds(), more = d.total.seconds();

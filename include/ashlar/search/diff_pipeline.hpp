@@ -145,8 +145,8 @@ inline void print_stages(std::ostream& out, pipeline_difference const& d, double
 
 }  // namespace detail
 
-/// Prints the seconds of both pipelines in parts, and their differences. If both have the same
-/// stages, prints the differences of each stage. Then prints the elements whose placements or costs
+/// Prints the seconds of both pipelines by category, and their differences. If both have the same
+/// stages, prints the differences of each stage. Then prints the layers whose placements or costs
 /// differ, largest difference first.
 inline std::ostream& operator<<(std::ostream& out, pipeline_difference const& d) {
   using namespace detail;

@@ -83,7 +83,8 @@ std::vector<element_difference> differences(basic_problem<N> const& net, basic_p
   return list;
 }
 
-/// A group of elements with equal differences. `first` is the difference of one element.
+/// A group of layers whose differences between two plans are equal. `first` is the difference of
+/// one of them.
 struct difference_group {
   element_difference first;
   std::vector<int> elements;
@@ -125,7 +126,8 @@ inline std::string list_text(std::vector<int> const& list) {
   return text;
 }
 
-/// Prints the elements that differ, with their placements, largest difference first.
+/// Prints the layers that differ between two plans, with their placements, largest difference
+/// first. Times below 1e-9 of `scale` seconds count as 0.
 inline void print_elements(std::ostream& out, std::vector<element_difference> const& elements,
                            double scale) {
   for (auto const& g : grouped(elements, scale)) {

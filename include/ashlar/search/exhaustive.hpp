@@ -28,8 +28,8 @@ class enumeration {
         now_(static_cast<std::size_t>(model.size())), best_(now_),
         outside_(static_cast<std::size_t>(model.size())) {}
 
-  /// Tries all choices of element i and of all later elements. `weight` and `memory` are those of
-  /// the partial plan of the earlier elements.
+  /// Tries all choices of element i and of all later elements of the chain. `weight` and `memory`
+  /// are those of the partial plan of the earlier elements.
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {

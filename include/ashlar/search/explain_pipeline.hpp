@@ -63,8 +63,8 @@ recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline
 
 namespace detail {
 
-/// Returns whether two stages have equally many elements, recompute equally many segments, and take
-/// equal time in every part.
+/// Returns whether two stages have equally many elements, recompute equally many segments, and have
+/// equal times.
 inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
   auto const same = [](double p, double q) { return std::abs(p - q) <= 1e-9 * std::abs(p); };
   return a.last - a.first == b.last - b.first && a.recomputed == b.recomputed &&

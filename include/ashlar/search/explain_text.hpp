@@ -83,7 +83,7 @@ std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const&
 
 namespace detail {
 
-/// Returns one line of text per collective, with `remark` at the end of each line.
+/// Returns a line of text per collective. Each line ends with `remark`.
 inline std::string lines_text(std::vector<move_line> const& lines, std::string const& remark = {}) {
   std::string text;
   for (auto const& l : lines)
@@ -104,7 +104,7 @@ inline std::string kinds_text(cost_breakdown const& c) {
   return text + "\n";
 }
 
-/// Returns a table of the placements and moves of all elements, with a line per element and
+/// Returns a table of the placements and moves of all layers, with a line per layer and per
 /// collective.
 template <int N>
 std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chosen,

@@ -38,7 +38,7 @@ template <int N>
 class explorer {
  public:
   /// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. `lean` is a plan
-  /// that fits, as one choice per element.
+  /// that fits, as one choice per element of the chain.
   explorer(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean, std::uint64_t seed,
            watch& running)
       : run(running), draw(seed), now(model, limit), lean_(model, limit) {

@@ -38,7 +38,8 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-/// The usual maximum number of labels that a search makes. Making them takes some seconds.
+/// The usual maximum number of labels (partial plans) that a search makes. Making them takes some
+/// seconds.
 inline constexpr std::int64_t label_effort = 20'000'000;
 
 }  // namespace detail
@@ -135,12 +136,12 @@ class label_search {
     candidates_.push_back({time, counted, least, memory, parent, i, k});
   }
 
-  /// Replaces `list` by the Pareto-optimal labels (partial plans) among the candidates, which all
-  /// end with the same choice of element i. If there are more than `width_`, stores those of least
-  /// time + price · counted memory.
+  /// Replaces `list` by the Pareto-optimal labels (partial plans) among the candidates. All
+  /// candidates end with the same choice of element i. At most `width_` labels are stored, those of
+  /// least time + price · counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // In this order, most labels come after the labels that dominate them.
+    // The order is such that most labels come after the labels that dominate them.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb

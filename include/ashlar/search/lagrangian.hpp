@@ -27,11 +27,11 @@
 namespace ashlar::search::detail {
 
 /// Throws the error for a memory limit that is too low.
-///   least       the least memory that a search found
-///   element     the index of the layer that needs most memory in the plan of least memory, and
-///               `name`, its name
+///   least       the least memory of a plan that a search found
+///   element     the index of the layer that needs most memory in that plan
+///   name        the name of that layer
 ///   most        the bytes that this layer needs
-///   operation   the begin of the message
+///   operation   the first words of the message
 [[noreturn]] inline void refuse_memory(std::int64_t limit, least_memory_result const& least,
                                        int element, char const* name, std::int64_t most,
                                        char const* operation) {
@@ -46,8 +46,8 @@ namespace ashlar::search::detail {
                   bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
-/// The weight of a path (one choice per element) and its counted memory in bytes
-/// (counted_memory.hpp).
+/// The weight of a path (one choice per element) and its counted memory in bytes, a lower bound of
+/// its memory (counted_memory.hpp).
 struct path_cost {
   double weight = unreachable;
   std::int64_t counted = 0;
@@ -70,7 +70,8 @@ constexpr path_cost cost_of_path(chain_model<N>& model, counted_memory<N> const&
   return cost;
 }
 
-/// Returns the path (one choice per element) of least counted memory (counted_memory.hpp).
+/// Returns the path (one choice per element) of least counted memory, a lower bound of its memory
+/// (counted_memory.hpp).
 template <int N>
 constexpr scratch<int> path_of_least(chain_model<N> const& model,
                                      counted_memory<N> const& counted) {
@@ -146,8 +147,8 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   return true;
 }
 
-/// Throws the error that no plan fits. `lean` is the path of least memory, and `least` is its
-/// memory. The message begins with `operation`.
+/// Throws the error that no plan fits. `lean` is the path (one choice per element) of least memory,
+/// and `least` is its memory. `operation` are the first words of the message.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
                                         least_memory_result const& least, scratch<int> const& lean,

@@ -26,9 +26,9 @@ struct least_memory_result {
 
 inline constexpr std::int64_t least_memory_effort = 500'000;  ///< the most labels (partial plans)
 
-/// Returns the model without dominated choices. A choice is dominated if another one needs no more
-/// memory of any kind. With `same_boundaries`, the other one must also have equal placements at the
-/// boundaries.
+/// Returns the model without choices that another choice of the same element dominates: the other
+/// one needs no more memory of any kind. With `same_boundaries`, it must also have equal placements
+/// of x, y and their gradients.
 template <int N>
 constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool same_boundaries) {
   chain_model<N> lean = model.in_use();

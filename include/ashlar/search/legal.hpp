@@ -34,7 +34,8 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 
 }  // namespace detail
 
-/// Returns whether `c` is a legal way to place the layer on the mesh.
+/// Returns whether `c` is a legal placement of the layer on the mesh. Its rows and shard order must
+/// fit the signature table of the layer, and no parameter may be stored partial.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
       c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t))
