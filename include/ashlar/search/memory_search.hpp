@@ -48,8 +48,8 @@ class memory_search {
     else if (found.complete) bound_ = unreachable;
   }
 
-  /// Closes the gap between the lower bound and the best plan by label setting, as far as the
-  /// effort permits. Returns the number of labels (partial plans) that it has made.
+  /// Closes the gap between the lower bound and the best plan by label setting (label_search.hpp),
+  /// as far as the effort permits. Returns the number of labels (partial plans) that it has made.
   constexpr std::int64_t label() {
     std::int64_t made = 0;
     chain_solver<N> priced(model_, price_, counted_);
@@ -83,8 +83,8 @@ class memory_search {
   constexpr double bound() const { return bound_; }
   /// Returns the weight of the best plan, found here or passed to the constructor.
   constexpr double weight() const { return known_; }
-  /// Returns the best path (one choice per element) if it is better than `known`; else an empty
-  /// one.
+  /// Returns the best path (one choice per element of the chain). It is empty if no plan is better
+  /// than the one passed to the constructor.
   constexpr scratch<int> const& best() const { return best_; }
 
  private:
@@ -102,9 +102,10 @@ class memory_search {
       take(cost.weight, choice);
   }
 
-  /// Tries all paths that equal `first` up to some element and `others` after it. These mixtures
-  /// are often good plans: the two paths of the dual differ in all equal blocks at once, but the
-  /// memory limit often lies between them, so that only some of the blocks should change.
+  /// Tries mixtures of two paths: those that equal `first` up to some element and `others` after
+  /// it. The two paths that solve the Lagrangian dual differ in all equal blocks at once. One path
+  /// exceeds the memory limit and the other one does not, so the best plan often changes only some
+  /// of the blocks.
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {

@@ -23,7 +23,7 @@
 namespace ashlar::search {
 
 struct metropolis_options {
-  /// Β per second of predicted cost; 0: coldness · layers / cost of the first plan.
+  /// The factor β of a cost in seconds. 0 stands for coldness · layers / cost of the first plan.
   double beta = 0;
   double coldness = 300;
 };

@@ -27,12 +27,12 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Describes how the splits of one tensor change: splits of dim `from` become splits of dim `to`.
+/// A change of the dims that one tensor splits: splits of dim `from` become splits of dim `to`.
 struct dim_exchange {
   int from = -1, to = -1;  ///< -1 as long as no split changes
 
-  /// Returns whether this exchange turns placement `row` into placement `with`. If no exchange is
-  /// set yet and the two split different dims, sets it to these dims.
+  /// Returns whether this change of dims turns placement `row` into placement `with`. If no change
+  /// is set yet and the two placements split different dims, first sets the change to these dims.
   constexpr bool leads(axis_placement const& row, axis_placement const& with) {
     if (row.kind != with.kind || row.op != with.op) return false;
     if (!row.is_split()) return true;
@@ -40,9 +40,9 @@ struct dim_exchange {
     return with.dim == (row.dim == from ? to : row.dim);
   }
 
-  /// Returns whether one exchange turns two placements of a tensor in one row (such as of x and of
-  /// dx) into those of the other row. Checks the first placement twice, because the second one may
-  /// have set the exchange.
+  /// Returns whether this change of dims turns `row` into `with` and also `other_row` into
+  /// `other_with`. These are two placements of one tensor, such as of x and of dx. The first pair
+  /// is checked twice, because the second pair may have set the change.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);
@@ -78,7 +78,7 @@ constexpr neighbour_dims dims_around(basic_problem<N> const& net, int layer) {
   return dims;
 }
 
-/// Returns whether row `with` can replace row `row` in every plan without higher cost.
+/// Returns whether signature row `with` can replace row `row` in every plan without higher cost.
 constexpr bool replaces(training_row const& with, training_row const& row, layer_spec const& spec,
                         neighbour_dims const& around, int ranks) {
   auto const permits = [ranks](dim_exchange const& it, shape const& extents, unsigned kept) {

@@ -60,10 +60,10 @@ basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& 
 
 }  // namespace detail
 
-/// `optimal` calls this function in constant expressions, if the search is compiled separately. It
-/// is not constexpr, so a compiler reports its name, which tells the user what to include. The
-/// constexpr overload in search/in_compiler.hpp is a better match (int and the filter's own type).
-/// A program that searches only at run time thus need not compile the search.
+/// This function exists only for its name. `optimal` calls it in constant expressions. It is not
+/// constexpr, so the compiler reports an error with the name, which tells the user what to include.
+/// The constexpr overload in search/in_compiler.hpp is a better match (int and the filter's own
+/// type). A program that searches only at run time thus need not compile the search.
 template <int N>
 basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
                                              machine const& m, detail::some_filter filter, long);

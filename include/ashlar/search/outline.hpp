@@ -63,8 +63,8 @@ inline std::string moved_name(scheduled_move const& move, layer_spec const& spec
   return move.phase == phase::synchronize ? "d " + name : name;
 }
 
-/// Returns the placements of an element's tensors as pieces of text. wrapped() (text.hpp) joins
-/// them into lines.
+/// Returns the placements of a layer's tensors as pieces of text. wrapped() (text.hpp) joins them
+/// into lines.
 inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_choice const& c) {
   std::vector<std::string> pieces{"x " + to_string(c.x) + " -> y " + to_string(c.y)};
   if (!(c.dy == c.y && c.dx == c.x))
@@ -82,7 +82,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
   return pieces;
 }
 
-/// Returns one line per collective of the given moves. All moves must belong to one element.
+/// Returns one line per collective of the given moves. All moves must belong to one layer.
 template <int N>
 std::vector<move_line> lines_of(basic_problem<N> const& net,
                                 std::vector<scheduled_move const*> const& moves, topology const& t,
@@ -106,8 +106,8 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
-/// Inserts a line for the halo exchange of element i at the front, if the element has one in the
-/// pass `when` (forward or backward).
+/// Inserts a line for the halo exchange of element i at the front, if it has one in the pass
+/// `when`.
 template <int N>
 void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
               basic_plan<N> const& chosen, machine const& m, phase when) {
@@ -132,7 +132,8 @@ int number_of(std::vector<Item>& seen, Item const& item) {
 
 }  // namespace detail
 
-/// Returns the lines of a report of a plan. `parts` is the breakdown of its cost on machine `m`.
+/// Returns the lines of a report of a plan. `parts` are the seconds and bytes of the plan on
+/// machine `m`, element by element.
 template <int N>
 outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                    plan_breakdown const& parts, machine const& m) {

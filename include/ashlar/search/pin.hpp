@@ -79,7 +79,7 @@ inline int take_number(std::string_view& text) {
   return value;
 }
 
-/// Returns the indices of the elements that a pin names. Throws if it names none.
+/// Returns the indices of the elements of the chain that a pin names. Throws if it names none.
 template <int N>
 std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
   std::vector<int> list;
@@ -129,8 +129,9 @@ inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, laye
   return nullptr;
 }
 
-/// Returns on how many axes the placement `found` differs from the prescribed one. Axes of extent 1
-/// and axes that the pin leaves free do not count. If only the shard order differs, returns 1.
+/// Returns on how many axes the placement `found` differs from the one that the pin prescribes.
+/// Axes of extent 1 and axes that the pin leaves free do not count. If only the shard order
+/// differs, returns 1.
 inline int distance(pin const& p, placement const& found, topology const& t) {
   int axes = 0;
   bool order = false;

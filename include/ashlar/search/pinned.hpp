@@ -20,12 +20,13 @@
 
 namespace ashlar::search {
 
-/// A filter for the search algorithms that permits the choices that satisfy all pins.
+/// A filter for the search algorithms. It permits the choices that satisfy all pins (prescribed
+/// placements).
 template <int N>
 class pinned_choices {
  public:
-  /// Throws ashlar::error if a pin names no element or tensor of the net, or if no choice of an
-  /// element satisfies its pins.
+  /// Throws ashlar::error if a pin names no layer or tensor of the net, or if no choice of a layer
+  /// satisfies its pins.
   pinned_choices(basic_problem<N> const& net, topology const& t, std::vector<pin> const& pins)
       : net_(net), topology_(t), pins_(pins), of_(static_cast<std::size_t>(net.size())) {
     for (std::size_t k = 0; k < pins_.size(); ++k) add(k);

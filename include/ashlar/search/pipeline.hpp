@@ -52,7 +52,7 @@ struct pipeline_options {
   std::vector<int> micro_batches;
 };
 
-/// The default layout of pipeline(): the placements that the exact search finds.
+/// The default way in which pipeline() places the layers: as the exact search finds.
 struct optimal_layout {
   template <int N>
   basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m) const {
@@ -89,7 +89,7 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
-/// The result of searching each stage of a pipeline alone.
+/// The result of searching each stage of a pipeline separately.
 template <int N>
 struct separate_stages {
   basic_plan<N> chosen;         ///< placements of all elements of the chain
@@ -97,12 +97,13 @@ struct separate_stages {
   double bound = 0;             ///< lower bound of the seconds of a step within the memory limit
 };
 
-/// Searches the best placements of each stage of a chain alone, within m.memory bytes per rank.
-/// Throws if a stage does not fit.
+/// Searches the best placements of each stage of a chain separately, within m.memory bytes per
+/// rank. Throws if a stage does not fit.
+///   chain    must have micro_batches = `micro_batches` + number of stages - 1
 ///   limits   the first element of every stage, and the number of all elements
 ///   layout   finds the placements of one stage
-///   known    seconds of the best pipeline so far. The search stops when its lower bound reaches it
-/// chain.micro_batches must be `micro_batches` + number of stages - 1, as in the lower bound.
+///   known    seconds of the best pipeline so far. The search stops when the lower bound of the
+///            pipeline reaches it
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,
@@ -137,13 +138,14 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
 ///   layout    layout(chain, mesh, machine) returns a plan of the chain, on this mesh or on another
 ///             one with equally many ranks. The default is the exact search
 ///
-/// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. With another
-/// layout than the default, such as a baseline, it holds only for pipelines with plans of the same
-/// kind, and only if `layout` returns the best plan of that kind.
+/// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. If `layout`
+/// is not the exact search, the bound applies only to pipelines with plans of the same kind. It is
+/// then valid only if `layout` returns the best plan of that kind.
 ///
-/// Throws ashlar::error if nothing fits machine.memory, if a requested number of stages does not
-/// divide the blocks or any axis, or if net_of(m) returns a chain with a number of micro-batches
-/// other than m.
+/// Throws ashlar::error in three cases:
+///   - Nothing fits machine.memory.
+///   - A requested number of stages does not divide the blocks or any axis.
+///   - net_of(m) returns a chain with a number of micro-batches other than m.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
                        pipeline_options const& options = {}, Layout const& layout = {}) {

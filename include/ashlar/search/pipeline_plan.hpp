@@ -37,7 +37,7 @@ struct pipeline_stage {
 };
 
 struct pipeline_plan {
-  /// The placements of all elements, on the mesh of one stage. `seconds` and `memory` apply to the
+  /// The placements of all layers, on the mesh of one stage. `seconds` and `memory` apply to the
   /// whole pipeline, and `communication_seconds` to the slowest stage. `recomputed` is the sum over
   /// all stages.
   plan chosen;
@@ -62,8 +62,8 @@ inline std::vector<int> limits_of(pipeline_plan const& p) {
   return limits;
 }
 
-/// Returns the chain with renumbered segments: those that any stage recomputes come first. The
-/// first p.chosen.recomputed segments of this chain are then the recomputed ones.
+/// Returns the chain with renumbered segments, for a plan that recomputes its first segments. The
+/// segments that any stage recomputes come first, so p.chosen.recomputed counts exactly these.
 template <int N>
 basic_problem<N> chain_of(basic_problem<N> const& net, pipeline_plan const& p) {
   std::vector<int> recomputed;

@@ -12,8 +12,8 @@
 
 namespace ashlar::search::detail {
 
-/// Returns the choice in which axis a has the placements that axis from[a] has in `c`. Shards nest
-/// in the given order of the axes.
+/// Returns a rearranged choice: axis a gets the placements that axis from[a] has in `c`, and shards
+/// nest in the given order of the axes.
 constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_order const& from) {
   placement const whole = placement::all_broadcast(order.size());
   auto const nest = [&](placement& p) {

@@ -30,9 +30,10 @@ namespace ashlar::search {
 class role_graph {
  public:
   /// Builds the graph for tensors with these extents and bytes per element.
-  /// `dims`: the dims that states may split, as a set of bits (bit d is dim d).
-  /// `tie`: seconds added to the price of each collective.
-  /// `exchange_alike`: merges placements that differ only by an exchange of interchangeable axes.
+  ///   dims             the dims that placements may split, as a set of bits (bit d is dim d)
+  ///   tie              seconds added to the price of each collective
+  ///   exchange_alike   whether placements that differ only by an exchange of interchangeable axes
+  ///                    (equal extent and network tier) are one state
   constexpr role_graph(shape const& extents, unsigned dims, int element_size, topology const& t,
                        machine const& m, double tie, bool exchange_alike = false)
       : extents_(extents), numbered_(extents.rank(), dims, t, exchange_alike),
@@ -46,8 +47,8 @@ class role_graph {
     auto const add = [&](int to, double seconds) {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
-    // The loop descends because of copy_exchanged: a state's edges can be copied from the state
-    // with two interchangeable axes exchanged, whose number is larger.
+    // If a state equals another one except for an exchange of two interchangeable axes, its edges
+    // are copied (copy_exchanged). The other state has a larger number, so the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -96,19 +97,20 @@ class role_graph {
   constexpr int state(placement const& p) const { return numbered_.state(p); }
 
   /// Returns the distances between all pairs of states, as [source][target]. The method is
-  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. A sweep improves
-  /// the distance of each state from its successors; sweeps are repeated until no distance changes.
-  /// An edge is relaxed again only if its end has improved since the last time.
+  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In a sweep,
+  /// every state updates its distances from its successors. Sweeps are repeated until no distance
+  /// changes. An edge is examined again only if its end has improved since the last time.
   ///
-  /// A distance stays the same if the same two interchangeable axes are exchanged in source and
-  /// target. So only one of such targets is searched (exchange_of finds no pair). The others are
-  /// copied at the end.
+  /// A distance stays the same if two interchangeable axes are exchanged in both source and target.
+  /// So only one of the targets that differ by such an exchange is searched. The others are copied
+  /// at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();
     auto const size = static_cast<std::size_t>(n);
     scratch<double> weight(size * size), some(size * lanes);
-    // Per state: the times at which it was last improved and last visited, counted in visits.
+    // Per state: when it was last improved, and when it was last visited. Time is counted in
+    // visits.
     scratch<int> improved(size), looked(size);
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
@@ -152,9 +154,9 @@ class role_graph {
       for (int u = 0; u < n; ++u)
         for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
     }
-    // Copies the distances to the targets that were not searched. `like` is target t with the roles
-    // of axes a and b exchanged. Its distances are known: it was searched, or copied before t,
-    // because its number is larger.
+    // Fills in the distances to the targets that were not searched. State `like` is target t with
+    // the roles of two interchangeable axes exchanged. Its number is larger, so its distances are
+    // known already.
     for (int t = n - 1; t >= 0; --t) {
       auto const [a, b] = numbered_.exchange_of(t);
       if (a < 0) continue;
@@ -171,10 +173,9 @@ class role_graph {
     double weight;
   };
 
-  /// Copies the edges of a state from an equivalent state, if possible. Two states are equivalent
-  /// if an exchange of two interchangeable axes maps one to the other. If such an equivalent state
-  /// has a larger number, copies its edges to `list`, with these axes exchanged in their ends, and
-  /// returns true. Otherwise returns false.
+  /// Two states are equivalent if an exchange of two interchangeable axes maps one to the other. If
+  /// a state with a larger number is equivalent to `state`, copies its edges to `list`, with the
+  /// two axes exchanged in their targets, and returns true. Otherwise returns false.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);

@@ -143,10 +143,10 @@ class basic_role_moves {
   // so tables must be moved, not copied.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Returns the dims that a table for these extents contains, as a set of bits. These are the dims
-  /// that choices split, if at least one of them is divisible by the number of all ranks. Otherwise
-  /// they are all dims. Activations of equal rank share one set: the dims that choices split in any
-  /// of them. Each of these activations must then have a divisible dim.
+  /// Returns the dims that a table for tensors with these extents distinguishes, as a set of bits:
+  /// the dims that choices split. At least one of these must be divisible by the number of all
+  /// ranks; otherwise returns all dims. Activations of equal rank share one set, for which each of
+  /// them must have such a divisible dim.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

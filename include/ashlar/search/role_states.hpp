@@ -47,7 +47,8 @@ class role_states {
   constexpr int roles() const { return roles_; }
   constexpr int place(int axis) const { return place_[axis]; }
 
-  /// Returns the role that a digit stands for, as an index of axis_roles::having.
+  /// Returns the role (B, P or a split dim) that a digit stands for, as an index of
+  /// axis_roles::having.
   constexpr int role_of(int digit) const { return role_of_[digit]; }
 
   constexpr int number(int state) const { return numbers_.data()[state]; }
@@ -61,17 +62,18 @@ class role_states {
     return state_.data()[number];
   }
 
-  /// Returns, for each role, the set of axes that have it in the placement with this number.
+  /// Returns, for each role (B, P or a split dim), the set of axes that have it in the placement
+  /// with this number.
   constexpr axis_roles having(int number) const {
     axis_roles roles;
     for (int a = 0; a < axes_; ++a) roles.having[role_of_[digit(number, a)]] |= 1u << a;
     return roles;
   }
 
-  /// Returns whether a change of role of the axes in `moving` has to be examined. `all` are all
-  /// axes with that role; `moving` is a subset. If `exchange_alike` is set, several subsets lead to
-  /// the same state. Only one of them is examined: the one that takes interchangeable axes in
-  /// ascending order. If `exchange_alike` is not set, returns true.
+  /// Returns whether a graph needs an edge on which the axes in `moving` change their role. `all`
+  /// are all axes with that role. If interchangeable axes are merged (`exchange_alike`), several
+  /// subsets of `all` lead to the same state. Then only the subset that takes interchangeable axes
+  /// in ascending order needs an edge.
   constexpr bool are_first(axis_set moving, axis_set all) const {
     for (int a = 0; a < axes_; ++a)
       if ((moving >> a & 1u) != 0 && sorted_before_[a] >= 0 &&
@@ -84,16 +86,16 @@ class role_states {
     int first = -1, second = -1;
   };
 
-  /// Returns two interchangeable axes of which the first has the larger digit in the state. Returns
-  /// {-1, -1} if there are none, and always if `exchange_alike` is set.
+  /// Returns two interchangeable axes whose digits descend in this state, or {-1, -1} if there are
+  /// none. If interchangeable axes are merged (`exchange_alike`), there are never any.
   constexpr axis_pair exchange_of(int state) const {
     for (int b = 0; b < axes_; ++b)
       if (int const a = alike_[b]; a >= 0 && digit(state, a) > digit(state, b)) return {a, b};
     return {};
   }
 
-  /// Returns the state with the roles of two axes exchanged. Expects that `exchange_alike` is not
-  /// set, so that state and number are equal.
+  /// Returns the state with the roles of two axes exchanged. Expects that interchangeable axes are
+  /// not merged (`exchange_alike`).
   constexpr int exchanged(int state, int a, int b) const {
     return state + (digit(state, a) - digit(state, b)) * (place_[b] - place_[a]);
   }
@@ -124,10 +126,10 @@ class role_states {
   int role_of_[2 + max_rank]{};  ///< the role of each digit
   int digit_[2 + max_rank]{};    ///< the digit of each role
   int place_[max_axes]{};        ///< the place value of each axis
-  /// If exchange_alike is set, the last interchangeable axis before each axis, or -1. Otherwise -1.
-  int sorted_before_[max_axes]{};
-  /// If exchange_alike is not set, the last interchangeable axis before each axis, or -1. Otherwise
+  /// The last interchangeable axis before each axis, or -1. If exchange_alike is not set, all are
   /// -1.
+  int sorted_before_[max_axes]{};
+  /// The last interchangeable axis before each axis, or -1. If exchange_alike is set, all are -1.
   int alike_[max_axes]{};
   scratch<int> state_;        ///< the state of each number
   std::vector<int> numbers_;  ///< the number of each state

@@ -29,8 +29,8 @@ class row_bounds {
  public:
   using model_type = chain_model<N, role_moves>;
 
-  /// Finds the choices. `all` is a model of the chain without dropped choices. `upper` is the given
-  /// weight.
+  /// Finds the choices that can be part of a plan of weight at most `upper`. `all` is a model of
+  /// the chain without dropped choices.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
       : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),
@@ -41,15 +41,16 @@ class row_bounds {
     find();
   }
 
-  /// Returns a flag per choice of class k of `all`: whether a plan of at most the given weight can
-  /// contain the choice.
+  /// Returns a flag per choice of class k (a set of equal elements) of the model `all`: whether a
+  /// plan of at most the given weight can contain the choice.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:
   using values = scratch<scratch<double>>;
 
-  /// A residual block, or several equal blocks with equal neighbours. F is the least cost up to and
-  /// including a choice, B the least cost after it. Both are shifted by `level`.
+  /// A residual block, or several equal blocks with equal neighbours. F is the least cost of a plan
+  /// up to and including a choice, B the least cost after it. `level` makes several blocks
+  /// comparable: it is subtracted from all F and added to all B.
   struct place {
     int begin;
     scratch<double> before, after;  ///< F of the begin and B of the end, per choice
@@ -159,9 +160,9 @@ class row_bounds {
       keep[k] |= to.data()[k] + at.data()[k] + from.data()[k] <= upper_;
   }
 
-  /// Returns for each choice of element i of all_ the least weight of everything before that
-  /// element, including the boundary to element i - 1. before[j] is that weight up to and including
-  /// choice j of element i - 1.
+  /// Returns, for each choice of element i of the model all_, the least weight of everything before
+  /// that element, including the moves from element i - 1. before[j] is the least weight up to and
+  /// including choice j of element i - 1.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
     auto const ways = boundary(i - 1, left, c);
@@ -172,9 +173,9 @@ class row_bounds {
     return value;
   }
 
-  /// Returns for each choice of element i of all_ the least weight of everything after that
-  /// element, including the boundary to element i + 1. after[j] is that weight after choice j of
-  /// element i + 1.
+  /// Returns, for each choice of element i of the model all_, the least weight of everything after
+  /// that element, including the moves to element i + 1. after[j] is the least weight after choice
+  /// j of element i + 1.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);
     auto const ways = boundary(i, c, right);
@@ -187,8 +188,9 @@ class row_bounds {
     return value;
   }
 
-  /// Returns the weights of the boundary between elements i (choices `left`) and i + 1 (choices
-  /// `right`). One of the two classes belongs to all_, the other one to model_.
+  /// Returns the weights of the moves between elements i (choices `left`) and i + 1 (choices
+  /// `right`) for all pairs of choices. One of the two classes belongs to the model all_, the other
+  /// one to model_.
   constexpr scratch<double> boundary(int i, choice_class const& left, choice_class const& right) {
     auto const& net = model_.net();
     return boundary_weights(left, right, boundary_extents(net, i), net,

@@ -33,8 +33,8 @@ struct repeated_blocks {
 
 namespace detail {
 
-/// Returns the indices of the elements before which the chain can be cut: all elements that are not
-/// inside a residual block. The number of all elements follows as the last entry.
+/// Returns the indices of the elements before which the chain can be cut into stages: all elements
+/// that are not inside a residual block. The last entry is the number of all elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
@@ -46,8 +46,8 @@ constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   return points;
 }
 
-/// Returns whether two layers are equal. Their backward passes may omit different results: the
-/// first layer of a net, for example, omits dx.
+/// Returns whether two layers are equal. They may differ in whether the backward pass computes dx,
+/// which the first layer of a net omits.
 constexpr bool same_layer(layer_spec const& a, layer_spec const& b) {
   if (!(a.name == b.name && a.x == b.x && a.y == b.y) ||
       a.parameters.size() != b.parameters.size() || !(a.rows == b.rows))
@@ -76,7 +76,7 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   repeated_blocks best{0, net.size(), 1};
   int covered = 0;
   for (int period = 1; 2 * period <= units; ++period) {
-    // Each iteration measures the repetition that starts at cut.data()[u] and has this period.
+    // Each iteration measures how often the elements from cut.data()[u] on repeat with this period.
     for (int u = 0; u + 2 * period <= units;) {
       int const first = cut.data()[u], size = cut.data()[u + period] - first;
       int end = first + size;
@@ -86,7 +86,7 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
         covered = count * size;
         best = {first, size, count};
       }
-      // The next repetition of this period begins at the end of this one at the earliest.
+      // Continue with the next position at which another repetition of this period can begin.
       int const passed = count >= 2 ? first + (count - 1) * size : first;
       while (u + 2 * period <= units && cut.data()[u] <= passed) ++u;
     }
@@ -133,9 +133,9 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
 }
 
 /// Returns the chain with the first recomputed[s] segments of every stage s recomputed. Expects
-/// that stage s has at least that many. A chain recomputes its first segments, so segments are
-/// renumbered to bring these to the front. The memory of a stage must be computed from stage_of,
-/// not from this chain.
+/// that stage s has at least that many. A chain recomputes its first segments. So segments are
+/// renumbered such that the recomputed ones come first. The memory of a stage must be computed from
+/// stage_of, not from this chain.
 template <int N>
 constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> const& limits,
                                      std::vector<int> const& recomputed) {

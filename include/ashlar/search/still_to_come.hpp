@@ -17,25 +17,24 @@ namespace ashlar::search {
 template <int N>
 class still_to_come {
  public:
-  /// Computes the bounds for all elements. The model must outlive this object, and its choices must
-  /// not change.
+  /// Computes the bounds for all elements of the chain. The model must outlive this object, and its
+  /// choices must not change.
   constexpr explicit still_to_come(chain_model<N> const& model)
       : model_(model), behind_(static_cast<std::size_t>(model.size())) {
     for (int i = model.size() - 1; i > 0; --i)
       behind_.data()[i - 1] = in_front(i, behind_.data()[i]);
   }
 
-  /// Returns a lower bound of the bytes that the elements after element i hold for the whole step.
+  /// Returns a lower bound of the bytes that all elements after element i hold for the whole step.
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
-  /// Returns an upper bound of the bytes that the elements after i need while one of them
-  /// synchronizes its gradients. It includes gradients of these elements that are synchronized
-  /// already.
+  /// Returns an upper bound of the bytes that are needed while an element after i synchronizes its
+  /// gradients. It includes the synchronized gradients of other elements after i.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
   /// Returns a lower bound of the peak memory of every complete plan that begins like a partial
-  /// plan. `memory` is the memory of the partial plan, which ends with element i. The bound
-  /// excludes the bytes that later elements hold for the whole step.
+  /// plan. `memory` is the memory of the partial plan, which ends with element i. The bound does
+  /// not include the bytes that later elements hold for the whole step.
   constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
     auto const& later = behind_.data()[i];
     return std::max(
@@ -57,8 +56,8 @@ class still_to_come {
     std::int64_t synchronize = 0;
   };
 
-  /// Returns the needs of element i and all elements after it. `here` are the needs of the elements
-  /// after i.
+  /// Returns the memory needs of element i and all later elements. `here` are those of the later
+  /// ones.
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
     std::int64_t running = -1;  // least bytes that element i needs while it runs; -1: not known yet

@@ -101,7 +101,7 @@ class tabulated_moves {
   }
 
   /// Returns the seconds of the moves from one source state, indexed by target state. weight_from
-  /// returns their weights: seconds plus the tie per collective.
+  /// returns their weights: seconds plus a tiny tie-breaking amount per collective.
   constexpr double const* seconds_from(int table, int source) {
     return tree(table, source).seconds.data();
   }

@@ -58,8 +58,7 @@ class recomputation_search {
     known_ = unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
-    // The least bound over all numbers r of recomputed segments for which label setting is
-    // finished.
+    // The least lower bound over all numbers of recomputed segments whose search is finished.
     double labelled = unreachable;
     if (all.is_range()) consider(all);
     else labelled = search({all.least, all.least}, true);
@@ -88,8 +87,8 @@ class recomputation_search {
     return best_;
   }
 
-  /// Returns the least bytes per rank of any plan. Sets `again` to the number of segments that this
-  /// plan recomputes.
+  /// Returns the least bytes per rank that any plan needs. Sets `again` to the number of segments
+  /// that this plan recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -111,9 +110,9 @@ class recomputation_search {
   }
 
  private:
-  /// The maximum number of labels (partial plans) of label setting, for all r together.
+  /// The maximum number of labels (partial plans) that label setting makes in the whole search.
   static constexpr std::int64_t most_labels = label_effort;
-  /// The maximum number of values of r (the number of recomputed segments) that least() tries.
+  /// The maximum number of different numbers of recomputed segments that least() tries.
   static constexpr std::size_t most_numbers = 8;
 
   struct range {
@@ -130,9 +129,9 @@ class recomputation_search {
     constexpr void raise_bound(double) {}
   };
 
-  /// Computes a lower bound of the cost for a range of numbers of recomputed segments. Adds the
-  /// range to the open ranges if it may contain a plan that fits and is better than the best known
-  /// one.
+  /// Computes a lower bound of the cost of all plans in a range of numbers of recomputed segments.
+  /// Adds the range to the open ranges if it may contain a plan that fits and is better than the
+  /// best known one.
   constexpr void consider(recomputation again) {
     if (!again.is_range()) {
       double const bound = search(again, false);
