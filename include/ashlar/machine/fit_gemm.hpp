@@ -23,8 +23,8 @@ struct gemm_sample {
 };
 
 struct gemm_fit {
-  double flops = 0;  ///< for machine::flops
-  double half = 0;   ///< for machine::gemm_half
+  double flops = 0;  ///< the fitted value of machine::flops
+  double half = 0;   ///< the fitted value of machine::gemm_half
   fit_error error;
 };
 

@@ -49,7 +49,7 @@ struct collective_links {
 struct machine {
   link intra{1e-6, 2e-10};
   link inter{5e-6, 4e-10};
-  double flops = 1e11;             ///< floating-point operations per second of one rank's GEMM
+  double flops = 1e11;  ///< floating-point operations per second of one rank in large GEMMs
   double memory_bandwidth = 1e10;  ///< bytes per second of one rank, reads plus writes
   std::int64_t memory = 0;         ///< bytes per rank; 0: no limit
   double gemm_half = 0;            ///< h of machine/gemm.hpp; 0: every GEMM runs at `flops`

@@ -269,7 +269,7 @@ class assign_axes {
   /// everything after choice k of element i inside the block, up to the end of the block.
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
   int effort_ = 0;   ///< number of partial plans that may still be examined
-  double most_ = 0;  ///< the largest accepted promise
+  double most_ = 0;  ///< the largest accepted lower bound of a complete plan's cost
   std::vector<partial_plan> all_;
 };
 

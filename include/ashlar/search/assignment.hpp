@@ -119,8 +119,8 @@ class assignment {
   counted_memory<N> counted_;
   std::int64_t limit_;
   scratch<double> start_;
-  std::vector<double const*> way_;  ///< per boundary: [choice before][choice after]
-  std::vector<int> begin_, end_;    ///< per variable: its first and last element
+  std::vector<double const*> way_;  ///< per boundary: weights [choice before][choice after]
+  std::vector<int> begin_, end_;    ///< per layer or residual block: its first and last element
   std::vector<int> choice_;         ///< per element: the index of its choice
   std::int64_t changes_ = 0;
   double weight_ = 0;

@@ -59,7 +59,7 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
 }
 
 struct boundary_matrix {
-  int left, right;  ///< class indices of the two neighbours
+  int left, right;  ///< indices of the classes of the two neighbours
   boundary_times times;
   shape extents;
   scratch<double> weight;  ///< [choice of the left element][choice of the right element]

@@ -246,7 +246,7 @@ class bounded_choices {
   };
 
   chain_model<N, Paths>& model_;
-  std::vector<block> blocks_, first_;  ///< bounds of the current and of the first round
+  std::vector<block> blocks_, first_;  ///< bounds of the current round, and of the first one
   std::vector<good_choice> good_;
 };
 

@@ -154,7 +154,7 @@ class search_by_roles {
   basic_problem<N> const& net_;
   topology mesh_;
   machine machine_;
-  chain_model<N, role_moves> rows_;  ///< choices without shard order
+  chain_model<N, role_moves> rows_;  ///< a model whose choices ignore shard order
   scratch<int> path_;  ///< per element: the index of its choice in the optimum of `rows_`
   double bound_ = 0;
 };

@@ -261,7 +261,7 @@ class label_search {
   std::int64_t limit_;
   double known_;
   int width_;
-  std::int64_t effort_;  ///< number of labels that may still be made
+  std::int64_t effort_;  ///< number of labels (partial plans) that may still be made
   bool complete_ = true;
   still_to_come<N> after_;
   std::vector<label> labels_, candidates_;

@@ -85,7 +85,7 @@ class still_to_come {
   }
 
   chain_model<N> const& model_;
-  scratch<needed> behind_;  ///< per element: the needs of the elements after it
+  scratch<needed> behind_;  ///< per element: the memory needs of the elements after it
 };
 
 }  // namespace ashlar::search
