@@ -44,7 +44,8 @@ constexpr box intersect(box const& a, box const& b) {
   return c;
 }
 
-/// Returns the box of the rank at coordinates `c`. Expects a placement that `check` accepts.
+/// Returns the box of the rank at coordinates `c`. Expects a valid placement (`check` returns
+/// null).
 constexpr box local_box(shape const& s, topology const& t, placement const& p,
                         coordinates const& c) {
   box b;

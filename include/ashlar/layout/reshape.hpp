@@ -82,11 +82,10 @@ constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape con
   return -1;
 }
 
-/// Returns the dim of the new shape that an idle axis (one that gives ranks at coordinate 1 no
-/// elements) splits, or -1 if there is none. `left` is the box that the other axes leave to the
-/// rank at coordinate 0. Only dims with at most one index in `left` are permitted, unless `any` is
-/// set. A dim with the given stride is preferred, and most of all one with this stride and an
-/// extent of at most 1.
+/// Returns the dim of the new shape that an axis splits if ranks at coordinates above 0 along it
+/// hold no elements. Returns -1 if there is none. `left` is the box that all other axes leave to
+/// the rank at coordinate 0. Only dims with at most one index in `left` are permitted, unless `any`
+/// is set. A dim with the given stride is preferred, most of all if its extent is at most 1.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;
@@ -114,8 +113,8 @@ constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
 
 }  // namespace detail
 
-/// Returns whether p and q have the same partial axes with the same reductions. This is necessary
-/// for a local reshape, which cannot complete a pending reduction.
+/// Returns whether p and q have the same partial axes with the same reductions. A reshape that
+/// needs no communication cannot complete a pending reduction, so this is necessary for it.
 constexpr bool same_partials(placement const& p, placement const& q) {
   if (p.axes() != q.axes()) return false;
   for (int a = 0; a < p.axes(); ++a)
@@ -123,15 +122,16 @@ constexpr bool same_partials(placement const& p, placement const& q) {
   return true;
 }
 
-/// Returns whether the reshape from `extents`, placed by p, to `new_extents`, placed by q, is
-/// local: every rank holds the same elements in the same order before and after. Expects placements
-/// that `check` accepts.
+/// Returns whether the reshape from `extents`, placed by p, to `new_extents`, placed by q, needs no
+/// communication: every rank holds the same elements in the same order before and after. Expects
+/// valid placements.
 ///
-/// The function compares one group of linked axes (axes that split a common dim) at a time, with
-/// all other axes at coordinate 0. This is sufficient. Two boxes hold the same flat indices if and
-/// only if their polynomials Σ x^index, summed over the flat indices, are equal. A flat index is a
-/// sum of one term per dim, so this polynomial is a product with one factor per group. The factors
-/// of the other groups are not zero, so they can be cancelled from both sides.
+/// The function compares one group of axes at a time, with all other axes at coordinate 0. A group
+/// contains all axes that split a common dim in p or in q. This is sufficient. Two boxes hold the
+/// same flat (row-major) indices if and only if their polynomials Σ x^index, summed over the flat
+/// indices, are equal. A flat index is a sum of one term per dim, so this polynomial is a product
+/// with one factor per group. The factors of the other groups are not zero, so they can be
+/// cancelled from both sides.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;
@@ -152,9 +152,9 @@ constexpr bool reshapes_locally(shape const& extents, placement const& p, shape 
   return true;
 }
 
-/// Returns the placement that a tensor of shape `extents`, placed by p, has after a local reshape
-/// to `new_extents`. Returns an empty optional if data would have to move, or if the numbers of
-/// elements differ. Expects a placement that `check` accepts.
+/// Returns the placement after a reshape from `extents`, placed by p, to `new_extents` that needs
+/// no communication. Returns an empty optional if data would have to move, or if the numbers of
+/// elements differ. Expects a valid placement.
 constexpr std::optional<placement> reshape_placement(shape const& extents, shape const& new_extents,
                                                      topology const& t, placement const& p) {
   if (extents == new_extents) return p;
@@ -195,8 +195,8 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
 }
 
 /// Returns the placement after dim `dim` is divided into `parts` dims. Axes that split `dim` then
-/// split the first of these; later dims are renumbered. Does not check whether this needs
-/// communication, which depends on the extents (reshapes_locally).
+/// split the first of these; later dims are renumbered. Whether this is possible without
+/// communication depends on the extents; use reshapes_locally to find out.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
@@ -204,9 +204,9 @@ constexpr placement split_axis_placement(placement p, int dim, int parts) {
 }
 
 /// Returns the placement after `count` dims from `first` on are merged into one. Axes that split
-/// one of these dims then split the merged dim; axes of an earlier dim are outside axes of a later
-/// dim. Does not check whether this needs communication, which depends on the extents
-/// (reshapes_locally).
+/// one of these dims then split the merged dim. Axes of an earlier dim are outside axes of a later
+/// dim. Whether this is possible without communication depends on the extents; use reshapes_locally
+/// to find out.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

@@ -63,14 +63,14 @@ struct traffic {
   friend constexpr bool operator==(traffic const&, traffic const&) = default;
 };
 
-/// Returns whether an all-reduce of `elements` elements over p ranks exchanges complete arrays, so
-/// that each rank reduces all elements. This saves one message but doubles the additions. So it is
-/// used only for small arrays and between two ranks.
+/// Returns whether both ranks of an all-reduce send each other their complete arrays and add all
+/// elements, in place of a reduce-scatter and an all-gather. This saves one message but doubles the
+/// additions, so it is used only for small arrays.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }
 
-/// Returns the traffic of one rank (see the table above).
+/// Returns the messages and elements that one of p ranks receives in a collective.
 ///   from, to   elements that the rank holds before and after
 ///   kept       elements of its new shard that it already holds
 ///   index      its position in the group, which determines its block in an all-reduce

@@ -30,8 +30,8 @@ struct gemm_fit {
 
 namespace detail {
 
-/// Computes, for a given gemm_half, the least sum of squared relative errors over all values of
-/// flops (`squares`), and the 1 / flops that attains it (`inverse`).
+/// For a given gemm_half, `squares` is the least sum of squared relative errors over all rates, and
+/// `inverse` is 1 / the rate that attains it. The rate is in operations per second.
 struct half_trial {
   double inverse = 0, squares = 0;
 
@@ -61,7 +61,7 @@ inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
 
 }  // namespace detail
 
-/// Returns the fitted rate, gemm_half and error. Throws ashlar::error if a time or an extent is not
+/// Fits the rate and gemm_half to the samples. Throws ashlar::error if a time or an extent is not
 /// above zero, or if all samples have the same extents.
 inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   char const* const me = "fit_gemm";

@@ -29,9 +29,9 @@ struct link_fit {
   fit_error error;
 };
 
-/// Returns the fitted link and its error. Throws ashlar::error if a time is not above zero, if
-/// counts are negative or not finite, or if the samples do not determine both α and β. The latter
-/// is the case for fewer than two samples, and if all have the same number of bytes per message.
+/// Fits α and β to the samples. Throws ashlar::error if a time is not above zero, if counts are
+/// negative or not finite, or if the samples do not determine both. That is the case for fewer than
+/// two samples, and if all samples have the same number of bytes per message.
 inline link_fit fit_link(std::vector<link_sample> const& samples) {
   char const* const me = "fit_link";
   double xx = 0, xy = 0, yy = 0, x = 0, y = 0;

@@ -51,10 +51,10 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   link const& intra = m.intra_of.has(kind) ? m.intra_of[kind] : m.intra;
   if (!leaves_node) return intra;
   link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
-  // A permute sends each rank's shard to the rank with the two coordinates exchanged. A rank with
-  // two equal coordinates sends nothing. If one axis is inside a node, every node has such ranks.
-  // If both axes are between nodes, all ranks of a node are such ranks, or none is. So in some
-  // nodes all send.
+  // A permute sends each rank's shard to the rank with the coordinates along the two axes
+  // exchanged. A rank with two equal coordinates sends nothing. If one axis is inside a node, every
+  // node has such ranks. If both axes are between nodes, all ranks of a node are such ranks, or
+  // none is. In the latter nodes all ranks send.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
@@ -74,8 +74,8 @@ constexpr double least_beta(machine const& m) {
   return least;
 }
 
-/// Returns the seconds of one move: α · messages + β · bytes. This is the only cost formula of the
-/// library.
+/// Returns the seconds of one move: α · messages + β · bytes. All costs of communication in the
+/// library are computed by this formula.
 constexpr double seconds(link const& l, traffic const& load, int element_size) {
   return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
 }

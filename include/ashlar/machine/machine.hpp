@@ -64,8 +64,9 @@ namespace machines {
 /// 100 GFLOP/s of float GEMM per core. Both tiers are the same memory.
 inline constexpr machine workstation{{2e-6, 2e-10}, {2e-6, 2e-10}, 1e11, 1e10, 0};
 
-/// A cluster of 8-GPU nodes (A100 class): 200 GB/s inside a node, 25 GB/s per node between nodes,
-/// 150 TFLOP/s of mixed-precision GEMM, 1.5 TB/s of memory bandwidth, and 80 GB of memory.
+/// A cluster of 8-GPU nodes (A100 class). Links: 200 GB/s inside a node, 25 GB/s per node between
+/// nodes. Each GPU: 150 TFLOP/s of mixed-precision GEMM, 1.5 TB/s of memory bandwidth, 80 GB of
+/// memory.
 inline constexpr machine gpu_cluster{{3e-6, 5e-12}, {6e-6, 4e-11}, 1.5e14, 1.5e12, 80'000'000'000};
 
 }  // namespace machines

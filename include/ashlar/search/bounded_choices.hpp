@@ -134,8 +134,8 @@ class bounded_choices {
   }
 
   /// Returns a lower bound of the cost of everything outside a residual block. For each choice of
-  /// its ends, `f` is a lower bound up to and including the block, `d` of the block, and `b` after
-  /// the block.
+  /// the block's ends, the arguments are lower bounds: `f` of the cost up to and including the
+  /// block, `d` of the block, and `b` after the block.
   static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
                                         scratch<double> const& b) {
     double to = unreachable, from = unreachable;

@@ -34,9 +34,9 @@ enum class trivial_axes : signed char { one_row, all_rows };
 /// Selects the shard orders that are enumerated.
 ///   all         every order
 ///   canonical   only the order of the mesh axes
-///   multisets   like `canonical`. In addition, choices that differ only by an exchange of
-///               interchangeable axes (equal extent and network tier) are enumerated once, with row
-///               indices that ascend along these axes
+///   multisets   like `canonical`, but choices that differ only by an exchange of interchangeable
+///               axes (equal extent and network tier) are enumerated once: row indices ascend along
+///               them
 enum class shard_orders : signed char { all, canonical, multisets };
 
 namespace detail {

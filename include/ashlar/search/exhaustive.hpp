@@ -79,9 +79,8 @@ class enumeration {
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
-  scratch<held_by_residuals>
-      outside_;                 ///< per begin of a residual block: result of memory_.outside_of
-  double least_ = unreachable;  ///< weight of the best plan so far
+  scratch<held_by_residuals> outside_;  ///< per begin of a residual block: memory_.outside_of()
+  double least_ = unreachable;          ///< weight of the best plan so far
 };
 
 }  // namespace detail

@@ -19,13 +19,13 @@
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
 // rank receives. Unless a line says otherwise, a gradient has the placement of its activation, and
-// a parameter is used, and its gradient computed, in the placement in which it is stored. Repeated
-// blocks are printed once; moves of only the first or the last copy are marked. Local steps (slices
-// and zero-pads) are not listed.
+// a parameter and its gradient have the placement in which the parameter is stored. Repeated blocks
+// are printed once; moves of only the first or the last copy are marked. Local steps (slices and
+// zero-pads) are not listed.
 //
 // Notes at the top point out what is legal but probably not intended. For example, a mesh of 7
-// ranks can train a batch of 8, because a split need not divide an extent, but then one rank does
-// double work. There are three notes:
+// ranks can train a batch of 8, because splits may be uneven. But then one rank does double work.
+// There are three notes:
 //
 //   no element splits its work along an axis               all ranks of that axis do the same work
 //   an axis is longer than every dim                       some of its ranks are idle in any plan

@@ -60,8 +60,8 @@ inline axis_name fresh_name(topology const& t, std::string_view name) {
 
 }  // namespace detail
 
-/// Returns the meshes that result from factoring the axes of t, with at most `most_axes` axes each
-/// (or as many as t has, if those are more). t itself comes first.
+/// Returns the meshes that result from factoring the axes of t, with at most `most_axes` axes each.
+/// If t itself has more axes, its number of axes is the limit. t comes first.
 inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
   int const most = std::max(std::min(most_axes, max_axes), t.axes());
   std::vector<topology> all(1);  // meshes of the factors of the axes handled so far

@@ -174,8 +174,9 @@ class role_graph {
   };
 
   /// Two states are equivalent if an exchange of two interchangeable axes maps one to the other. If
-  /// a state with a larger number is equivalent to `state`, copies its edges to `list`, with the
-  /// two axes exchanged in their targets, and returns true. Otherwise returns false.
+  /// `state` has an equivalent state with a larger number, copies that state's edges to `list` and
+  /// returns true. The two axes are exchanged in the targets of the copies. Otherwise returns
+  /// false.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);

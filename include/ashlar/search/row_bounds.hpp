@@ -160,8 +160,8 @@ class row_bounds {
       keep[k] |= to.data()[k] + at.data()[k] + from.data()[k] <= upper_;
   }
 
-  /// Returns, for each choice of element i of the model all_, the least weight of everything before
-  /// that element, including the moves from element i - 1. before[j] is the least weight up to and
+  /// Returns the least weight of everything before element i, for each choice of element i of the
+  /// model all_. It includes the moves from element i - 1. before[j] is the least weight up to and
   /// including choice j of element i - 1.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
@@ -173,8 +173,8 @@ class row_bounds {
     return value;
   }
 
-  /// Returns, for each choice of element i of the model all_, the least weight of everything after
-  /// that element, including the moves to element i + 1. after[j] is the least weight after choice
+  /// Returns the least weight of everything after element i, for each choice of element i of the
+  /// model all_. It includes the moves to element i + 1. after[j] is the least weight after choice
   /// j of element i + 1.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);

@@ -22,10 +22,14 @@
 //   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
 //                      can be part of a plan that costs no more than the bound.
 //
-// In a chain without residual blocks, a plan usually attains the bound. If two neighbours use
-// interchangeable axes differently, all later elements can exchange these axes, too. But this is
-// not always possible: an activation and its gradient use the same axes, the two ends of a residual
-// block use the same axes, and a move may need another shard order than that of the mesh axes.
+// In a chain without residual blocks, a plan usually attains the bound: if two neighbours use
+// interchangeable axes differently, all later layers can exchange these axes, too. Three things can
+// prevent that:
+//
+//   - An activation and its gradient use the same axes.
+//   - The two ends of a residual block use the same axes.
+//   - A move may need another shard order than that of the mesh axes.
+//
 // plan.gap shows how far the plan may then be from the optimum.
 
 #include <memory>
@@ -41,9 +45,9 @@
 namespace ashlar::search {
 
 /// The largest number of axes on which every search finds the optimum. Searches with pins, a
-/// filter, recomputed segments or a memory limit enumerate all choices of a layer, and their number
-/// grows exponentially with the number of axes. On more axes such searches are not supported, and a
-/// plan may have a gap.
+/// filter, recomputed segments or a memory limit enumerate all choices of a layer. Their number
+/// grows exponentially with the number of axes, so such searches are not supported on more axes.
+/// Other searches may leave a gap there.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }

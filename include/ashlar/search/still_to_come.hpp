@@ -45,8 +45,8 @@ class still_to_come {
   struct needed {
     /// A lower bound of the bytes that the elements hold for the whole step.
     std::int64_t lasting = 0;
-    /// A lower bound of the bytes that the elements need at some moment in addition to the bytes
-    /// that earlier elements hold in the forward pass (memory_so_far::forward).
+    /// A lower bound of the bytes that the elements need at some moment, in addition to those that
+    /// earlier elements hold in the forward pass (memory_so_far::forward).
     std::int64_t forward = 0;
     /// A lower bound of the bytes that the elements need in addition to memory_so_far::backward, up
     /// to the end of the current recomputed segment.
