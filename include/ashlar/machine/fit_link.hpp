@@ -17,7 +17,8 @@
 
 namespace ashlar {
 
-/// One measured collective: its seconds, and the messages and bytes that one rank receives.
+/// One measured collective: its seconds, and the messages and bytes of one rank, by which the model
+/// multiplies α and β.
 struct link_sample {
   double messages = 0;
   double bytes = 0;

@@ -60,7 +60,7 @@ constexpr memory_parts parts_of(element_bytes const& bytes) {
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
 }
 
-/// Returns how often a step runs a move. Moves of activations run once per micro-batch.
+/// Returns how often a step runs a move: once, or once per micro-batch.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& move) {
   return times_per_step(net, move.phase);

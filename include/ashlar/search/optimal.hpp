@@ -10,10 +10,11 @@
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
-// The method depends on the mesh and on the memory limit:
+// The method depends on the problem:
 //
-//   one or two axes             dynamic programming (chain_solver.hpp)
-//   three or more axes          search_on_mesh.hpp
+//   one or two axes, a filter,
+//   or recomputed segments      dynamic programming over all choices (chain_solver.hpp)
+//   other meshes                search_on_mesh.hpp
 //   plan exceeds the limit      within_memory.hpp
 //   in constant expressions     in_compiler.hpp. A program that links ashlar::compiled and needs a
 //                               plan as a constant must include it, too

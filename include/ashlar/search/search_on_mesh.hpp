@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Finds the fastest plan on one mesh of three or more axes, in two steps: a lower bound, then a
-// plan. A search over many meshes can thus compare their bounds before it makes any plan. On up to
-// `most_exact_axes` axes the plan is the optimum. On more axes it is the optimum if plan.gap is 0.
-// Otherwise plan.gap bounds the fraction of the time that another plan can save.
+// Finds the fastest plan on one mesh, in two steps: a lower bound, then a plan. It is meant for
+// three or more axes. A search over many meshes can thus compare their bounds before it makes any
+// plan. On up to `most_exact_axes` axes the plan is the optimum. On more axes it is the optimum if
+// plan.gap is 0. Otherwise plan.gap bounds the fraction of the time that another plan can save.
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp

@@ -51,17 +51,17 @@ constexpr training_table convolution_training_rows(bool bias) {
   return linear_training_rows("nc", "oc", "no", bias ? "o" : "");
 }
 
-/// Returns the training rows of maximum pooling. They equal those of an element-wise non-linear
-/// map: dx is linear in dy and depends on x through the positions of the maxima, which the forward
-/// pass records.
+/// Returns the signature rows for training (forward and backward) of maximum pooling. They equal
+/// those of an element-wise non-linear map: dx is linear in dy and depends on x through the
+/// positions of the maxima, which the forward pass records.
 constexpr training_table max_pool_training_rows() { return nonlinear_training_rows("nc"); }
 
 constexpr training_table average_pool_training_rows() {
   return join_independent(average_pool_signatures());
 }
 
-/// Returns the training row that splits images by their rows (dim 2), for a layer with the given
-/// number of parameters. It requires an exchange of halos.
+/// Returns the signature row for training that splits images by their rows (dim 2), for a layer
+/// with the given number of parameters. It requires an exchange of halos.
 constexpr training_row halo_row(int parameters) {
   auto const rows = split(2, 0);
   training_row row{rows, rows, rows, rows, {}, {}, {}};

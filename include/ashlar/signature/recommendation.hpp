@@ -55,7 +55,8 @@ constexpr signature_table interaction_gradient_signatures() {
   return table;
 }
 
-/// Returns the training rows of embedding tables. Ids have no gradient, so dx is B.
+/// Returns the signature rows for training (forward and backward) of embedding tables. Ids have no
+/// gradient, so dx is B.
 constexpr training_table embedding_tables_training_rows() {
   training_table table;
   for (auto const& f : embedding_tables_signatures()) {
@@ -80,8 +81,9 @@ constexpr training_table interaction_training_rows() {
   return join_map(interaction_signatures(), interaction_gradient_signatures());
 }
 
-/// Returns the training rows of the bottom MLP with `layers` weights. Its backward pass reads only
-/// the first vector of dy, because the MLP computed only that vector.
+/// Returns the signature rows for training (forward and backward) of the bottom MLP with `layers`
+/// weights. Its backward pass reads only the first vector of dy, because the MLP computed only that
+/// vector.
 constexpr training_table bottom_mlp_training_rows(int layers) {
   training_table table;
   auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,

@@ -41,9 +41,9 @@ struct training_row {
 
 using training_table = inplace_vector<training_row, 24>;
 
-/// Returns the training rows of a map without parameters. Its gradient dx is linear in dy and
-/// depends on x. Joins each signature of `forward` (x -> y) with those of `backward` (dy, x -> dx)
-/// that have the same placement of x.
+/// Returns the signature rows for training (forward and backward) of a map without parameters. Its
+/// gradient dx is linear in dy and depends on x. Joins each signature of `forward` (x -> y) with
+/// those of `backward` (dy, x -> dx) that have the same placement of x.
 constexpr training_table join_map(signature_table const& forward, signature_table const& backward) {
   training_table table;
   for (auto const& f : forward)
@@ -53,9 +53,10 @@ constexpr training_table join_map(signature_table const& forward, signature_tabl
   return table;
 }
 
-/// Returns the training rows of a map whose gradient needs nothing from the forward pass (identity,
-/// scale, dropout, residual addition). A split in the forward pass requires the same split in the
-/// backward pass. B or P in the forward pass combines freely with B or P in the backward pass.
+/// Returns the signature rows for training (forward and backward) of a map whose gradient needs
+/// nothing from the forward pass (identity, scale, dropout, residual addition). A split in the
+/// forward pass requires the same split in the backward pass. B or P in the forward pass combines
+/// freely with B or P in the backward pass.
 constexpr training_table join_independent(signature_table const& forward) {
   training_table table;
   for (auto const& f : forward)
@@ -67,8 +68,9 @@ constexpr training_table join_independent(signature_table const& forward) {
   return table;
 }
 
-/// Returns the training rows of a linear layer y = x w + bias, with dims given by letters. Joins
-/// the signatures of the forward pass with those of dx = dy wᵀ, dw = xᵀ dy and dbias = Σ dy.
+/// Returns the signature rows for training (forward and backward) of a linear layer y = x w + bias,
+/// with dims given by letters. Joins the signatures of the forward pass with those of dx = dy wᵀ,
+/// dw = xᵀ dy and dbias = Σ dy.
 constexpr training_table linear_training_rows(std::string_view x, std::string_view w,
                                               std::string_view y, std::string_view bias) {
   training_table table;
@@ -105,20 +107,22 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
   return table;
 }
 
-/// Returns the training rows of an element-wise non-linear map (gelu, relu), whose gradient is dx =
-/// dy · f'(x).
+/// Returns the signature rows for training (forward and backward) of an element-wise non-linear map
+/// (gelu, relu), whose gradient is dx = dy · f'(x).
 constexpr training_table nonlinear_training_rows(std::string_view letters) {
   return join_map(nonlinear_map_signatures(static_cast<int>(letters.size())),
                   multiply_signatures(letters, letters));
 }
 
-/// Returns the training rows of dropout, scale, identity and residual addition.
+/// Returns the signature rows for training (forward and backward) of dropout, scale, identity and
+/// residual addition.
 constexpr training_table independent_training_rows(int rank) {
   return join_independent(linear_map_signatures(rank));
 }
 
-/// Returns the training rows of layer norm over the last dim. For a given x, dx and the gradients
-/// of the parameters are linear in dy. The gradients of the parameters are sums over all rows of x.
+/// Returns the signature rows for training (forward and backward) of layer norm over the last dim.
+/// For a given x, dx and the gradients of the parameters are linear in dy. The gradients of the
+/// parameters are sums over all rows of x.
 constexpr training_table layer_norm_training_rows(int rank) {
   training_table table;
   for (auto const& f : layer_norm_signatures(rank)) {
@@ -134,8 +138,8 @@ constexpr training_table layer_norm_training_rows(int rank) {
   return table;
 }
 
-/// Returns the training rows of the attention core. For given q, k and v, its gradient is linear in
-/// dy. Each sequence and each head is computed on its own.
+/// Returns the signature rows for training (forward and backward) of the attention core. For given
+/// q, k and v, its gradient is linear in dy. Each sequence and each head is computed on its own.
 constexpr training_table attention_training_rows() {
   training_table table;
   for (auto const& f : attention_signatures()) {
@@ -145,9 +149,9 @@ constexpr training_table attention_training_rows() {
   return table;
 }
 
-/// Returns the training rows of a token embedding: ids [batch, seq] -> [batch, seq, d]. The
-/// parameters are the table [vocabulary, d] and, if `positions` is set, the learned positions
-/// [length, d]. Ids have no gradient, so dx is B.
+/// Returns the signature rows for training (forward and backward) of a token embedding: ids [batch,
+/// seq] -> [batch, seq, d]. The parameters are the table [vocabulary, d] and, if `positions` is
+/// set, the learned positions [length, d]. Ids have no gradient, so dx is B.
 constexpr training_table embedding_training_rows(bool positions) {
   training_table table;
   int const feature = 2;
@@ -180,9 +184,10 @@ constexpr training_table embedding_training_rows(bool positions) {
   return table;
 }
 
-/// Returns the training rows of the cross-entropy loss of logits [.., classes]. y is the scalar
-/// loss, whose gradient is the constant 1. There are two statistics: first the row maxima, then the
-/// row sums of exponentials together with the target logits.
+/// Returns the signature rows for training (forward and backward) of the cross-entropy loss of
+/// logits [.., classes]. y is the scalar loss, whose gradient is the constant 1. There are two
+/// statistics: first the row maxima, then the row sums of exponentials together with the target
+/// logits.
 constexpr training_table cross_entropy_training_rows(int rank) {
   training_table table;
   role_move const none{broadcast(), broadcast()};
@@ -206,8 +211,8 @@ constexpr training_table cross_entropy_training_rows(int rank) {
   return table;
 }
 
-/// Returns the training rows of a loss that sums a function of x and a target over all elements. If
-/// any dim is split, each rank's loss is a partial sum.
+/// Returns the signature rows for training (forward and backward) of a loss that sums a function of
+/// x and a target over all elements. If any dim is split, each rank's loss is a partial sum.
 constexpr training_table summed_loss_training_rows(int rank) {
   training_table table;
   table.push_back({broadcast(), broadcast(), broadcast(), broadcast(), {}, {}, {}});
