@@ -6,10 +6,8 @@
 // Decides when a slice of a dim, or a concatenation of tensors along a dim, needs no communication.
 // The placement stays the same, so each rank must find its part of the result in its own shards:
 //
-//   slices_locally        The rank's part of the result, shifted by `begin`, is inside its part of
-//                         the operand.
-//   concatenates_locally  The rank's part of the result is, within the range of each operand,
-//                         inside its part of that operand.
+//   slices_locally        The indices of the operand that the rank needs are among those it holds.
+//   concatenates_locally  The same is true of every operand.
 //
 // Both hold whenever no axis splits the dim. With a split dim they seldom hold, because a balanced
 // split of a different extent cuts at different positions. The exceptions are the full range, a

@@ -9,10 +9,10 @@
 // node.
 //
 //   group inside a node   the link `intra`
-//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f) Each rank
-//                         exchanges its own parts with every other member, also in a gather or a
-//                         reduction (comm/mpi/pairwise_exchange.hpp). So all messages leave the
-//                         node except those to members in the same node.
+//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f)
+//                         Each rank exchanges its own parts with every other member, also in a
+//                         gather or a reduction (comm/mpi/pairwise_exchange.hpp). So all messages
+//                         leave the node except those to members in the same node.
 //   permute across nodes  α = inter,   β = max(intra, inter · r · (p - g) / p)
 //                         This row is for two axes of the same extent, where each rank has one
 //                         partner. If both axes are between nodes, β = inter · r.
@@ -52,9 +52,9 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   if (!leaves_node) return intra;
   link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
   // A permute sends each rank's shard to the rank with the coordinates along the two axes
-  // exchanged. A rank with two equal coordinates sends nothing. If one axis is inside a node, every
-  // node has such ranks. If both axes are between nodes, all ranks of a node are such ranks, or
-  // none is. In the latter nodes all ranks send.
+  // exchanged. A rank whose two coordinates are equal sends nothing. If one axis is inside a node,
+  // every node has such ranks. If both axes are between nodes, the ranks of one node have equal
+  // coordinates: all or none of them send.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
@@ -64,7 +64,7 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
           shared_beta > inside_beta ? shared_beta : inside_beta};
 }
 
-/// Returns the smallest β of the machine, a lower bound for every group of ranks.
+/// Returns the smallest β (seconds per byte) of the machine. No group of ranks has a smaller one.
 constexpr double least_beta(machine const& m) {
   double least = m.intra.beta < m.inter.beta ? m.intra.beta : m.inter.beta;
   for (auto const* links : {&m.intra_of, &m.inter_of})

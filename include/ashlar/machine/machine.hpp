@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines the figures from which plans are priced: α and β of each network tier, and the compute
-// rates of one rank.
+// Defines the figures from which plans are priced: α (seconds per message) and β (seconds per byte)
+// of each network tier, and the compute rates of one rank.
 //
 //   intra      the link between two ranks of one node; β in seconds per byte of one rank's traffic
 //   inter      the link between nodes; β in seconds per byte of a NODE's traffic, which all its

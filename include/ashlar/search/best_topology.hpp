@@ -98,8 +98,8 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Returns every factorization of the ranks of t into rows and columns: a mesh of two axes, and the
-/// fine mesh that separates nodes and ranks of a node.
+/// Returns every way to arrange the ranks of t as rows and columns: a mesh of these two axes, and
+/// the fine mesh whose axes are either between nodes or inside a node.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;

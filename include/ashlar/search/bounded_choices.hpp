@@ -169,8 +169,8 @@ class bounded_choices {
       before.data()[i] = value;
       i = solver.skip_inside(i);
       if (i == last) break;
-      // This is no conditional operator because GCC 12 destroys its result twice in constant
-      // evaluation.
+      // This is an if statement because GCC 12 destroys the result of a conditional operator twice
+      // in constant evaluation.
       if (is_free(i)) value = {model_.choices(i + 1).weight.size(), least(value)};
       else value = solver.advance(i, value);
     }

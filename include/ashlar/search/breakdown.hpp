@@ -83,7 +83,7 @@ struct halo_exchange {
   double seconds = 0;  ///< seconds per exchange
 };
 
-/// Returns the halo exchange of element i: of dx if `back`, else of x.
+/// Returns the exchange of halos of layer i: of dx if `back`, else of x.
 template <int N>
 constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          int i, machine const& m, bool back) {

@@ -30,8 +30,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// A filter for chain_model. It permits a selection of the choices of a model that ignores shard
-/// order, each in all shard orders.
+/// A filter that permits selected choices for chain_model. The choices come from a model that
+/// ignores shard order. Each is permitted in all shard orders.
 template <int N>
 class ordered_choices {
  public:

@@ -57,10 +57,11 @@ class chain_solver {
   /// memory.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
-  /// Returns a path that attains the result of solve(), as one choice index per element.
+  /// Returns the path (one choice index per element) of least cost.
   constexpr scratch<int> path() { return chain_path<chain_solver>(*this).find(start_); }
 
-  /// Returns the cost of a path: its weight plus the price of its memory.
+  /// Returns the cost of a path (one choice index per element): its weight plus the price of its
+  /// memory.
   constexpr double weight_of(scratch<int> const& choice) {
     double sum = start_.data()[choice.data()[0]];
     for (int i = 0; i < model_.size(); ++i) {

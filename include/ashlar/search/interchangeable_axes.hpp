@@ -16,14 +16,14 @@ constexpr bool are_interchangeable(topology const& t, int a, int b) {
   return t.extent(a) == t.extent(b) && t.axis[a].tier == t.axis[b].tier;
 }
 
-/// Returns the last axis before `a` of equal extent and tier, or -1.
+/// Returns the last axis before `a` with the extent and the network tier of `a`, or -1.
 constexpr int interchangeable_before(topology const& t, int a) {
   int before = a - 1;
   while (before >= 0 && !are_interchangeable(t, before, a)) --before;
   return before;
 }
 
-/// Returns whether the mesh has two axes of equal extent above 1 in the same tier.
+/// Returns whether the mesh has two axes of equal extent above 1 in the same network tier.
 constexpr bool has_interchangeable_axes(topology const& t) {
   for (int a = 0; a < t.axes(); ++a)
     if (t.extent(a) > 1 && interchangeable_before(t, a) >= 0) return true;

@@ -164,9 +164,9 @@ template <int N>
   refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
 }
 
-/// Drops choices that no plan of at most `limit` bytes per rank can contain, and returns a path
-/// (one choice per element) that fits. Throws ashlar::error if no plan fits. If `limit` is 0, there
-/// is no limit: nothing is dropped, and every element takes its first choice.
+/// Drops choices that no plan of at most `limit` bytes per rank can contain. Returns a path (one
+/// choice per element) that fits. Throws ashlar::error if no plan fits. If `limit` is 0, there is
+/// no limit: nothing is dropped, and every element takes its first choice.
 template <int N>
 constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
                                    char const* operation) {

@@ -21,11 +21,11 @@
 
 namespace ashlar::search {
 
-/// Computes lower bounds of the cost of the residual block that begins at element `begin`. Returns
-/// bound[r], a lower bound of solver.inside(begin)[r] for each choice r of its ends. Sets through[i
-/// - begin][c] to a lower bound for choice c of each inner element i, including the block's own
-/// cost. If the block has no inner elements, returns the exact costs and leaves `through`
-/// unchanged.
+/// Computes lower bounds of the cost of the residual block that begins at element `begin`. The
+/// result has a lower bound of the least cost inside the block for each choice of its two ends. If
+/// the block has inner elements, through[k][c] becomes a lower bound for choice c of element
+/// `begin` + k, including the block's own cost. If it has none, the result is exact and `through`
+/// stays unchanged.
 template <int N, class Paths>
 constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int begin,
                                          scratch<scratch<double>>& through) {

@@ -120,8 +120,8 @@ class recomputation_search {
     double bound;
   };
 
-  /// Forwards to the `watch` of the whole search. Ignores lower bounds, because here they hold only
-  /// for one number of recomputed segments.
+  /// Passes the progress of a search for one number of recomputed segments on to the observer of
+  /// the whole search. Lower bounds are ignored, because they hold only for that number.
   struct within {
     Watch& watch;
     constexpr bool go_on() { return watch.go_on(); }
