@@ -26,8 +26,8 @@
 // A permute is pairwise if its two axes have the same extent (plan/redistribution_step.hpp).
 //
 // Multiplied by α and β this gives table 2 of AutoDDL, with two differences, because we count what
-// the named algorithm does. An all-reduce takes 2 (p - 1) messages, or 1, where the table says 2 p
-// - 1. An all-to-all sends n (p - 1) / p elements where the table says n, since a rank does not
+// the named algorithm does. For an all-reduce the table says 2 p - 1 messages, but we count 2 (p -
+// 1), or 1. For an all-to-all it says n elements, but we count n (p - 1) / p, since a rank does not
 // send its own part to itself.
 
 #include <cstdint>

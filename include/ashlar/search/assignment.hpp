@@ -50,8 +50,8 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// Returns the weight that the plan would have if variable v (a layer or residual block) took
-  /// choice k.
+  /// Returns the weight (seconds, plus a tiny amount per collective) that the plan would have if
+  /// variable v (a layer or residual block) took choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
   /// Returns the part of the plan's weight that depends on variable v (a layer or residual block),
@@ -85,7 +85,7 @@ class assignment {
   /// plan. Call settle() after the last such call.
   void set(int v, int k) { choice_[at(begin_[at(v)])] = choice_[at(end_[at(v)])] = k; }
 
-  /// Recomputes the weight of the whole plan from scratch.
+  /// Recomputes the weight (seconds, plus a tiny amount per collective) of the plan from scratch.
   void settle() {
     weight_ = start_.data()[choice_[0]];
     for (int v = 0; v < variables(); ++v)

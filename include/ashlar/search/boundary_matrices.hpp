@@ -29,8 +29,8 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
                                            boundary_times const& times, Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
-  // A state number depends on the rank of the tensor, but not on its extents. So the numbers stored
-  // in a class are valid here, unless the boundary has another rank than the class.
+  // A state number depends on how many dims the tensor has, but not on its extents. So the numbers
+  // stored in a class are valid here, unless the boundary has more or fewer dims than the class.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;

@@ -34,9 +34,10 @@ class bounded_choices {
  public:
   constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
 
-  /// Drops all choices that cannot be part of a plan of at most weight `upper`. If `upper` is 0,
-  /// uses the cost of a good plan that it finds itself, so that every optimal plan remains. In that
-  /// case it drops nothing if the chain has no residual blocks.
+  /// Drops all choices that cannot be part of a plan whose weight (seconds, plus a tiny amount per
+  /// collective) is at most `upper`. If `upper` is 0, uses the cost of a good plan that it finds
+  /// itself, so that every optimal plan remains. In that case it drops nothing if the chain has no
+  /// residual blocks.
   constexpr void restrict(double upper = 0) {
     find_bounds(false);
     if (upper == 0) {

@@ -26,7 +26,8 @@ namespace ashlar::search {
 template <int N, class Paths = tabulated_moves>
 class chain_solver {
  public:
-  /// Prepares the minimization of the weight of a plan.
+  /// Prepares the minimization of the weight of a plan (its seconds, plus a tiny amount per
+  /// collective).
   constexpr explicit chain_solver(chain_model<N, Paths>& model)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {

@@ -41,9 +41,9 @@ namespace ashlar::search {
 ///   keep_all             none
 enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
 
-/// Returns the seconds that are added to the weight per collective, so that among plans of equal
-/// cost the one with fewer collectives wins. The value is 1e-12 of a lower bound of the seconds of
-/// a step. Even 1,000 collectives thus change a weight by less than one part in 1e9.
+/// The search minimizes a weight: seconds plus a tiny amount per collective, so that among plans of
+/// equal seconds the one with fewer collectives wins. Returns this amount. It is 1e-12 of a lower
+/// bound of the seconds of a step. So even 1,000 collectives add less than one part in 1e9.
 template <int N>
 constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
   double work = 0;

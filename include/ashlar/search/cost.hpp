@@ -64,8 +64,9 @@ class element_prices {
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
   }
 
-  /// Returns the weight of the layer with choice c in one step: the sum over all its actions
-  /// (computations and moves) of the weight of the action times the number of its executions.
+  /// Returns the weight (seconds, plus a tiny amount per collective) of the layer with choice c in
+  /// one step: the sum over all its actions (computations and moves) of the weight of the action
+  /// times the number of its executions.
   constexpr double weight(layer_choice const& c) const {
     double each = 0, once = 0;  // actions per micro-batch, and per step
     for_each(c, [&](phase when, spent, move_price const& price) {

@@ -59,10 +59,10 @@ class label_search {
       : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
         limit_(limit), known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Searches for a path (one choice per element) of less weight than `known`. If there is one,
-  /// writes the best path into `choice` and returns its weight. Otherwise leaves `choice` unchanged
-  /// and returns `known`. If `priced` is null, searches for the path of least memory within the
-  /// limit.
+  /// Searches for a path (one choice per element) of less weight (seconds, plus a tiny amount per
+  /// collective) than `known`. If there is one, writes the best path into `choice` and returns its
+  /// weight. Otherwise leaves `choice` unchanged and returns `known`. If `priced` is null, searches
+  /// for the path of least memory within the limit.
   constexpr double improve(scratch<int>& choice) {
     int const n = model_.choices(0).size(), last = model_.size() - 1;
     auto const start = model_.from_source();

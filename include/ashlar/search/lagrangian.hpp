@@ -46,8 +46,8 @@ namespace ashlar::search::detail {
                   bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
-/// The weight of a path (one choice per element) and its counted memory in bytes, a lower bound of
-/// its memory (counted_memory.hpp).
+/// The weight (seconds, plus a tiny amount per collective) of a path (one choice per element), and
+/// its counted memory in bytes, a lower bound of its memory (counted_memory.hpp).
 struct path_cost {
   double weight = unreachable;
   std::int64_t counted = 0;

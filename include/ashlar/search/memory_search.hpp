@@ -81,7 +81,8 @@ class memory_search {
   /// Returns a lower bound of the weight of every plan that fits and is better than the best known
   /// one.
   constexpr double bound() const { return bound_; }
-  /// Returns the weight of the best plan, found here or passed to the constructor.
+  /// Returns the weight (seconds, plus a tiny amount per collective) of the best plan, found here
+  /// or passed to the constructor.
   constexpr double weight() const { return known_; }
   /// Returns the best path (one choice per element of the chain). It is empty if no plan is better
   /// than the one passed to the constructor.

@@ -42,7 +42,8 @@ struct basic_memory_front {
   std::int64_t memory = 0;  ///< bytes per rank that the machine has; 0: unknown
 };
 
-/// Returns the plans of the front. Errors are as for `optimal`.
+/// Returns the Pareto front of time and memory: the fastest plan within each of several memory
+/// limits. Errors are as for `optimal`.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {

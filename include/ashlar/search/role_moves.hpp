@@ -143,10 +143,10 @@ class basic_role_moves {
   // so tables must be moved, not copied.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Returns the dims that a table for tensors with these extents distinguishes, as a set of bits:
-  /// the dims that choices split. At least one of these must be divisible by the number of all
-  /// ranks; otherwise returns all dims. Activations of equal rank share one set, for which each of
-  /// them must have such a divisible dim.
+  /// Returns the dims that a table for tensors with these extents contains, as a set of bits. Dims
+  /// that no choice splits are left out. This is permitted only if one of the other dims is
+  /// divisible by the number of all ranks; otherwise no dim is left out. All activations with
+  /// equally many dims have the same set, so each of them must have such a divisible dim.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

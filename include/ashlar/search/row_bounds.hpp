@@ -29,8 +29,8 @@ class row_bounds {
  public:
   using model_type = chain_model<N, role_moves>;
 
-  /// Finds the choices that can be part of a plan of weight at most `upper`. `all` is a model of
-  /// the chain without dropped choices.
+  /// Finds the choices that can be part of a plan whose weight (seconds, plus a tiny amount per
+  /// collective) is at most `upper`. `all` is a model of the chain without dropped choices.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
       : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),

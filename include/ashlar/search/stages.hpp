@@ -106,9 +106,9 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
   return limits;
 }
 
-/// Returns the elements first .. last - 1 as a chain of their own. It stores the activations of
-/// `in_flight` micro-batches at a time for the backward pass. It recomputes a segment if `net`
-/// does. Expects that no residual block is cut.
+/// Returns the elements first .. last - 1 as a chain of their own. In its backward pass, it needs
+/// the saved activations of `in_flight` micro-batches at a time. It recomputes the segments that
+/// `net` recomputes. Expects that no residual block is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {
