@@ -126,10 +126,11 @@ class role_states {
   int role_of_[2 + max_rank]{};  ///< the role of each digit
   int digit_[2 + max_rank]{};    ///< the digit of each role
   int place_[max_axes]{};        ///< the place value of each axis
-  /// The last interchangeable axis before each axis, or -1. If exchange_alike is not set, all are
-  /// -1.
+  /// The last interchangeable axis before each axis, or -1. If interchangeable axes are not merged
+  /// (exchange_alike), all are -1.
   int sorted_before_[max_axes]{};
-  /// The last interchangeable axis before each axis, or -1. If exchange_alike is set, all are -1.
+  /// The last interchangeable axis before each axis, or -1. If interchangeable axes are merged
+  /// (exchange_alike), all are -1.
   int alike_[max_axes]{};
   scratch<int> state_;        ///< the state of each number
   std::vector<int> numbers_;  ///< the number of each state
