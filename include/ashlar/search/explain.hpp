@@ -19,7 +19,7 @@
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
 // rank receives. Unless a line says otherwise, a gradient has the placement of its activation, and
-// a parameter and its gradient have the placement in which the parameter is stored. Repeated blocks
+// a parameter in use and its gradient have the placement of the stored parameter. Repeated blocks
 // are printed once; moves of only the first or the last copy are marked. Local steps (slices and
 // zero-pads) are not listed.
 //
