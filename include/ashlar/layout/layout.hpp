@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Computes from shape, topology and placement which box of the global index space a rank holds.
+// Computes from shape, topology and placement which box of a tensor's index space a rank holds.
 //
 //   local_box(shape, topology, placement, c)   the box of the rank at coordinates c
 //
-// In a dimension that is split, the box is the rank's interval of the nested balanced split
-// (split.hpp). In any other dimension it is the full range. A partial axis does not change the box:
-// every rank along it holds an addend for each element of the box. The rank with coordinate 0 along
-// every axis always has the largest box. The cost model relies on this.
+// In a dim that is split, the box is the rank's interval of the nested balanced split (split.hpp).
+// In any other dim it is the full range. A partial axis does not change the box: every rank along
+// it holds an addend for each element of the box. The rank with coordinate 0 along every axis
+// always has the largest box. The cost model relies on this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>
@@ -44,7 +44,8 @@ constexpr box intersect(box const& a, box const& b) {
   return c;
 }
 
-/// Returns the box of the rank at `c`. Expects a placement that `check` accepts.
+/// Returns the box of the rank at coordinates `c`. Expects a valid placement (`check` returns
+/// null).
 constexpr box local_box(shape const& s, topology const& t, placement const& p,
                         coordinates const& c) {
   box b;
@@ -64,8 +65,8 @@ constexpr std::int64_t max_local_elements(shape const& s, topology const& t, pla
   return local_box(s, t, p, coordinates{}).elements();
 }
 
-/// Returns whether the rank at `c` represents its replicas: it has coordinate 0 along every axis on
-/// which the tensor is replicated. A sum over representatives counts each element once.
+/// Returns whether the rank at coordinates `c` represents its replicas: it has coordinate 0 along
+/// every axis on which the tensor is replicated. A sum over such ranks counts each element once.
 constexpr bool is_representative(placement const& p, coordinates const& c) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_broadcast() && c[static_cast<std::size_t>(a)] != 0) return false;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Locates a box within the memory of a shard, which is row-major.
+// Locates a box within the row-major memory of a shard.
 //
 //   is_contiguous(whole, region)   whether the region is one contiguous range of memory
 //   offset_of(whole, region)       the number of elements before the region's first element
@@ -14,8 +14,8 @@ namespace ashlar {
 
 /// Returns whether `region` is contiguous in the memory of a row-major shard with box `whole`.
 constexpr bool is_contiguous(box const& whole, box const& region) {
-  // Seen from the last dim outwards, a contiguous region has some full dims, then at most one
-  // partial dim, and then only dims of size 1.
+  // From the last dim outwards, a contiguous region has some full dims, then at most one partial
+  // dim, and then only dims of size 1.
   bool partial_seen = false;
   for (int d = whole.rank() - 1; d >= 0; --d) {
     if (partial_seen && region[d].size != 1) return region.elements() == 0;

@@ -3,22 +3,22 @@
 
 #pragma once
 
-// Decides when a reshape needs no communication. A reshape preserves the row-major order of the
-// elements: the element at flat index k stays at flat index k. It is local if every rank's box
-// holds the same flat indices before and after.
+// Decides when a reshape needs no communication, and finds the placement of its result. A reshape
+// preserves the row-major order of the elements: the element at flat index k stays at flat index k.
+// So it is local if every rank's box holds the same flat indices before and after.
 //
 //   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
 //   reshape_placement(extents, new_extents, t, p)     a q for which it is local, or nothing
 //
-// If the tensor has elements, there is only one candidate for q. It follows from one rank for each
-// split axis of p: the rank at coordinate 1 along that axis and 0 along all other axes.
+// If the tensor has elements, there is only one candidate for q. It follows, for each split axis of
+// p, from one rank: the one at coordinate 1 along that axis and at 0 along all other axes.
 //
-//   the rank has elements   The axis is called live. Let f be the rank's first flat index. In q,
-//                           the axis splits the dim of the new shape for which
-//                           stride <= f < stride · extent.
-//   the rank has none       The axis is called idle. The outer axes have left so little of the dim
+//   the rank has elements   We call the axis live. Let f be the rank's first flat index. In q, the
+//                           axis splits the dim of the new shape with stride <= f < stride ·
+//                           extent.
+//   the rank has none       We call the axis idle. The outer axes have left so little of the dim
 //                           that the rank at coordinate 0 holds all of it. The same must be true in
-//                           q, so there the axis is the innermost one of a dim of which the rank at
+//                           q. So in q the axis is the innermost one of a dim of which the rank at
 //                           coordinate 0 has only one index.
 //   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is
 //                           treated like a live one.
@@ -34,9 +34,9 @@
 namespace ashlar {
 namespace detail {
 
-/// The set of flat indices of a box, in normal form: dims of size 1 are dropped, and adjacent dims
-/// are merged if their indices together have one constant stride. So two boxes hold the same flat
-/// indices if and only if their normal forms are equal.
+/// The set of flat (row-major) indices of a box, in normal form: dims of size 1 are dropped, and
+/// adjacent dims are merged if their indices together have one constant stride. So two boxes hold
+/// the same flat indices if and only if their normal forms are equal.
 struct flat_indices {
   struct digit {
     std::int64_t size = 0;
@@ -44,7 +44,7 @@ struct flat_indices {
     friend constexpr bool operator==(digit const&, digit const&) = default;
   };
   std::int64_t first = -1;                 // the first flat index; -1 if the box is empty
-  inplace_vector<digit, max_rank> digits;  // innermost first
+  inplace_vector<digit, max_rank> digits;  // per remaining dim, innermost first
 
   constexpr flat_indices(shape const& extents, box const& b) {
     if (b.elements() == 0) return;
@@ -63,8 +63,7 @@ struct flat_indices {
   friend constexpr bool operator==(flat_indices const&, flat_indices const&) = default;
 };
 
-/// Returns the row-major strides. An extent of 0 counts as 1, so that the dims of an empty tensor
-/// still have distinct strides.
+/// Returns the row-major strides. An extent of 0 counts as 1, so that the strides are not 0.
 constexpr shape strides_of(shape const& extents) {
   shape s = extents;
   std::int64_t stride = 1;
@@ -75,17 +74,18 @@ constexpr shape strides_of(shape const& extents) {
   return s;
 }
 
-/// Returns the dim with stride <= flat < stride · extent, or -1 if there is none.
+/// Returns the dim with stride <= flat < stride · extent, or -1 if there is none. This is the
+/// outermost dim in which the index of the element at flat index `flat` is not 0.
 constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape const& strides) {
   for (int d = 0; d < extents.rank(); ++d)
     if (strides[d] <= flat && flat < strides[d] * extents[d]) return d;
   return -1;
 }
 
-/// Returns the dim of the new shape that an idle axis splits, or -1 if there is none. `left` is the
-/// box that the live axes leave to the rank at coordinate 0. Only dims with at most one index in
-/// `left` are permitted, unless `any` permits every dim. Among these, a dim with the given stride
-/// is preferred, and most of all one with this stride and an extent of at most 1.
+/// Returns the dim of the new shape that an axis splits if ranks at coordinates above 0 along it
+/// hold no elements. Returns -1 if there is none. `left` is the box that all other axes leave to
+/// the rank at coordinate 0. Only dims with at most one index in `left` are permitted, unless `any`
+/// is set. A dim with the given stride is preferred, most of all if its extent is at most 1.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;
@@ -113,8 +113,8 @@ constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
 
 }  // namespace detail
 
-/// Returns whether p and q have the same partial axes with the same reductions. A reshape cannot
-/// complete a pending reduction, so this is necessary.
+/// Returns whether p and q have the same partial axes with the same reductions. A reshape that
+/// needs no communication cannot complete a pending reduction, so this is necessary for it.
 constexpr bool same_partials(placement const& p, placement const& q) {
   if (p.axes() != q.axes()) return false;
   for (int a = 0; a < p.axes(); ++a)
@@ -122,15 +122,16 @@ constexpr bool same_partials(placement const& p, placement const& q) {
   return true;
 }
 
-/// Returns whether every rank holds the same elements in the same order, once as part of a tensor
-/// of shape `extents` placed by p, and once as part of one of shape `new_extents` placed by q.
-/// Expects placements that `check` accepts.
+/// Returns whether the reshape from `extents`, placed by p, to `new_extents`, placed by q, needs no
+/// communication: every rank holds the same elements in the same order before and after. Expects
+/// valid placements.
 ///
-/// The function compares one group of linked axes at a time, with all other axes at coordinate 0.
-/// This is sufficient. Two boxes hold the same flat indices if and only if their polynomials Σ
-/// x^index, summed over the flat indices, are equal. A flat index is a sum of one term per dim, so
-/// this polynomial is a product with one factor per group. The factors of the other groups are not
-/// zero, so they can be cancelled from both sides of an equality.
+/// The function compares one group of axes at a time, with all other axes at coordinate 0. A group
+/// contains all axes that split a common dim in p or in q. This is sufficient. Two boxes hold the
+/// same flat (row-major) indices if and only if their polynomials Σ x^index, summed over the flat
+/// indices, are equal. A flat index is a sum of one term per dim, so this polynomial is a product
+/// with one factor per group. The factors of the other groups are not zero, so they can be
+/// cancelled from both sides.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;
@@ -151,9 +152,9 @@ constexpr bool reshapes_locally(shape const& extents, placement const& p, shape 
   return true;
 }
 
-/// Returns the placement that a tensor of shape `extents`, placed by p, has after a local reshape
-/// to `new_extents`. Returns nothing if data would have to move, or if the numbers of elements
-/// differ. Expects a placement that `check` accepts.
+/// Returns the placement after a reshape from `extents`, placed by p, to `new_extents` that needs
+/// no communication. Returns an empty optional if data would have to move, or if the numbers of
+/// elements differ. Expects a valid placement.
 constexpr std::optional<placement> reshape_placement(shape const& extents, shape const& new_extents,
                                                      topology const& t, placement const& p) {
   if (extents == new_extents) return p;
@@ -194,18 +195,18 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
 }
 
 /// Returns the placement after dim `dim` is divided into `parts` dims. Axes that split `dim` then
-/// split the first of these, and the numbers of later dims increase by parts - 1. Whether the
-/// extents permit this without communication is decided by reshapes_locally.
+/// split the first of these; later dims are renumbered. Whether this is possible without
+/// communication depends on the extents; use reshapes_locally to find out.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
   return p;
 }
 
-/// Returns the placement after `count` dims, starting at `first`, are merged into one. Axes that
-/// split one of these dims then split the merged dim, and axes of an earlier dim are outside axes
-/// of a later dim. Whether the extents permit this without communication is decided by
-/// reshapes_locally.
+/// Returns the placement after `count` dims from `first` on are merged into one. Axes that split
+/// one of these dims then split the merged dim. Axes of an earlier dim are outside axes of a later
+/// dim. Whether this is possible without communication depends on the extents; use reshapes_locally
+/// to find out.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The global extents of a tensor. The tensor stores them; they are never inferred from shards. Five
-// rows on two ranks are split into 3 and 2, and neither rank could infer the total.
+// Holds the global extents of a tensor. Every tensor stores them, because they cannot be inferred
+// from shards: if five rows on two ranks are split into 3 and 2, neither rank knows the total.
 
 #include <cstdint>
 #include <string>
@@ -34,7 +34,7 @@ struct shape {
 };
 
 namespace detail {
-/// Makes a shape from a braced list, whose length is the number of dims.
+/// Returns the shape with the extents of a braced list.
 template <int Rank>
 constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
   shape s;
@@ -54,7 +54,7 @@ inline std::string to_string(shape const& s) {
 }
 
 /// Throws ashlar::error if an extent is negative or the number of elements exceeds 2^58. With this
-/// limit, the total bytes of a few shards of 8-byte elements stay below 2^63.
+/// limit, the bytes of several shards of 8-byte elements stay below 2^63.
 inline void check_extents(shape const& s, std::string const& operation) {
   constexpr std::int64_t most = std::int64_t{1} << 58;
   std::int64_t n = 1;

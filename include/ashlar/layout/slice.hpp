@@ -4,17 +4,15 @@
 #pragma once
 
 // Decides when a slice of a dim, or a concatenation of tensors along a dim, needs no communication.
-// The placement stays the same, and each rank must be able to make its part of the result from its
-// own shard:
+// The placement stays the same, so each rank must find its part of the result in its own shards:
 //
-//   slices_locally        begin + (the rank's part of the result) lies in its part of the operand
-//   concatenates_locally  the rank's part of the result, within each operand's range, lies in its
-//                         part of that operand
+//   slices_locally        The indices of the operand that the rank needs are among those it holds.
+//   concatenates_locally  The same is true of every operand.
 //
 // Both hold whenever no axis splits the dim. With a split dim they seldom hold, because a balanced
-// split of a different extent cuts at different positions. The exceptions are a range that belongs
-// to the same single rank before and after, the full range, and a concatenation in which all
-// operands but one are empty.
+// split of a different extent cuts at different positions. The exceptions are the full range, a
+// range that belongs to one rank before and after, and a concatenation in which all operands but
+// one are empty.
 
 #include <span>
 
@@ -23,7 +21,7 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the part of dim `dim` that the rank at `c` holds if the dim has n indices.
+/// Returns the indices of dim `dim` that the rank at coordinates `c` holds if the dim has extent n.
 constexpr interval part_of_dim(std::int64_t n, int dim, topology const& t, placement const& p,
                                coordinates const& c) {
   // Dims are split independently of one another, so the extents of the other dims do not matter.
@@ -35,8 +33,8 @@ constexpr interval part_of_dim(std::int64_t n, int dim, topology const& t, place
 
 }  // namespace detail
 
-/// Returns whether slicing [begin, begin + size) out of dim `dim`, which has n indices, needs no
-/// data from other ranks.
+/// Returns whether slicing [begin, begin + size) out of dim `dim`, which has extent n, needs no
+/// data from other ranks. Operand and result have placement p.
 constexpr bool slices_locally(std::int64_t n, int dim, std::int64_t begin, std::int64_t size,
                               topology const& t, placement const& p) {
   axis_list const axes = p.axes_of(dim);
@@ -50,7 +48,7 @@ constexpr bool slices_locally(std::int64_t n, int dim, std::int64_t begin, std::
 }
 
 /// Returns whether concatenating tensors of these sizes along dim `dim` needs no data from other
-/// ranks.
+/// ranks. Operands and result have placement p.
 constexpr bool concatenates_locally(std::span<std::int64_t const> sizes, int dim, topology const& t,
                                     placement const& p) {
   std::int64_t total = 0;

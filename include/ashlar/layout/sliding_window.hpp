@@ -3,16 +3,15 @@
 
 #pragma once
 
-// A window that slides along one dim, such as the rows or the columns of an image. Convolution and
-// pooling both use it. In a dim of n indices, position i of `places(n)` positions covers the
-// indices
+// Describes a window that slides along one dim, such as the rows or the columns of an image, for
+// convolution and pooling. In a dim of n indices, position i of the window covers the indices
 //
 //   [i stride - padding, i stride - padding + extent)
 //
-// Indices below 0 and from n on are padding. Only positions whose window fits completely into the
-// padded range count: the remainder of the division by the stride is ignored. `covered` returns the
-// indices that a rank reads to compute a range of positions. Those among them that the rank does
-// not hold are its halo (step/halo.hpp).
+// Indices below 0 and from n on are padding. There are `places(n)` positions: only those count at
+// which the window fits completely into the padded range. `covered` returns the indices that a rank
+// reads to compute a range of positions. The part of them that the rank does not hold is its halo
+// (step/halo.hpp).
 
 #include <ashlar/layout/split.hpp>
 
@@ -29,8 +28,8 @@ struct sliding_window {
     return room < 0 ? 0 : room / stride + 1;
   }
 
-  /// Returns the range of the dim's n indices that a range of adjacent positions covers, without
-  /// padding.
+  /// Returns the range of the dim's n indices that a range of adjacent window positions covers,
+  /// without padding.
   constexpr interval covered(interval of_places, std::int64_t n) const {
     if (of_places.size == 0) return {};
     return intersect({of_places.begin * stride - padding, (of_places.size - 1) * stride + extent},

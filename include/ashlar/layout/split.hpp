@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The balanced split: if n items are split into p parts, the first n mod p parts get one item more.
-// Parts may be empty. With chunks of ceil(n / p) items instead, the last parts could be much
-// smaller than the others or empty: 5 items on 4 ranks would give 2, 2, 1 and 0.
+// The balanced split: if n items are split into p parts, the first n mod p parts get one item more
+// than the others. Parts may be empty. Parts of ceil(n / p) items would balance less: 5 items on 4
+// ranks would give 2, 2, 1 and 0.
 //
-// A nested split splits each part again, starting with the outermost axis.
+// If several axes split one dim, each part is split again, starting with the outermost axis.
 
 #include <cstdint>
 
 namespace ashlar {
 
-/// The half-open range [begin, begin + size) of a dimension.
+/// The half-open range [begin, begin + size) of indices of a dim.
 struct interval {
   std::int64_t begin = 0;
   std::int64_t size = 0;
@@ -30,7 +30,7 @@ constexpr interval balanced_part(interval whole, int parts, int index) {
   return {whole.begin + index * quotient + extra, quotient + (index < remainder ? 1 : 0)};
 }
 
-/// Returns whether `inner` lies within `outer`. An empty interval lies within every interval.
+/// Returns whether `inner` is inside `outer`. An empty interval is inside every interval.
 constexpr bool contains(interval outer, interval inner) {
   return inner.size == 0 || (outer.begin <= inner.begin && inner.end() <= outer.end());
 }

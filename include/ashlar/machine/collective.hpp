@@ -3,12 +3,10 @@
 
 #pragma once
 
-// The kinds of moves that redistribute a tensor, and the traffic of each.
+// Lists the kinds of moves that redistribute a tensor, and the traffic of each.
 //
-// Traffic counts the messages and elements that ONE rank receives with the bandwidth-optimal
-// algorithm. Here p is the number of ranks in the group, `from` and `to` are the numbers of
-// elements that the rank holds before and after the move, `kept` is the number of elements of its
-// new shard that it already holds, and b is the size of its part in a balanced split of `from`:
+// Traffic is the number of messages and elements that ONE rank receives with the bandwidth-optimal
+// algorithm:
 //
 //   move             messages   elements received        the rank receives
 //   all_gather       p - 1      to - from                the shards of all others
@@ -20,12 +18,17 @@
 //    not pairwise    p - 1      to - kept                parts of several shards
 //   slice, zero_pad  0          0                        nothing
 //
+//   p          ranks in the group
+//   from, to   elements that the rank holds before and after the move
+//   kept       elements of its new shard that the rank already holds
+//   b          the size of its part in a balanced split of `from`
+//
 // A permute is pairwise if its two axes have the same extent (plan/redistribution_step.hpp).
 //
-// Multiplied by α and β this gives table 2 of AutoDDL, with two differences. An all-reduce takes 2
-// (p - 1) messages, or 1, where the table says 2 p - 1. An all-to-all sends n (p - 1) / p elements
-// where the table says n, since a rank does not send its own part to itself. In both cases we count
-// what the named algorithm does.
+// Multiplied by α and β this gives table 2 of AutoDDL, with two differences, because we count what
+// the named algorithm does. For an all-reduce the table says 2 p - 1 messages, but we count 2 (p -
+// 1), or 1. For an all-to-all it says n elements, but we count n (p - 1) / p, since a rank does not
+// send its own part to itself.
 
 #include <cstdint>
 
@@ -39,8 +42,8 @@ enum class collective : signed char {
   permute,
   slice,
   zero_pad,
-  broadcast,  // one rank's values to all; never part of a plan
-  reduce      // all ranks' values to one; never part of a plan
+  broadcast,  // from one rank to all; never part of a plan
+  reduce      // from all ranks to one; never part of a plan
 };
 
 constexpr char const* to_string(collective kind) {
@@ -60,15 +63,17 @@ struct traffic {
   friend constexpr bool operator==(traffic const&, traffic const&) = default;
 };
 
-/// Returns whether an all-reduce exchanges whole arrays, so that each rank reduces all elements.
-/// This saves one message but doubles each rank's additions, so it is used only for small arrays
-/// and between two ranks.
+/// Returns whether both ranks of an all-reduce send each other their complete arrays and add all
+/// elements, in place of a reduce-scatter and an all-gather. This saves one message but doubles the
+/// additions, so it is used only for small arrays.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }
 
-/// Returns the traffic from the table above. `index` is the rank's position in its group and
-/// determines the size of its block in an all-reduce.
+/// Returns the messages and elements that one of p ranks receives in a collective.
+///   from, to   elements that the rank holds before and after
+///   kept       elements of its new shard that it already holds
+///   index      its position in the group, which determines its block in an all-reduce
 constexpr traffic collective_traffic(collective kind, int p, std::int64_t from, std::int64_t to,
                                      std::int64_t kept, int index) {
   if (p <= 1) return {};

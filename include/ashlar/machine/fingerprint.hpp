@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A hash of a machine by which ranks detect whether they were given different machines, since they
-// would then choose different plans. It covers every number that affects a price, but not the name.
+// Computes a hash of a machine. Ranks compare it to detect that they were given different machines,
+// because they would then choose different plans. It covers every number that affects a price, but
+// not the name.
 
 #include <bit>
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace ashlar {
 
-/// Returns the same number for equal machines and, with high probability, different ones otherwise.
+/// Returns equal numbers for equal machines. For different machines, the numbers almost certainly
+/// differ.
 constexpr std::uint64_t fingerprint(machine const& m) {
   std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
   auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// The error of a fitted model on the samples that it was fitted to, relative to each measured time:
-// the median, which is typical, and the worst. This file also rejects invalid measured times for
-// all fits.
+// Measures the error of a fitted model on its own samples, relative to each measured time: the
+// median and the worst. Also rejects invalid measured times for all fits.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +21,7 @@ struct fit_error {
   double worst = 0;
 };
 
-/// Returns the errors of predictions for measured samples, given in the same order.
+/// Returns the errors of predictions. predicted[i] and measured[i] are the seconds of one sample.
 inline fit_error error_of(std::vector<double> const& predicted,
                           std::vector<double> const& measured) {
   std::vector<double> off;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Fits flops and gemm_half to the measured times of products (machine/gemm.hpp), by least squares
-// of the relative errors. For a given gemm_half, the best 1 / flops has a closed form; gemm_half
-// itself is found by search. Samples of only one size are an error.
+// Fits the rate `flops` and the parameter `gemm_half` of the GEMM model (machine/gemm.hpp) to
+// measured times. The fit minimizes the sum of squared relative errors. For a given gemm_half, the
+// best 1 / flops has a closed form; gemm_half itself is found by search. Samples of only one size
+// are an error.
 
 #include <algorithm>
 #include <array>
@@ -22,15 +23,15 @@ struct gemm_sample {
 };
 
 struct gemm_fit {
-  double flops = 0;  ///< for machine::flops
-  double half = 0;   ///< for machine::gemm_half
+  double flops = 0;  ///< the fitted value of machine::flops
+  double half = 0;   ///< the fitted value of machine::gemm_half
   fit_error error;
 };
 
 namespace detail {
 
-/// Computes the least sum of squared relative errors for a given gemm_half, and the 1 / flops that
-/// attains it.
+/// For a given gemm_half, `squares` is the least sum of squared relative errors over all rates, and
+/// `inverse` is 1 / the rate that attains it. The rate is in operations per second.
 struct half_trial {
   double inverse = 0, squares = 0;
 
@@ -50,7 +51,7 @@ struct half_trial {
   }
 };
 
-/// Returns the extents in ascending order, since the cost of a product does not depend on their
+/// Returns the extents in ascending order. The modelled cost of a GEMM does not depend on their
 /// order.
 inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
   std::array<std::int64_t, 3> list{s.m, s.n, s.k};
@@ -60,8 +61,8 @@ inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
 
 }  // namespace detail
 
-/// Fits flops by a closed form and gemm_half by search. Throws ashlar::error if a time or an extent
-/// is not above zero, or if fewer than two samples have different extents.
+/// Fits the rate and gemm_half to the samples. Throws ashlar::error if a time or an extent is not
+/// above zero, or if all samples have the same extents.
 inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   char const* const me = "fit_gemm";
   bool differ = false;
@@ -75,8 +76,8 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   if (!differ)
     throw error(me, std::to_string(samples.size()) +
                         " samples do not determine flops and gemm_half. Measure several extents.");
-  // Finds the best of a grid, then refines around it. In all measurements so far, the error had a
-  // single minimum.
+  // Find the best value on a grid, then refine around it. The error had a single minimum in all
+  // measurements so far.
   double best = 0, step = most / 64;
   auto const squares = [&](double half) { return detail::half_trial(samples, half).squares; };
   for (double h = 0; h <= most; h += step)

@@ -3,21 +3,22 @@
 
 #pragma once
 
-// Fits α and β to measured times (AutoDDL section 3.2). It returns the pair that minimizes
+// Fits the latency α and the inverse bandwidth β of a link to measured times (AutoDDL section 3.2).
+// The fit minimizes
 //
 //   sum over samples of ((α messages + β bytes - seconds) / seconds)²
 //
-// over all α >= 0 and β >= 0. Errors are relative, so that samples of kilobytes count as much as
-// samples of megabytes: samples span four orders of magnitude. Samples that do not determine both α
-// and β are an error.
+// over all α >= 0 and β >= 0. Samples span four orders of magnitude. Relative errors make samples
+// of kilobytes count as much as samples of megabytes. Samples that do not determine both α and β
+// are an error.
 
 #include <ashlar/machine/fit_error.hpp>
 #include <ashlar/machine/machine.hpp>
 
 namespace ashlar {
 
-/// One measured collective: the messages and bytes of one rank, which are the factors of a link's α
-/// and β.
+/// One measured collective: its seconds, and the messages and bytes of one rank, by which the model
+/// multiplies α and β.
 struct link_sample {
   double messages = 0;
   double bytes = 0;
@@ -29,9 +30,9 @@ struct link_fit {
   fit_error error;
 };
 
-/// Returns the fitted link and its error. Throws ashlar::error if a time is not above zero, if
-/// counts are negative or not finite, or if the samples do not determine both α and β (fewer than
-/// two samples, or all with the same number of bytes per message).
+/// Fits α and β to the samples. Throws ashlar::error if a time is not above zero, if counts are
+/// negative or not finite, or if the samples do not determine both. That is the case for fewer than
+/// two samples, and if all samples have the same number of bytes per message.
 inline link_fit fit_link(std::vector<link_sample> const& samples) {
   char const* const me = "fit_link";
   double xx = 0, xy = 0, yy = 0, x = 0, y = 0;

@@ -3,20 +3,20 @@
 
 #pragma once
 
-// The time of a GEMM. Each dim costs as if it were gemm_half longer:
+// Models the time of a GEMM. Each dim costs as if it were gemm_half longer:
 //
 //   seconds = 2 (m + h) (n + h) (k + h) / flops         h = machine::gemm_half
 //
-// So if one dim has extent h and the others are large, the GEMM runs at half of the peak rate
+// If one dim has extent h and the others are large, the GEMM runs at half of the peak rate
 // (Hockney's n 1/2, for each dim). A cube of extent s runs at (s / (s + h))^3 of the peak. If h is
-// 0, every GEMM runs at the peak. This one parameter distinguishes thin products, which sharding
-// creates, from square products with the same number of operations.
+// 0, every GEMM runs at the peak. Sharding creates thin products, and this one parameter makes them
+// slower than square products with the same number of operations.
 
 #include <ashlar/machine/machine.hpp>
 
 namespace ashlar {
 
-/// Returns the factor, at least 1, by which a product of these extents is slower than at the peak
+/// Returns the factor, at least 1, by which a GEMM of these extents is slower than at the peak
 /// rate.
 constexpr double gemm_stretch(machine const& on, std::int64_t m, std::int64_t n, std::int64_t k) {
   double const h = on.gemm_half;
@@ -25,7 +25,7 @@ constexpr double gemm_stretch(machine const& on, std::int64_t m, std::int64_t n,
              : 1;
 }
 
-/// Returns the seconds for `operations` floating-point operations in products of these extents.
+/// Returns the seconds of `operations` floating-point operations in GEMMs of these extents.
 constexpr double gemm_seconds(machine const& on, double operations, std::int64_t m, std::int64_t n,
                               std::int64_t k) {
   return operations / on.flops * gemm_stretch(on, m, n, k);

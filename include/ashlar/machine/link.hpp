@@ -3,29 +3,29 @@
 
 #pragma once
 
-// The α and β that one rank of a group observes while every group of the mesh along the same axes
-// communicates at the same time. Let r be the ranks per node, p the ranks of the group, and g those
+// Computes the α and β that one rank observes when all groups of the mesh along the same axes
+// communicate at the same time. Let r be the ranks per node, p the ranks of the group, and g those
 // of them in one node. Of a rank's p - 1 messages, the fraction f = (p - g) / (p - 1) leaves the
-// node:
+// node.
 //
 //   group inside a node   the link `intra`
 //   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f)
-//                         Each rank exchanges its own parts with every other member
-//                         (comm/mpi/pairwise_exchange.hpp), also in a gather or a reduction. All
-//                         messages except those to members in the same node leave the node.
+//                         Each rank exchanges its own parts with every other member, also in a
+//                         gather or a reduction (comm/mpi/pairwise_exchange.hpp). So all messages
+//                         leave the node except those to members in the same node.
 //   permute across nodes  α = inter,   β = max(intra, inter · r · (p - g) / p)
 //                         This row is for two axes of the same extent, where each rank has one
 //                         partner. If both axes are between nodes, β = inter · r.
 //
-// So a gather along a node axis and a GPU axis together costs more than one after the other: a ring
-// would cross a node's link once, but the pairwise exchange crosses it g times. Plans with several
-// steps avoid this.
+// A gather along a node axis and a GPU axis together therefore costs more than one after the other.
+// The pairwise exchange crosses a node's link g times, where a ring would cross it once. Plans with
+// several steps avoid this.
 //
 // AutoDDL section 4.2 uses the inter-node α and β for any group that leaves the node. We add two
-// refinements. The ranks of a node share its link, because otherwise the cost on meshes of large
-// nodes is underestimated. Messages that stay in the node have the α of `intra`.
+// refinements. The ranks of a node share its link; otherwise costs on meshes of large nodes would
+// be underestimated. Messages that stay in the node have the α of `intra`.
 //
-// If the machine gives links for the collective (intra_of, inter_of), these replace intra and
+// If the machine has separate links for a collective (intra_of, inter_of), these replace intra and
 // inter. A permute whose axes differ in extent is really an all-to-all and uses the links of an
 // all-to-all.
 
@@ -51,10 +51,10 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   link const& intra = m.intra_of.has(kind) ? m.intra_of[kind] : m.intra;
   if (!leaves_node) return intra;
   link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
-  // A permute exchanges a rank's coordinates along the two axes, so a rank whose two coordinates
-  // are equal is its own partner and sends nothing. If one axis is inside a node, every node has
-  // such ranks. If both axes are between nodes, either all ranks of a node are of this kind or
-  // none, so in some nodes all ranks send.
+  // A permute sends each rank's shard to the rank with the coordinates along the two axes
+  // exchanged. A rank whose two coordinates are equal sends nothing. If one axis is inside a node,
+  // every node has such ranks. If both axes are between nodes, the ranks of one node have equal
+  // coordinates: all or none of them send.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
@@ -64,7 +64,7 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
           shared_beta > inside_beta ? shared_beta : inside_beta};
 }
 
-/// Returns the smallest β of the machine. No group has a smaller one.
+/// Returns the smallest β (seconds per byte) of the machine. No group of ranks has a smaller one.
 constexpr double least_beta(machine const& m) {
   double least = m.intra.beta < m.inter.beta ? m.intra.beta : m.inter.beta;
   for (auto const* links : {&m.intra_of, &m.inter_of})
@@ -74,8 +74,8 @@ constexpr double least_beta(machine const& m) {
   return least;
 }
 
-/// Returns the seconds of one move: α · messages + β · bytes. This is the only cost formula of the
-/// library.
+/// Returns the seconds of one move: α · messages + β · bytes. All costs of communication in the
+/// library are computed by this formula.
 constexpr double seconds(link const& l, traffic const& load, int element_size) {
   return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
 }

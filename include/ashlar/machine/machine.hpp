@@ -3,18 +3,19 @@
 
 #pragma once
 
-// The figures from which plans are priced: α and β of each link tier, and the compute rates of one
-// rank.
+// Defines the figures from which plans are priced: α (seconds per message) and β (seconds per byte)
+// of each network tier, and the compute rates of one rank.
 //
-//   intra      between two ranks of one node: β in seconds per byte of one rank's traffic
-//   inter      between nodes: β in seconds per byte of a NODE's traffic, shared by all its ranks
-//   intra_of,  links of single collectives that were measured separately; a collective without an
-//   inter_of   entry uses the tier's link
+//   intra      the link between two ranks of one node; β in seconds per byte of one rank's traffic
+//   inter      the link between nodes; β in seconds per byte of a NODE's traffic, which all its
+//              ranks share
+//   intra_of,  separate links of single collectives, if they were measured; a collective without an
+//   inter_of   entry uses intra or inter
 //   flops      rate of large GEMMs; gemm_half makes small ones slower (machine/gemm.hpp)
 //
-// machine/link.hpp computes which link a group of ranks observes, and how the ranks of a node share
-// a link. machine/presets.hpp lists named machines and the sources of their numbers. Presets are
-// for planning. Measure your own machine if accuracy matters (bench/calibrate).
+// machine/link.hpp computes the link of a group of ranks from these. machine/presets.hpp lists
+// named machines and the sources of their numbers. Presets are for planning. Measure your own
+// machine if accuracy matters (bench/calibrate).
 
 #include <cstdint>
 
@@ -28,9 +29,9 @@ struct link {
   friend constexpr bool operator==(link const&, link const&) = default;
 };
 
-/// Links of single collectives, which replace the link of their tier.
+/// Separate links of single collectives. They replace the link of their network tier.
 struct collective_links {
-  /// The number of collectives that can have a link of their own: all_gather to permute.
+  /// The number of collectives that can have a separate link: all_gather to permute.
   static constexpr int kinds = static_cast<int>(collective::permute) + 1;
 
   link of[kinds]{};
@@ -48,10 +49,10 @@ struct collective_links {
 struct machine {
   link intra{1e-6, 2e-10};
   link inter{5e-6, 4e-10};
-  double flops = 1e11;             ///< floating-point operations per second of one rank's GEMM
+  double flops = 1e11;  ///< floating-point operations per second of one rank in large GEMMs
   double memory_bandwidth = 1e10;  ///< bytes per second of one rank, reads plus writes
   std::int64_t memory = 0;         ///< bytes per rank; 0: no limit
-  double gemm_half = 0;            ///< the h of machine/gemm.hpp; 0: every GEMM runs at `flops`
+  double gemm_half = 0;            ///< h of machine/gemm.hpp; 0: every GEMM runs at `flops`
   collective_links intra_of{};
   collective_links inter_of{};
   friend constexpr bool operator==(machine const&, machine const&) = default;
@@ -63,8 +64,9 @@ namespace machines {
 /// 100 GFLOP/s of float GEMM per core. Both tiers are the same memory.
 inline constexpr machine workstation{{2e-6, 2e-10}, {2e-6, 2e-10}, 1e11, 1e10, 0};
 
-/// A cluster of 8-GPU nodes (A100 class): 200 GB/s inside a node, 25 GB/s per node between nodes,
-/// 150 TFLOP/s of mixed-precision GEMM, 1.5 TB/s of memory bandwidth, and 80 GB of memory.
+/// A cluster of 8-GPU nodes (A100 class). Links: 200 GB/s inside a node, 25 GB/s per node between
+/// nodes. Each GPU: 150 TFLOP/s of mixed-precision GEMM, 1.5 TB/s of memory bandwidth, 80 GB of
+/// memory.
 inline constexpr machine gpu_cluster{{3e-6, 5e-12}, {6e-6, 4e-11}, 1.5e14, 1.5e12, 80'000'000'000};
 
 }  // namespace machines

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The peak floating-point rate of a device according to its vendor, by device name and arithmetic.
-// Utilization is reported relative to this rate. Plans are priced with the rate that products
-// really reach (machine::flops), which is lower.
+// Lists the peak floating-point rates of devices according to their vendor, by device name and
+// arithmetic. Utilization is reported relative to these rates. Plans are priced with the rate that
+// GEMMs really reach (machine::flops), which is lower.
 //
 //   bfloat16, tf32     dense products on tensor cores (data sheets also give a doubled figure, for
 //                      sparse products)
@@ -19,7 +19,7 @@
 
 namespace ashlar {
 
-/// The precision to which the factors of a product are rounded.
+/// The precision to which the factors of a multiplication are rounded.
 enum class arithmetic : signed char { float64, float32, tf32, bfloat16 };
 
 constexpr char const* to_string(arithmetic a) {
@@ -32,15 +32,16 @@ struct device_peak {
   double flops[4];        ///< operations per second, indexed by arithmetic
 };
 
-/// The first entry whose name is part of the device's name applies. So a longer name must come
-/// before a name that it contains.
+/// The first entry whose name is a part of the device's name applies. So a name must come before
+/// any name that it contains, such as "H100 PCIe" before "H100".
 inline constexpr device_peak device_peaks[] = {
     {"A100", {19.5e12, 19.5e12, 156e12, 312e12}},   {"H100 NVL", {60e12, 60e12, 417.5e12, 835e12}},
     {"H100 PCIe", {51e12, 51e12, 378e12, 756e12}},  {"H100", {67e12, 67e12, 494.5e12, 989e12}},
     {"H200 NVL", {60e12, 60e12, 417.5e12, 835e12}}, {"H200", {67e12, 67e12, 494.5e12, 989e12}},
     {"GB200", {40e12, 80e12, 1250e12, 2500e12}},    {"B200", {37e12, 75e12, 1100e12, 2250e12}}};
 
-/// Returns the peak rate of the device with this driver name, or 0 if it is not in the list.
+/// Returns the peak rate, in operations per second, of the device with the name `device`, as the
+/// driver reports it. Returns 0 if it is not in the list.
 constexpr double peak_flops(std::string_view device, arithmetic a) {
   for (auto const& known : device_peaks)
     if (device.find(known.name) != std::string_view::npos) return known.flops[static_cast<int>(a)];

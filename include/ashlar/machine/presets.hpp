@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Machines by name, with the source of each number:
+// Lists machines by name, with the source of each number:
 //
 //   [sheet]     the vendor's figure
 //   [measured]  measured on this machine or on the same parts
 //   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
 // β is the inverse of NCCL's bus bandwidth, the rate at which a rank receives during a large
-// collective. α is NCCL's own estimate for one step of a ring (its src/graph/tuning.cc, protocol
-// Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs. The
-// papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates, so we compare plans
-// by ratios of volume and of time.
+// collective. α is NCCL's own estimate for one step of a ring (src/graph/tuning.cc in NCCL,
+// protocol Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs.
+// The papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates. So we compare
+// plans with them only by ratios of volume and of time.
 
 #include <string_view>
 
@@ -23,7 +23,7 @@ namespace ashlar {
 namespace machines {
 
 /// Piz Daint (AutoDDL section 5.2): Cray XC50, one P100 (PCIe, 16 GB) per node, Aries; single
-/// precision.
+/// precision. Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      8.4e12 [guess]: 90 % of 9.3 TF/s [sheet]; gemm_half 32 [guess]
 ///   memory     16 GB, 732 GB/s [sheet]
 ///   inter      8 GB/s [guess]: below the roughly 10 GB/s that a node can send into Aries; the
@@ -32,7 +32,8 @@ namespace machines {
 inline constexpr machine piz_daint{{1.4e-5, 1 / 8e9}, {1.4e-5, 1 / 8e9}, 8.4e12,
                                    7.32e11,           16'000'000'000,    32};
 
-/// Servers of 16 A100 (40 GB) on Google Cloud, two in AutoDDL section 5.3; mixed precision.
+/// Servers of 16 A100 (40 GB) on Google Cloud, two in AutoDDL section 5.3; mixed precision. Sources
+/// are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      2.5e14 [guess]: 80 % of 312 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     40 GB, 1,555 GB/s [sheet]
 ///   intra      232 GB/s [measured: 8 A100 with NVSwitch, github.com/NVIDIA/nccl issue 1048]; the
@@ -43,7 +44,7 @@ inline constexpr machine a100_server{
     {3.4e-6, 1 / 2.32e11}, {1.4e-5, 1 / 1e10}, 2.5e14, 1.555e12, 40'000'000'000, 128};
 
 /// p3.8xlarge of Amazon EC2: 4 V100 (16 GB); mixed precision. HiDup also measures on V100 in a
-/// cloud.
+/// cloud. Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      9.5e13 [guess]: 76 % of 125 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     16 GB, 900 GB/s [sheet]
 ///   intra      80 GB/s [guess]; the peak is 100 GB/s per direction [sheet: 200 GB/s for both]
@@ -53,6 +54,7 @@ inline constexpr machine p3_8xlarge{
     {3.4e-6, 1 / 8e10}, {1.4e-5, 8 / 9.71e9}, 9.5e13, 9e11, 16'000'000'000, 128};
 
 /// Servers of 8 H200 (141 GB) with NVSwitch and a 400 Gb/s network card per GPU; mixed precision.
+/// Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      7e14 [guess]: 71 % of 989 TF/s, dense bfloat16 [sheet]; gemm_half 192 [guess]
 ///   memory     141 GB, 4.8 TB/s [sheet]
 ///   intra      370 GB/s [measured: NVLink 4, by a maintainer of NCCL, github.com/NVIDIA/nccl-tests

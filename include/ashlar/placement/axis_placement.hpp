@@ -3,19 +3,19 @@
 
 #pragma once
 
-// Describes how a tensor is distributed along ONE mesh axis (SBP, after OneFlow and AutoDDL
-// section 4.1):
+// Describes how a tensor is distributed along ONE mesh axis (SBP, after OneFlow and AutoDDL section
+// 4.1):
 //
-//   split(d)    dimension d is divided among the ranks of the axis           text S(d)
-//   broadcast   every rank of the axis holds the same values                 text B
+//   split(d)    dim d is divided among the ranks of the axis                text S(d)
+//   broadcast   every rank of the axis holds the same values                text B
 //   partial     the true value is the sum (max, min) over the axis's ranks   text P, P(max), P(min)
 //
 // In a partial tensor of element type T, each rank holds addends that are already rounded to T.
 // They are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded to T
-// once. This accumulation type is part of the meaning of a partial.
+// once. This accumulation type is part of the meaning of a partial placement.
 //
-// `depth` orders the mesh axes that split the same dimension: 0 is outermost. Two placements that
-// differ only in this order give most ranks different rows, so depth is part of the placement.
+// `depth` orders the mesh axes that split the same dim: 0 is outermost. Two placements that differ
+// only in this order give most ranks different rows, so depth is part of the placement.
 // placement.hpp defines what the placements of several axes mean together.
 
 namespace ashlar {
@@ -25,7 +25,7 @@ enum class reduction : signed char { sum, max, min };
 
 struct axis_placement {
   placement_kind kind = placement_kind::broadcast;
-  signed char dim = 0;    // the dimension that a split divides
+  signed char dim = 0;    // the tensor dim that a split divides
   signed char depth = 0;  // of a split: its position among the axes that split the same dim
   reduction op = reduction::sum;
 
@@ -39,7 +39,8 @@ struct axis_placement {
   }
 };
 
-/// Returns a split of `dim`. A negative depth means canonical order; `placement` resolves it.
+/// Returns a split of `dim`. A negative depth stands for the order of the mesh axes; the
+/// constructor of `placement` replaces it.
 constexpr axis_placement split(int dim, int depth = -1) {
   return {placement_kind::split, static_cast<signed char>(dim), static_cast<signed char>(depth),
           reduction::sum};
@@ -49,7 +50,7 @@ constexpr axis_placement partial(reduction op = reduction::sum) {
   return {placement_kind::partial, 0, 0, op};
 }
 
-/// Returns whether the two are equal except for `depth`, that is, for the shard order.
+/// Returns whether two placements on an axis are equal, apart from their shard order (`depth`).
 constexpr bool same_role(axis_placement const& a, axis_placement const& b) {
   return a.kind == b.kind && a.dim == b.dim && a.op == b.op;
 }

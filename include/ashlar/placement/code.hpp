@@ -5,10 +5,11 @@
 
 // Encodes a placement as one integer, for hash tables and for sorting. Different valid placements
 // have different codes. Among placements with the same number of axes, the code orders them by
-// their first axis, then by the second, and so on.
+// their first axis, then by the second, and so on. From the most significant bit on, it consists
+// of:
 //
+//   one bit, 1             makes the codes of placements with different numbers of axes different
 //   eight bits per axis    0 for B, 1 to 3 for P by its reduction, 4 or more for S by dim and depth
-//   one leading bit, 1     makes the codes of placements with different numbers of axes different
 
 #include <cstdint>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The identity element of a reduction. Reductions of partial values start from it, and ranks that
-// have nothing to add hold it:
+// The identity element of a reduction. It is the initial value when partial values are reduced, and
+// the value on ranks that have nothing to add:
 //
 //   sum   0
 //   max   -inf, or the least value of a type without infinity
@@ -16,7 +16,7 @@
 
 namespace ashlar {
 
-/// Returns the value e for which `op` of e and x is x, for every x.
+/// Returns the value e for which op(e, x) = x for every x.
 template <class T>
 constexpr T identity_of(reduction op) {
   using limits = std::numeric_limits<T>;

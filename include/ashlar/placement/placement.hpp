@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Describes how a tensor is distributed over a whole mesh: one axis_placement per mesh axis, in the
-// order of the mesh's axes.
+// Describes how a tensor is distributed over a mesh: one axis_placement per mesh axis, in the order
+// of the mesh axes.
 //
-// Normal form: the axes that split a dimension d form an ordered list, outermost first. The depth
-// of each of them is its position in this list. In canonical order, an axis further left is further
-// outside. The constructor replaces depths of -1 by the canonical ones. A placement is valid (see
-// `check`) if
+// The axes that split a dim d form an ordered list, outermost first, which is their shard order.
+// The depth of each axis is its position in this list. In canonical order, axes are listed in the
+// order of the mesh axes. The constructor replaces depths of -1 by the canonical ones. A placement
+// is valid (see `check`) if
 //
 //   the depths of each split dim are 0..k-1, each once
-//   every split dim is below the tensor's number of dims
+//   every split dim is less than the tensor's rank
 //   all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
 //
 // A placement contains no extents: layout/ computes which rank owns which index.
@@ -25,9 +25,9 @@
 namespace ashlar {
 
 inline constexpr int max_axes = 6;  ///< the most axes of a mesh
-inline constexpr int max_rank = 5;  ///< the most dimensions of a tensor
+inline constexpr int max_rank = 5;  ///< the most dims of a tensor
 
-/// An ordered set of mesh axes, given by their indices.
+/// A list of mesh axes, each given by its index and at most once.
 using axis_list = inplace_vector<signed char, max_axes>;
 
 /// Returns the list 0, 1, …, axes - 1.
@@ -85,23 +85,23 @@ struct placement {
     return reduction::sum;
   }
 
-  /// Returns the placement in which axis `a` splits `dim`, as the innermost of the axes that split
-  /// it. Expects: `a` is not a split now.
+  /// Returns the placement in which axis `a` splits `dim`, inside all axes that already split it.
+  /// Expects that `a` is not a split now.
   constexpr placement with_split(int a, int dim) const {
     placement p = *this;
     p.axis[a] = split(dim, split_count(dim));
     return p;
   }
 
-  /// Returns the placement in which axis `a` has `role`, which must not be a split.
-  /// Expects: if `a` is a split now, it is the innermost of its dim.
+  /// Returns the placement in which axis `a` has the placement `role`, which must not be a split.
+  /// Expects that `a` is not a split now, or is the innermost of its dim.
   constexpr placement with(int a, axis_placement role) const {
     placement p = *this;
     p.axis[a] = role;
     return p;
   }
 
-  /// Returns whether the axes of every split dim are in canonical order.
+  /// Returns whether all axes that split the same dim nest in the order of the mesh axes.
   constexpr bool is_canonical() const {
     for (int a = 0; a < axis.size(); ++a)
       for (int b = a + 1; b < axis.size(); ++b)
@@ -114,7 +114,8 @@ struct placement {
     return a.axis == b.axis;
   }
 
-  /// Replaces every negative depth by the canonical one.
+  /// Replaces every negative depth: axes that split the same dim then nest in the order of the mesh
+  /// axes.
   constexpr void resolve_order() {
     for (int a = 0; a < axis.size(); ++a) {
       if (!axis[a].is_split() || axis[a].depth >= 0) continue;
@@ -126,8 +127,8 @@ struct placement {
   }
 };
 
-/// Returns why `p` is not valid for a tensor with `rank` dims on a mesh with `axes` axes. Returns
-/// null if it is valid.
+/// Returns why `p` is not valid for a tensor with `rank` dims on a mesh with `axes` axes, as a text
+/// for an error message. Returns null if it is valid.
 constexpr char const* check(placement const& p, int rank, int axes) {
   if (p.axes() != axes)
     return "wrong number of axes. Give one placement per mesh axis, in the mesh's axis order.";

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Placements as types: sbp<S<0>, B> has one tag per mesh axis. The tags themselves contain no
-// rules. `value_of` converts a list of tags to a placement value, and all rules are functions of
-// values. `tag_of` converts a value back to its one canonical tag type: S<d> if the axes that split
-// dim d are in canonical order, S<d, depth> otherwise.
+// Defines placements as types: sbp<S<0>, B> has one tag per mesh axis. Tags contain no rules,
+// because all rules are functions of placement values. `value_of` converts a list of tags to a
+// value. `tag_of` converts a value to its one canonical list of tags: S<d> if the axes that split
+// dim d nest in the order of the mesh axes, else S<d, depth>.
 
 #include <cstddef>
 #include <type_traits>
@@ -17,8 +17,8 @@
 namespace ashlar {
 
 namespace placements {
-/// The axis splits dimension Dim. Depth is the axis's position among all axes that split Dim; -1
-/// means canonical order.
+/// The axis splits dim Dim. Depth is its position among all axes that split Dim, outermost first;
+/// -1 stands for the order of the mesh axes.
 template <int Dim, int Depth = -1>
 struct S {};
 struct B {};     ///< broadcast: every rank of the axis has the same values
@@ -97,7 +97,7 @@ struct tag_list<Value, std::index_sequence<Axis...>> {
   using type = sbp<decltype(tag_at<Value, static_cast<int>(Axis)>())...>;
 };
 
-// These are class templates, not alias templates of alias templates: GCC 12 crashes on the latter.
+// Class templates are used because GCC 12 crashes on alias templates of alias templates.
 template <placement Value>
 struct tags_of {
   using type = typename tag_list<
@@ -109,15 +109,16 @@ struct canonical_tags {
 };
 }  // namespace detail
 
-/// The placement value of a tag list: value_of<sbp<S<0>, B>>.
+/// The placement value of a list of tags, such as value_of<sbp<S<0>, B>>.
 template <class Sbp>
 inline constexpr placement value_of = detail::sbp_value<Sbp>::value;
 
-/// The canonical tag list of a placement value.
+/// The canonical list of tags of a placement value.
 template <placement Value>
 using tag_of = typename detail::tags_of<Value>::type;
 
-/// The canonical tag list that is equivalent to Sbp: sbp<S<0, 0>, B> becomes sbp<S<0>, B>.
+/// The canonical list of tags that is equivalent to Sbp. For example, sbp<S<0, 0>, B> becomes
+/// sbp<S<0>, B>.
 template <class Sbp>
 using canonical = typename detail::canonical_tags<Sbp>::type;
 
@@ -126,7 +127,7 @@ inline constexpr bool is_sbp = false;
 template <class... Tags>
 inline constexpr bool is_sbp<sbp<Tags...>> = true;
 
-/// A placement that is known at compile time.
+/// A type that is a placement (sbp<…>), so that the placement is known at compile time.
 template <class Type>
 concept static_placement = is_sbp<Type>;
 

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// The text form of placements. Messages, plan files, command-line options and tests all use it. It
-// has one entry per mesh axis, separated by commas, for example S(0),B:
+// Converts placements to text and back. Messages, plan files, command-line options and tests use
+// this form. It has one entry per mesh axis, separated by commas, for example S(0),B:
 //
 //   B                  broadcast
 //   P  P(max)  P(min)  partial
-//   S(0)               split of dimension 0
-//   S(0,1)             split of dimension 0 with shard depth 1; the depth is written if the axes
-//                      that split the dimension are not in canonical order
+//   S(0)               split of dim 0
+//   S(0,1)             split of dim 0 with shard depth 1 (0 is outermost). The depth is written
+//                      only if the axes that split the dim do not nest in the order of the mesh
+//                      axes
 //
-// The input may contain spaces, and brackets around the list.
-// mesh/text.hpp writes the mesh part of the full form [S(0),B]@node=2,gpu=4.
+// The input may contain spaces, and brackets around the list. The full form [S(0),B]@node=2,gpu=4
+// also contains the mesh (mesh/text.hpp).
 
 #include <cctype>
 #include <ostream>
@@ -31,13 +32,13 @@ ASHLAR_INLINE char const* to_string(reduction op);
 /// Returns the entry of one axis. `with_depth` selects the form S(d,depth).
 ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth = false);
 
-/// Returns the text in brackets, such as "[S(0),B]".
+/// Returns the text of a placement in brackets, such as "[S(0),B]".
 ASHLAR_INLINE std::string to_string(placement const& p);
 
 ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, placement const& p);
 
-/// Reads texts such as "S(0),B", "[P, S(1)]" and "S(0,1),S(0,0)". Throws ashlar::error with the
-/// text and the position of the mistake if the text is not valid.
+/// Parses a placement such as "S(0),B", "[P, S(1)]" or "S(0,1),S(0,0)". Throws ashlar::error with
+/// the text and the position of the mistake if the text is not valid.
 ASHLAR_INLINE placement parse_placement(std::string_view text);
 
 #if ASHLAR_DEFINES(TEXT)

@@ -3,27 +3,25 @@
 
 #pragma once
 
-// The interface that every search algorithm has, next to plain calls such as optimal(net, t, m): a
-// problem, a mesh, a machine and options go in, a plan with a certified lower bound comes out.
+// The common interface of all search algorithms. A problem, a mesh, a machine and options go in; a
+// plan with a certified lower bound comes out.
 //
 //   auto const found = search::coordinate_descent(net, t, m, {.seed = 1, .evaluations = 100'000});
 //   found.plan, found.lower_bound, found.gap, found.how            // algorithms.hpp: all, by name
 //
-//   evaluation    the pricing of one plan, either complete or as the difference that a change makes
-//   seconds       wall-clock time, including the computation of the cost tables. The time for the
-//                 lower bound is not counted, because the bound is not part of the algorithm. Only
-//                 exact() counts it, because its search is what proves the bound
-//   lower bound   predicted seconds that no plan within the memory limit can beat: the optimum
-//                 without a memory limit if the plan of that optimum fits, else the Lagrangian dual
-//                 (lagrangian.hpp). The extra weight that breaks ties (tie_weight) may raise it by
-//                 at most one part in 1e9
-//   recomputed    the number of recomputed segments is fixed by the problem; only optimal and exact
-//                 search for it
-//   end           A search ends if its budget is used up, if the stop token is set, if its plan is
-//                 certified to be optimal, or if there are no more plans to try.
+//   evaluation    the pricing of one plan, either completely or as the difference to another plan
+//   seconds       wall-clock time of the algorithm, including its cost tables. The computation of
+//                 the lower bound is not part of the algorithm and not included, except in exact()
+//   lower bound   predicted seconds that no plan within the memory limit can beat. It is the
+//                 optimum without a memory limit if that plan fits, else the Lagrangian dual
+//                 (lagrangian.hpp). It may be too large by one part in 1e9, because a tiny
+//                 tie-breaking weight is added per collective
+//   recomputed    the number of recomputed segments. It is fixed by the problem; only optimal and
+//                 exact search for it
 //
-// Equal seeds and equal numbers of evaluations give equal results on every machine. A budget in
-// seconds does not.
+// A search ends if its budget is used up, if the stop token is set, if its plan is certified to be
+// optimal, or if there are no more plans to try. Equal seeds and equal numbers of evaluations give
+// equal results on every machine. A budget in seconds does not.
 
 #include <cstdint>
 #include <functional>
@@ -34,23 +32,24 @@
 
 namespace ashlar::search {
 
-/// The state of a running search, as on_progress receives it.
+/// The state of a running search, the argument of options::on_progress.
 struct progress {
   char const* algorithm = "";
   double seconds = 0;            ///< since the search began
   double tables = 0;             ///< the part of `seconds` spent on the cost tables
-  std::int64_t evaluations = 0;  ///< evaluations so far
+  std::int64_t evaluations = 0;  ///< plans priced so far
   double best = 0;         ///< predicted seconds of the best plan so far; 0 while there is none
   double lower_bound = 0;  ///< no plan has fewer predicted seconds than this
 };
 
 struct options {
   std::uint64_t seed = 0;
-  std::int64_t evaluations = 0;  ///< maximum number of evaluations; 0: no limit
+  std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0: no limit
   double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
   double lower_bound = 0;    ///< in seconds, if the caller already knows one; 0: it is computed
-  bool whole_space = false;  ///< also search choices that others dominate (choice_class.hpp)
-  /// Returns whether element i may take a choice, like the filter of optimal(). Empty: always true.
+  bool whole_space = false;  ///< whether to search also dominated choices (choice_class.hpp)
+  /// Returns whether element i of the chain (a layer or residual block) may take a choice, as the
+  /// filter of optimal(). Empty: always true.
   std::function<bool(int, layer_choice const&)> permits{};
   /// Called at every better plan, at the end, and every 65,536 evaluations.
   std::function<void(progress const&)> on_progress{};
@@ -69,7 +68,7 @@ template <int N = dynamic_size>
 struct basic_result {
   basic_plan<N> plan;      ///< plan.gap equals `gap`
   double lower_bound = 0;  ///< in seconds; at most plan.seconds
-  /// 1 - lower_bound / plan.seconds: an optimal plan saves at most this fraction of the time.
+  /// 1 - lower_bound / plan.seconds: the largest fraction of the time that another plan can save.
   double gap = 0;
   std::int64_t evaluations = 0;
   double seconds = 0;  ///< duration of the search
@@ -82,17 +81,17 @@ using search_result = basic_result<>;
 
 namespace detail {
 
-/// Relative differences in weight below this are ties.
+/// Two weights whose relative difference is below this are equal.
 inline constexpr double tie_margin = 1e-9;
 
-/// One run of an algorithm, with its budget, its clock, its best weight, its lower bound and its
-/// progress reports.
+/// Observes one run of an algorithm: its budget, its clock, its best weight, its lower bound and
+/// its progress reports.
 class watch {
  public:
   watch(char const* algorithm, options const& o)
       : algorithm_(algorithm), options_(o), bound_(o.lower_bound) {}
 
-  /// Returns whether the search may and should do one more evaluation, and counts that evaluation.
+  /// Returns whether the search may do one more evaluation, and counts that evaluation.
   bool go_on() {
     if (over_) return false;
     if (options_.cancel.stop_requested()) return end(ending::cancelled);
@@ -105,7 +104,8 @@ class watch {
     return true;
   }
 
-  /// Records the weight of a plan. Returns true if it is the least so far.
+  /// Records the weight (seconds and tie-breaking) of a plan. Returns whether it is the least so
+  /// far.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;
@@ -113,8 +113,8 @@ class watch {
     return true;
   }
 
-  /// Sets the lower bound to f(), unless one is known already. The time that f() takes is not
-  /// counted.
+  /// Sets the lower bound to f(), unless one is known already. The time of f() does not count as
+  /// search time.
   template <class F>
   void bound_by(F const& f) {
     if (bound_ > 0) return;
@@ -122,7 +122,7 @@ class watch {
     bound_ = f();
     not_counted_ += bounding.seconds();
   }
-  /// Marks the moment when the cost tables are complete and the actual search begins.
+  /// Marks the moment when the cost tables are complete.
   void tables_made() { tables_ = elapsed(); }
 
   void raise_bound(double bound) { bound_ = bound > bound_ ? bound : bound_; }
@@ -130,12 +130,12 @@ class watch {
   double lower_bound() const { return bound_; }
   double best() const { return best_; }
 
-  /// Returns the result of the run. `chosen` is the plan whose weight improves() accepted last.
+  /// Returns the result of the run. `chosen` is the best plan that the run has found.
   template <int N>
   basic_result<N> finish(basic_plan<N> chosen) {
     basic_result<N> r;
-    // Plans of equal seconds may have different numbers of collectives and therefore slightly
-    // different weights. The bound must not exceed the seconds of the result.
+    // Two plans of equal seconds may differ in weight, because collectives have a tiny tie-breaking
+    // weight. The bound must not exceed the seconds of the result.
     if (certified() || bound_ > chosen.seconds) bound_ = chosen.seconds;
     r.lower_bound = bound_;
     r.gap = chosen.seconds > 0 ? 1 - bound_ / chosen.seconds : 0;
@@ -154,7 +154,7 @@ class watch {
   bool over() const { return over_; }
   char const* algorithm() const { return algorithm_; }
 
-  /// Throws an error that says why there is no plan to return.
+  /// Throws an error that says why no plan was found.
   [[noreturn]] void refuse() const {
     std::string const tried = std::to_string(evaluations_) + " evaluations";
     throw error(std::string("search::") + algorithm_,
@@ -164,7 +164,7 @@ class watch {
                           ". Give it a larger budget, or use search::optimal.");
   }
 
-  /// Throws if the options contain nothing that would end the search.
+  /// Throws if nothing in the options can end the search.
   void demand_end() const {
     if (options_.evaluations > 0 || options_.seconds > 0 || options_.cancel.stop_possible()) return;
     throw error(std::string("search::") + algorithm_,
@@ -189,7 +189,7 @@ class watch {
   char const* algorithm_;
   options const& options_;
   stopwatch time_;
-  double not_counted_ = 0;  ///< seconds
+  double not_counted_ = 0;  ///< seconds spent in bound_by()
   double bound_, tables_ = 0;
   double best_ = unreachable;
   std::int64_t evaluations_ = 0;
@@ -197,8 +197,8 @@ class watch {
   ending how_ = ending::finished;
 };
 
-/// Returns the cost tables of a problem for the given options. `again` is the number of recomputed
-/// segments, or a range of such numbers.
+/// Computes the cost tables of a problem, in which algorithms search. `again` is the number of
+/// recomputed segments, or a range of such numbers.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
                         options const& o, recomputation const& again) {

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The search algorithms by name, for programs that let their user choose or compare them:
+// Lists the search algorithms by name, for programs in which the user chooses or compares them:
 //
 //   exact                  dynamic programming; below a memory limit, the Lagrangian dual and label
 //                          setting (optimal.hpp)
 //   exhaustive             enumeration of every plan
-//   random_search          pricing of random plans
+//   random_search          random plans
 //   metropolis_hastings    random changes of one layer at a time; slower plans are accepted with a
 //                          certain probability
 //   coordinate_descent     the best choice for one layer at a time, with restarts
@@ -26,10 +26,10 @@
 
 namespace ashlar::search {
 
-/// Runs optimal() behind the common interface. One evaluation is one pass over the chain. The
-/// result is the optimum, certified by its own bound, or the best plan that the budget permits.
-/// options.seed and options.whole_space have no effect. Throws ashlar::error like optimal(), and if
-/// the search was cancelled before the first plan.
+/// Runs optimal() behind the common interface of search algorithms. One evaluation is one pass over
+/// the chain. The result is the optimum, certified by its own bound, or the best plan within the
+/// budget. options.seed and options.whole_space have no effect. Throws ashlar::error like
+/// optimal(), and if the search is cancelled before the first plan.
 template <int N>
 basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine const& m,
                       options const& o = {}) {
@@ -42,7 +42,7 @@ basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine co
 struct algorithm {
   char const* name;
   search_result (*run)(problem const&, topology const&, machine const&, options const&);
-  bool endless;  ///< it never runs out of plans to try, so it needs a budget or a stop token
+  bool endless;  ///< never runs out of plans to try, so it needs a budget or a stop token
 };
 
 /// Returns all search algorithms with the names that programs accept.

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Turns a plan from another source (written by hand, or a baseline) into an algorithm's result:
-// recomputes its predictions and adds a lower bound and a gap.
+// Rates a plan that does not come from a search (written by hand, or a baseline). Recomputes its
+// predicted time and memory, and adds a lower bound and a gap.
 //
 //   search::appraise(net, search::megatron(net, t, m), m).gap    // the largest possible speed-up
 //
-// The bound holds for all plans on the mesh of this plan. Plans on other meshes may be faster.
+// The bound holds for all plans on the same mesh. Plans on other meshes may be faster.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -16,10 +16,10 @@
 
 namespace ashlar::search {
 
-/// Returns the plan with its predictions, lower bound and gap. Of the options, it uses permits,
-/// whole_space and lower_bound for the bound, and on_progress. Throws ashlar::error if this is not
-/// a plan of `net`, if a layer does not support its placement, or if the plan needs more than
-/// m.memory bytes per rank.
+/// Returns the plan with its predictions, a lower bound and the gap. Of the options, permits,
+/// whole_space and lower_bound affect the bound; on_progress is called; the others have no effect.
+/// Throws ashlar::error in three cases: this is not a plan of `net`, a layer does not support its
+/// placement, or the plan needs more than m.memory bytes per rank.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {
@@ -42,7 +42,7 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
            bytes_text(double(m.memory)) + " of the machine.");
   run.improves(chosen.seconds);
   run.bound_by([&] {
-    // Below a memory limit the bound must hold for any number of recomputed segments.
+    // With a memory limit, the bound must hold for any number of recomputed segments.
     recomputation const again{net.recomputed, m.memory > 0 && net.segments > net.recomputed
                                                   ? net.segments
                                                   : net.recomputed};

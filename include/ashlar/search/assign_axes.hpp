@@ -3,25 +3,26 @@
 
 #pragma once
 
-// Assigns rows to interchangeable mesh axes, which are axes of equal extent in the same tier. The
-// search by multisets first decides only how many of these axes have which row. Its optimum is a
-// lower bound of the cost of every plan. This file then decides for each element which of the axes
-// have which row, and in which order shards nest, so that the plan costs as little as possible
-// above that bound. The method is A* search with partial expansion over partial plans:
+// Assigns signature rows to interchangeable mesh axes. Axes are interchangeable if they have equal
+// extent and network tier. The multiset model decides only how many of these axes have which row;
+// its optimum is a lower bound of the cost of every plan. This file decides which of the axes have
+// which row, and in which order shards nest, so that the plan costs as little as possible above
+// that bound.
+//
+// The method is A* search with partial expansion:
 //
 //   partial plan   the placements of the first elements of the chain
 //   promise        the cost of the partial plan plus the optimum of the multiset model for the
 //                  remaining elements. No complete plan with this beginning costs less, so the
 //                  heuristic is admissible
-//   duplicates     partial plans that are equivalent for the remaining elements: the placements
-//                  of the last element, and those of the begins of the residuals around it, are
-//                  equal up to an exchange of interchangeable axes. Only one of them is expanded
+//   duplicates     partial plans that are equivalent for the remaining elements: the placements of
+//                  the last element, and of the begins of the residual blocks around it, are equal
+//                  up to an exchange of interchangeable axes. Only one of them is expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search considers only
-// partial plans whose promise equals the optimum of the multiset model. If none of them can be
-// completed, a second search considers all partial plans. Each search may examine `effort` partial
-// plans. After that, the first search gives up, and the second one completes its best partial plan
-// greedily.
+// partial plans whose promise equals the lower bound. If none of them can be completed, a second
+// search considers all partial plans. Each search may examine `effort` partial plans. After that,
+// the first search gives up, and the second one completes its best partial plan greedily.
 
 #include <algorithm>
 #include <map>
@@ -49,8 +50,9 @@ class assign_axes {
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
   }
 
-  /// Returns a plan. `bound` is the optimum of the multiset model; `effort` is the number of
-  /// partial plans that each of the two searches may examine.
+  /// Returns a plan. `bound` is a lower bound of its cost: the optimum if interchangeable axes are
+  /// not distinguished. Each of two searches, the first for a plan of exactly that cost, may
+  /// examine `effort` partial plans.
   basic_plan<N> plan(double bound, int effort = 50'000) {
     most_ = bound * (1 + 1e-11);
     int found = search(effort);
@@ -71,12 +73,13 @@ class assign_axes {
   struct partial_plan {
     double promise, cost;
     int element, choice;     ///< the last element, and its choice in the model
-    axis_order order, from;  ///< how that choice is placed (reordered.hpp)
+    axis_order order, from;  ///< which axes have which rows, and how shards nest (reordered.hpp)
     int parent;              ///< index of the partial plan without the last element; -1: none
-    /// Index of the partial plan that ends with the begin of the enclosing residual; -1: none.
+    /// Index in all_ of the partial plan that ends with the begin of the enclosing residual block;
+    /// -1: none.
     int outer;
-    /// Where expand() continues in the list of ways to place the next element; 0: expand() has not
-    /// begun, or all ways were tried.
+    /// The number of ways to place the next element that were already tried; 0 if none were, or
+    /// all.
     int next;
   };
 
@@ -86,11 +89,11 @@ class assign_axes {
     return reordered(multiset(at(l).element, at(l).choice), at(l).order, at(l).from);
   }
 
-  /// Returns the index of the best complete plan, or -1 if none has a weight of at most `most_` or
-  /// the first search gave up.
+  /// Returns the index in all_ of the best complete plan of weight at most `most_`. Returns -1 if
+  /// there is none. If `most_` is a real limit, also returns -1 when the effort is spent.
   int search(int effort) {
-    // `open` is a heap: the best promise comes first; among equals the longest partial plan, then
-    // the newest.
+    // `open` is a heap of partial plans. First comes the lowest lower bound of the complete plan's
+    // cost (promise), then the longest plan, then the newest.
     auto const worse = [this](int a, int b) {
       if (at(a).promise != at(b).promise) return at(a).promise > at(b).promise;
       return at(a).element != at(b).element ? at(a).element < at(b).element : a < b;
@@ -120,9 +123,9 @@ class assign_axes {
     }
   }
 
-  /// Adds extensions of partial plan l by one element, until one of them has the same promise as l.
-  /// The next call for the same l continues after that extension. If l is -1, adds all placements
-  /// of the first element.
+  /// Adds extensions of partial plan l by one layer or residual end. Stops after an extension whose
+  /// lower bound of the complete plan's cost (promise) equals that of l. The next call for the same
+  /// l continues there. If l is -1, adds all placements of the first element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -147,7 +150,7 @@ class assign_axes {
     if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
   }
 
-  /// Returns the ways to place element i after partial plan l.
+  /// Returns the ways to place element i of the chain after partial plan l, most promising first.
   std::vector<axis_assignment> ways_after(int l, int i, layer_choice const& before, int outer) {
     placed_before last;
     if (l >= 0) last = {before, outer < 0 ? before : placed(outer), at(l).order};
@@ -162,9 +165,9 @@ class assign_axes {
     return std::move(ways).best_first();
   }
 
-  /// Adds the extension of partial plan `parent` (-1: the empty plan) by element i, unless its
-  /// promise exceeds most_. Returns true if the extension was added and its promise equals that of
-  /// `parent`.
+  /// Extends partial plan `parent` (-1: the empty plan) by element i with placements `c`, unless
+  /// the lower bound of the complete plan's cost (promise) exceeds most_. Returns true if the
+  /// extension was added and has the same promise as `parent`.
   bool add(int parent, layer_choice const& before, int i, layer_choice const& c,
            axis_assignment const& it, int outer) {
     --effort_;
@@ -191,16 +194,16 @@ class assign_axes {
     return equal;
   }
 
-  /// Returns a lower bound of the cost of the boundary between elements i and i + 1 for any shard
-  /// orders.
+  /// Returns a lower bound of the cost of the moves between elements i and i + 1 of the chain. It
+  /// holds for all shard orders.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
     return crossed_(least_(extents, net_.element_size, left.y, right.x),
                     least_(extents, net_.element_size, right.dx, left.dy));
   }
 
-  /// Returns the own weight of element i; for the begin of a residual, the sum of the own weights
-  /// of its begin and end.
+  /// Returns the weight of element i of the chain without moves between elements. For the begin of
+  /// a residual block, returns the sum for its begin and its end.
   double own(int i, layer_choice const& c) {
     auto const weight = [&](int element) {
       return element_prices(net_, net_.spec(element), forward_runs::once, moves_).weight(c);
@@ -209,8 +212,9 @@ class assign_axes {
                                                           : weight(i);
   }
 
-  /// Returns the least weight, in the multiset model, of all elements and boundaries after element
-  /// i if it takes choice k. `outer` is the partial plan of the enclosing residual; -1: none.
+  /// Returns a lower bound of the weight of everything after element i if it takes choice k: the
+  /// least weight if interchangeable axes are not distinguished. `outer` is the partial plan that
+  /// ends with the begin of the enclosing residual block; -1: none.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -222,8 +226,9 @@ class assign_axes {
     return within.data()[i].data()[k] + rest_of(end, r, at(outer).outer);
   }
 
-  /// Returns a key that is equal for duplicates (see the top of this file): the placements of
-  /// partial plan l that later elements depend on, with interchangeable axes in ascending order.
+  /// Returns a key of a partial plan. Two partial plans with equal keys are equivalent for all
+  /// later elements. The key contains the placements on which these depend, with interchangeable
+  /// axes sorted.
   std::vector<int> look_of(int l) const {
     layer_choice const last = placed(l);
     std::vector<placement> seen{last.y, last.dy};
@@ -260,11 +265,11 @@ class assign_axes {
   boundary_times crossed_;
   least_moves least_;
   scratch<scratch<double>> rest_;
-  /// Per begin of a residual and its choice: for each element inside the residual and each choice
-  /// of that element, the least weight of everything after it up to the end of the residual.
+  /// Per begin of a residual block and its choice: a matrix [i][k]. It contains the least weight of
+  /// everything after choice k of element i inside the block, up to the end of the block.
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
   int effort_ = 0;   ///< number of partial plans that may still be examined
-  double most_ = 0;  ///< the largest promise that is accepted
+  double most_ = 0;  ///< the largest accepted lower bound of a complete plan's cost
   std::vector<partial_plan> all_;
 };
 

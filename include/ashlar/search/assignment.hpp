@@ -3,17 +3,19 @@
 
 #pragma once
 
-// A complete plan in which one choice at a time is changed, for local search algorithms. The new
-// cost after a change is computed from the changed element and its two boundaries alone.
+// Defines a complete plan of which local search algorithms change one choice at a time. The cost
+// after a change is computed from the changed layer and the two boundaries next to it alone.
 //
-//   variable   an element that has a choice of its own. The two ends of a residual are one
+//   element    a layer, or the begin or the end of a residual block
+//   variable   an element with a choice of its own. The two ends of a residual block are one
 //              variable, because they always take the same choice
-//   weight     Σ own weights of the variables + Σ boundaries, from the tables of chain_model
+//   weight     Σ own weights of the variables + Σ weights of the boundaries between neighbours,
+//              from the tables of chain_model
 //   memory     added up over the whole chain (step/memory_fold.hpp) each time a choice is tested
-//              against the memory limit, in time linear in the length of the chain. This is skipped
-//              if a lower bound already shows that the choice does not fit
+//              against the memory limit. This takes time linear in the length of the chain, and is
+//              skipped if a lower bound already shows that the choice does not fit
 //
-// The weight is updated by differences. It is recomputed from scratch every 4,096 changes to limit
+// The weight is updated by differences. Every 4,096 changes it is recomputed from scratch to limit
 // rounding errors.
 
 #include <vector>
@@ -26,8 +28,8 @@ namespace ashlar::search {
 template <int N>
 class assignment {
  public:
-  /// Starts with the first choice of every variable. `limit` is the most memory that a rank may
-  /// use, in bytes; 0 means no limit.
+  /// Starts with the first choice of every variable (a layer or residual block). `limit` is the
+  /// most memory that a rank may use, in bytes; 0 means no limit.
   assignment(chain_model<N>& model, std::int64_t limit)
       : model_(model), memory_(model), counted_(model), limit_(limit), start_(model.from_source()) {
     std::size_t const n = at(model.size());
@@ -48,11 +50,12 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// Returns the weight that the plan would have if variable v took choice k.
+  /// Returns the weight (seconds, plus a tiny amount per collective) that the plan would have if
+  /// variable v (a layer or residual block) took choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
-  /// Returns the part of the weight that depends on variable v, for the case that v takes choice k:
-  /// its own weight and the boundaries next to its elements.
+  /// Returns the part of the plan's weight that depends on variable v (a layer or residual block),
+  /// if v takes choice k: the weight of v itself and of the moves to and from its neighbours.
   double around(int v, int k) const {
     int const b = begin_[at(v)], e = end_[at(v)];
     double sum = model_.choices(b).weight.data()[k] + before(b, k) + after(e, k);
@@ -60,7 +63,8 @@ class assignment {
     return sum + (e == b + 1 ? between(b, k, k) : after(b, k) + before(e, k));
   }
 
-  /// Returns whether the plan would fit if variable v took choice k.
+  /// Returns whether the plan would fit in memory if variable v (a layer or residual block) took
+  /// choice k.
   bool fits_with(int v, int k) const {
     if (limit_ == 0) return true;
     int const b = begin_[at(v)];
@@ -77,10 +81,11 @@ class assignment {
     if (++changes_ % 4'096 == 0) settle();
   }
 
-  /// Sets a variable without updating the weight. Call settle() after the last such call.
+  /// Sets the choice of variable v (a layer or residual block) without updating the weight of the
+  /// plan. Call settle() after the last such call.
   void set(int v, int k) { choice_[at(begin_[at(v)])] = choice_[at(end_[at(v)])] = k; }
 
-  /// Recomputes the weight of the whole plan.
+  /// Recomputes the weight (seconds, plus a tiny amount per collective) of the plan from scratch.
   void settle() {
     weight_ = start_.data()[choice_[0]];
     for (int v = 0; v < variables(); ++v)
@@ -89,7 +94,7 @@ class assignment {
       weight_ += between(i, choice_[at(i)], choice_[at(i + 1)]);
   }
 
-  /// Returns the choice of every element, as make_plan expects it.
+  /// Returns the index of the choice of every element, as make_plan expects it.
   scratch<int> path() const {
     scratch<int> list(choice_.size());
     for (std::size_t i = 0; i < choice_.size(); ++i) list[i] = choice_[i];
@@ -114,8 +119,8 @@ class assignment {
   counted_memory<N> counted_;
   std::int64_t limit_;
   scratch<double> start_;
-  std::vector<double const*> way_;  ///< per boundary: [choice before][choice after]
-  std::vector<int> begin_, end_;    ///< per variable: its first and last element
+  std::vector<double const*> way_;  ///< per boundary: weights [choice before][choice after]
+  std::vector<int> begin_, end_;    ///< per layer or residual block: its first and last element
   std::vector<int> choice_;         ///< per element: the index of its choice
   std::int64_t changes_ = 0;
   double weight_ = 0;

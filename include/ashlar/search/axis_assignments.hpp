@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Lists the ways to place one element of which only the multiset of rows is known. A multiset says
-// how many interchangeable axes have each row. A way to place it says which axes have which row
-// (`from`), and how shards nest (`order`). It depends on the placements of the earlier elements:
+// Lists the ways to place one element of a chain, given the signature rows of its axes as a
+// multiset: how many of the interchangeable axes (equal extent and network tier) have each row. A
+// way to place it says which axes have which row (`from`), and how shards nest (`order`). To keep
+// the list short, it depends on the element before:
 //
-//   from     A permutation of interchangeable axes: axis a gets the roles of axis from[a]. Axes
-//            with equal roles are not permuted. The first element of a chain uses the identity.
-//   order    The order in which the shards of different axes nest. First come the axes that split
-//            the same dim of x as of the previous element's y, in the order in which they nest
-//            there. The other axes follow, nested further inside, in any order. If two axes next to
-//            each other in the order never split the same dim of a tensor, they must ascend,
-//            because exchanging them gives the same placements.
+//   from     A permutation of interchangeable axes: axis a gets the row of axis from[a]. Axes with
+//            equal rows are not permuted. The first element of a chain uses the identity.
+//   order    The order in which the shards of different axes nest, outermost first. It begins with
+//            the axes that split the same dim of x as of the previous element's y, as they nest
+//            there. All other axes follow in any order, except that two neighbours in the order
+//            that never split the same dim of a tensor must ascend. Exchanging those two would give
+//            the same placements.
 //
 // assign_axes.hpp decides which of these ways is part of a good plan.
 
@@ -29,28 +30,32 @@
 
 namespace ashlar::search::detail {
 
-/// One way to place choice `choice` of an element.
+/// A way to place one layer or residual block: its choice, the permutation of its axes and the
+/// order in which its shards nest.
 struct axis_assignment {
-  int agreement;  ///< grows with the number of roles that the earlier elements have too
+  int agreement;  ///< grows with the number of axes on which placements equal earlier ones
   int choice;
   axis_order order, from;  ///< the arguments of reordered()
 };
 
-/// The earlier placements that matter for the next element.
+/// Placements of earlier layers, on which the ways to place the next element of the chain depend.
 struct placed_before {
-  layer_choice neighbour;
-  layer_choice around;  ///< the begin of the enclosing residual; if there is none, the neighbour
-  axis_order order;     ///< the order in which the neighbour's shards nest
+  layer_choice neighbour;  ///< the choice of the previous element
+  /// The choice of the enclosing residual block. If there is none, the choice of the neighbour.
+  layer_choice around;
+  axis_order order;  ///< the order in which the neighbour's shards nest
 };
 
 class axis_assignments {
  public:
-  /// `before` is null for the first element. Both arguments must outlive this object.
+  /// `before` describes the previous element of the chain; null for the first one. Both arguments
+  /// must outlive this object.
   axis_assignments(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
 
-  /// Adds the ways to place multiset c, which is choice k of its element. Calls worthwhile(choice)
-  /// for each permutation, with the shards of `choice` nested in the mesh's own order. If it
-  /// returns false, leaves out the permutation.
+  /// Adds the ways to place choice k of a layer or residual block. The choice `c` says only how
+  /// many of the interchangeable axes have which row. Each permutation of these axes gives a
+  /// placement, for which worthwhile(placement) is called. If it returns false, the permutation is
+  /// left out.
   template <class Worthwhile>
   void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
     axis_order const same = all_axes(mesh_.axes());
@@ -70,8 +75,8 @@ class axis_assignments {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// Returns all ways that were added, those of best agreement with the neighbour and the residual
-  /// first.
+  /// Returns all added ways to place the element. Ways with the most placements equal to those of
+  /// its neighbour and of the enclosing residual block come first.
   std::vector<axis_assignment> best_first() && {
     std::stable_sort(list_.begin(), list_.end(),
                      [](axis_assignment const& a, axis_assignment const& b) {
@@ -85,8 +90,8 @@ class axis_assignments {
     axis_order kept, free;
   };
 
-  /// Returns in `kept` the axes that split the same dim of x as of the neighbour's y, in the
-  /// neighbour's order, and in `free` all other axes.
+  /// Returns two lists of axes. `kept` are the axes that split the same dim of x as of the previous
+  /// layer's y, in the order in which they nest there. `free` are all other axes.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)
@@ -108,8 +113,8 @@ class axis_assignments {
     return agreement;
   }
 
-  /// Returns whether every axis gets the roles of an interchangeable axis, and axes with equal
-  /// roles are not permuted among themselves.
+  /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes. It
+  /// must also leave axes with equal placements in their order, so that no result occurs twice.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -134,9 +139,9 @@ class axis_assignments {
     return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
   }
 
-  /// Returns whether any two axes next to each other in the order, from position `first` on, either
-  /// ascend or split the same dim of a tensor. For every other order, there is an order of this
-  /// kind that gives the same placements.
+  /// Several orders of the axes can give the same placements. Returns whether `order` is the
+  /// canonical one of them: two neighbours in it, from position `first` on, ascend or split the
+  /// same dim of a tensor.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];
@@ -153,15 +158,15 @@ class axis_assignments {
   std::vector<axis_assignment> list_;
 };
 
-/// Computes lower bounds of the cost of redistributions from roles alone (plan/role_distances.hpp),
-/// and caches them.
+/// Computes lower bounds of the cost of redistributions that hold for all shard orders
+/// (plan/role_distances.hpp), and caches them.
 class least_moves {
  public:
   /// Both arguments must outlive this object.
   least_moves(topology const& t, machine const& m) : mesh_(t), machine_(m) {}
 
-  /// Returns a lower bound of the seconds of the move between any two placements that have the
-  /// roles of `from` and `to`, whatever their shard orders.
+  /// Returns a lower bound of the seconds of the redistribution from `from` to `to`. It holds for
+  /// all shard orders of the two placements.
   double operator()(shape const& extents, int element_size, placement from, placement to) {
     sort_interchangeable_axes(mesh_, from, to);
     for (placement* p : {&from, &to})
@@ -172,7 +177,7 @@ class least_moves {
       role_distances distances(mesh_, extents.rank(), tables_[id].prices);
       int const start = distances.state(axis_roles(from));
       distances.find(distances.state(axis_roles(to)), start);
-      // Distances contain tie weights. The factor makes them a lower bound of the seconds again.
+      // Distances contain tie-breaking weights, which are less than one part in 1e9 of the seconds.
       it->second = distances(start) * (1 - 1e-9);
     }
     return it->second;
@@ -199,7 +204,8 @@ class least_moves {
   topology const& mesh_;
   machine const& machine_;
   std::vector<price_table> tables_;
-  std::map<std::array<std::uint64_t, 3>, double> known_;  ///< per table and pair of placements
+  /// The bounds, per table and pair of placements.
+  std::map<std::array<std::uint64_t, 3>, double> known_;
 };
 
 }  // namespace ashlar::search::detail

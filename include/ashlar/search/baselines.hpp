@@ -3,31 +3,36 @@
 
 #pragma once
 
-// Well-known layouts of parallel training, as baselines. Each is the cheapest plan that the usual
-// search (optimal.hpp) finds among the choices that the layout permits, so that costs are
-// comparable:
+// Well-known layouts of parallel training, as baselines. Each baseline is the cheapest plan that
+// the usual search (optimal.hpp) finds among the choices that the layout permits. So its cost is
+// comparable with that of other plans.
 //
-//   data parallel     On every axis, all activations and gradients are split along dim 0,
-//                     parameters are replicated, and their gradients are partial.
-//   ZeRO-3            Data parallel with every parameter stored split along all axes: it is
+//   data parallel     On every axis, all activations and their gradients are split along dim 0.
+//                     Parameters are replicated, and their gradients are partial.
+//   ZeRO-3            Data parallel, but parameters are stored split along all axes. A parameter is
 //                     gathered for use, and its gradient is reduce-scattered.
-//   tensor parallel   Data parallel on all axes but the last, which usually lies within a node. The
+//   tensor parallel   Data parallel on all axes but the last, which is usually inside a node. The
 //                     last axis follows Megatron-LM: the first of two linear layers is split by
 //                     columns and the second one by rows, attention by heads, an embedding by its
 //                     vocabulary or its features. Activations between blocks are replicated.
-//   Summa             Data parallel on all axes but the last, with parameters stored split along
-//                     these axes. On the last axis, weights are split by columns and activations by
-//                     features. Both operands and the result of a matrix product are thus split in
-//                     both dims (Optimus, Xu et al. 2021). Summa broadcasts panel by panel. Here,
+//   Summa             Both operands and the result of a matrix product are split in both dims
+//                     (Optimus, Xu et al. 2021). All axes but the last are data parallel, with
+//                     parameters stored split along them. On the last axis, weights are split by
+//                     columns and activations by features. Summa broadcasts panel by panel. Here,
 //                     one all-gather of x along the last axis and one of the weight along the
-//                     other axes replace the broadcasts. The all-gather of x for dw is not counted
-//                     a second time, which favours this baseline.
+//                     others replace the broadcasts. The all-gather of x for dw is not counted a
+//                     second time, which favours this baseline.
 //
-// Layers on images (convolution, pooling) stay data parallel on all axes, as in AutoDDL, section
-// 5.1, because their weights are small. If a layer's table lacks the required rows (for example
-// because the layer has no dim 0), the layer may take any row. Storage is replicated unless stated
-// otherwise. If several rows qualify, the search takes the cheapest. In the tensor-parallel layout,
-// the cost thus decides whether a linear layer is the first or the second of its pair.
+// Special cases:
+//
+//   images     Convolution and pooling stay data parallel on all axes, because their weights are
+//              small (AutoDDL, section 5.1).
+//   any row    A layer without the required rows, for example because it has no dim 0, may take
+//              any.
+//   storage    Parameters are stored replicated unless stated otherwise.
+//   ties       If several rows qualify, the search takes the cheapest. So in the tensor-parallel
+//              layout, cost decides whether a linear layer is the first or the second of its pair.
+//
 // best_topology.hpp finds the best mesh for the tensor-parallel layout and for Summa.
 
 #include <ashlar/search/choices.hpp>
@@ -62,19 +67,20 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
   return false;
 }
 
-/// Returns whether the layer maps [batch, channels, height, width] to the same form or flattens it.
-/// Attention also has four dims, but no row that splits the second one.
+/// Returns whether the layer's input is a batch of images [batch, channels, height, width], and its
+/// output is too or is flattened. Attention also has four dims, but no row that splits the second
+/// one.
 constexpr bool is_image(layer_spec const& spec) {
   if (spec.x.rank() != 4) return false;
   return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();
 }
 
-/// Returns the dim of features, classes or heads.
+/// Returns the index of the dim of x that counts features, classes or heads.
 constexpr int feature_dim(layer_spec const& spec) { return spec.x.rank() > 2 ? 2 : 1; }
 
-/// Returns whether a row qualifies for the tensor-parallel axis. A layer that can split a weight
-/// does so, by columns (x replicated) or by rows (y partial). Other layers are replicated, or, if
-/// they have no parameters, split by features, classes or heads.
+/// Returns whether a signature row qualifies for the tensor-parallel axis. A layer that can split a
+/// weight must do so, by columns (x replicated) or by rows (y partial). Another layer must be
+/// replicated. Without parameters, it may also be split by features, classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)
@@ -83,16 +89,16 @@ constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   return spec.parameters.empty() && r.x.is_split_of(feature_dim(spec));
 }
 
-/// Returns whether a row qualifies for the last axis of Summa. Weights are split by columns, and
-/// layers without parameters by features.
+/// Returns whether a signature row qualifies for the last axis of Summa. Weights are split by
+/// columns. Layers without parameters are split by features.
 constexpr bool is_column_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   if (spec.parameters.empty()) return r.x.is_split_of(feature_dim(spec));
   return splits_weight(r) && r.y.is_split();
 }
 
-/// Returns whether every parameter is stored split along every axis on which that is possible. This
-/// selects the choices with sharded storage (choices.hpp).
+/// Returns whether every parameter is stored split along every axis on which that is possible
+/// (sharded storage, ZeRO).
 constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
                                   topology const& t) {
   for (int k = 0; k < c.parameters.size(); ++k) {
@@ -112,8 +118,8 @@ constexpr training_row row_on(layer_choice const& c, int a) {
   return r;
 }
 
-/// Returns whether the row of choice c on axis a satisfies `wanted(row, spec)`. Permits every row
-/// if no row of the layer satisfies it.
+/// Returns whether the signature row of choice c on axis a satisfies `wanted(row, spec)`. If no row
+/// of layer i does, every row is permitted.
 template <int N, class Wanted>
 constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c, int a,
                        topology const& t, Wanted wanted) {
@@ -124,8 +130,8 @@ constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c
   return true;
 }
 
-/// Returns the optimum among choices whose rows satisfy `wanted(axis, row, spec)` on every axis,
-/// with replicated or sharded storage.
+/// Returns the optimal plan among choices whose signature row on each axis satisfies `wanted(axis,
+/// row, spec)`. Parameters are stored split if `sharded` is set, else replicated.
 template <int N, class Wanted>
 constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const& t,
                                     machine const& m, bool sharded, Wanted const& wanted) {
@@ -152,8 +158,8 @@ constexpr basic_plan<N> data_parallel(basic_problem<N> const& net, topology cons
   });
 }
 
-/// Returns the plan in which every axis is data parallel, with storage split along all axes.
-/// Arguments are as for `optimal`.
+/// Returns the plan of ZeRO-3: every axis is data parallel, and parameters are stored split along
+/// all axes. Arguments, units and errors are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> zero_3(basic_problem<N> const& net, topology const& t, machine const& m) {
   return detail::constrained(net, t, m, true, [](int, training_row const& r, layer_spec const&) {
@@ -162,7 +168,7 @@ constexpr basic_plan<N> zero_3(basic_problem<N> const& net, topology const& t, m
 }
 
 /// Returns the plan in which the last axis is tensor parallel and the others are data parallel.
-/// Arguments are as for `optimal`.
+/// Arguments, units and errors are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology const& t,
                                         machine const& m) {
@@ -172,8 +178,8 @@ constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology co
       });
 }
 
-/// Returns the plan of the Summa layout: both dims of every matrix are split, columns and features
-/// along the last axis. Arguments are as for `optimal`.
+/// Returns the plan of the Summa layout, in which both dims of every matrix are split. The last
+/// axis splits columns and features. Arguments, units and errors are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> summa_parallel(basic_problem<N> const& net, topology const& t,
                                        machine const& m) {

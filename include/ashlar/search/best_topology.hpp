@@ -3,24 +3,24 @@
 
 #pragma once
 
-// The best mesh for a baseline that treats one part of the ranks as data parallel and the other
-// part as tensor parallel. AutoDDL, section 5, tunes Megatron and Summa in the same way by hand:
+// Finds the best mesh for a baseline that treats one part of the ranks as data parallel and the
+// other part as tensor parallel. AutoDDL, section 5, tunes Megatron and Summa in the same way by
+// hand.
 //
 //   auto const plan = search::megatron(net, t, m);          // plan.mesh: the topology found
 //
-//   1. Factor the number of nodes as n1 · n2 and the ranks of a node as g1 · g2 in every way. The
+//   1. Factor the number of nodes as n1 · n2 and the ranks of a node as g1 · g2, in every way. The
 //      factors n1 and g1 form the axis "rows" (data parallel), n2 and g2 the axis "columns" (tensor
 //      parallel).
-//   2. Make the baseline's plan on that coarse mesh of two axes. An axis that spans several nodes
-//      counts entirely as an axis between nodes.
+//   2. Make the baseline's plan on this coarse mesh of two axes. Links of an axis that spans
+//      several nodes all count as links between nodes.
 //   3. Transfer the plan to the fine mesh rows_node=n1, columns_node=n2, rows_gpu=g1,
-//      columns_gpu=g2. Redistributions on it distinguish traffic inside a node. This plan is
-//      priced. Axes of extent 1 are left out; an axis with a single factor is called "rows" or
-//      "columns".
+//      columns_gpu=g2. There, traffic inside a node is priced as such. Axes of extent 1 are left
+//      out; an axis with a single factor is called "rows" or "columns".
 //
-// The cheapest of these plans that fits the machine's memory is returned. The fine axes of "rows"
-// nest in the same order in all tensors, and so do those of "columns". Therefore step 3 keeps a
-// plan legal, but uneven shards may be distributed differently.
+// The cheapest plan on a fine mesh that fits the machine's memory is returned. The transfer keeps a
+// plan legal, because the parts of an axis nest in the same order in all tensors. Only the sizes of
+// uneven shards may change.
 
 #include <array>
 #include <string>
@@ -35,10 +35,10 @@
 namespace ashlar::search {
 namespace detail {
 
-/// For each axis of a coarse mesh, the axes of the fine mesh that it consists of, outermost first.
+/// Per axis of a coarse mesh: the axes of the fine mesh that it consists of, outermost first.
 using refinement = std::vector<std::vector<int>>;
 
-/// Returns the placement with the same roles on the fine mesh.
+/// Returns the placement on the fine mesh that corresponds to placement p on the coarse mesh.
 inline placement refined(placement const& p, refinement const& parts, int axes) {
   placement fine = placement::all_broadcast(axes);
   for (int a = 0; a < p.axes(); ++a)
@@ -50,8 +50,8 @@ inline placement refined(placement const& p, refinement const& parts, int axes) 
   return fine;
 }
 
-/// Returns the plan with every placement transferred to the fine mesh. Its predictions are not
-/// updated.
+/// Returns the plan with every placement transferred to the fine mesh. Its predicted time and
+/// memory are not updated.
 template <int N>
 basic_plan<N> refined(basic_plan<N> chosen, refinement const& parts, topology const& t) {
   auto const change = [&](placement& p) { p = refined(p, parts, t.axes()); };
@@ -98,7 +98,8 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Returns every mesh of step 1 for the ranks of t, with its fine mesh.
+/// Returns every way to arrange the ranks of t as rows and columns: a mesh of these two axes, and
+/// the fine mesh whose axes are either between nodes or inside a node.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;
@@ -108,10 +109,10 @@ inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   return meshes;
 }
 
-/// Returns the plan with the fewest recomputed segments that fits, found by bisection.
-/// `assemble(r)` makes the plan with r recomputed segments. If none fits, returns the plan with all
-/// segments recomputed. `memory` is the most memory that a rank may use, in bytes; 0 means no
-/// limit.
+/// Returns the plan with the fewest recomputed segments (activation checkpointing) that needs at
+/// most `memory` bytes per rank (0: no limit). `assemble(r)` makes the plan with r recomputed
+/// segments. The number r is found by bisection. If no plan fits, returns the one with all segments
+/// recomputed.
 template <int N, class Assemble>
 basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t memory,
                                       Assemble const& assemble) {
@@ -131,11 +132,10 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 
 }  // namespace detail
 
-/// Returns the cheapest plan that fits m.memory bytes per rank, over all two-dimensional
+/// Returns the cheapest plan of at most m.memory bytes per rank over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
-/// makes the plan for one arrangement. If that plan does not fit, its first segments are
-/// recomputed, as few as necessary. Throws ashlar::error if no plan fits; the message states how
-/// much memory the plan of least memory needs.
+/// makes the plan for one arrangement. If it does not fit, as few of its first segments as possible
+/// are recomputed. Throws ashlar::error if no plan fits; the message states the least memory.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {
@@ -164,7 +164,7 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
   return best;
 }
 
-/// Returns the plan of Megatron-LM, tensor parallel times data parallel, on its best topology.
+/// Returns the plan of Megatron-LM (tensor parallel times data parallel) on its best topology.
 template <int N>
 basic_plan<N> megatron(basic_problem<N> const& net, topology const& t, machine const& m) {
   return best_topology(net, t, m, tensor_parallel<N>, "search::megatron");
@@ -176,7 +176,7 @@ basic_plan<N> summa(basic_problem<N> const& net, topology const& t, machine cons
   return best_topology(net, t, m, summa_parallel<N>, "search::summa");
 }
 
-/// A baseline with its name, for programs.
+/// A baseline with its name, for programs that list all.
 struct baseline {
   char const* name;
   plan (*make)(problem const&, topology const&, machine const&);

@@ -3,11 +3,14 @@
 
 #pragma once
 
-// The cost of the boundary between two neighbours (boundary_times in cost.hpp) for every pair of
-// their choices, as a matrix. Costs are for the extents of the boundary, which may differ from the
-// extents that a neighbour itself uses (for example if attention views features as heads). A matrix
-// is computed at its first use, once per pair of classes (chain_model.hpp), extents of the boundary
-// and number of moves per step. It is stored until the choices of one of the classes change.
+// Computes the cost of the boundary between two neighbours of a chain for every pair of their
+// choices, as a matrix. The cost is the time to move the activation forward and its gradient back
+// (boundary_times in cost.hpp). It applies to the extents of the boundary, which may differ from
+// the extents that a neighbour uses (for example if attention views features as heads).
+//
+// A matrix is computed at its first use. Boundaries share it if they have the same two classes
+// (chain_model.hpp), the same extents and the same number of moves per step. It is dropped when the
+// choices of one of its classes change.
 
 #include <vector>
 
@@ -17,15 +20,17 @@
 
 namespace ashlar::search {
 
-/// Returns the matrix of weights: [choice of the left element][choice of the right element].
+/// Returns the weights of the moves between two neighbours for all pairs of their choices, as a
+/// matrix [choice of the left element][choice of the right element]. `times` says how often a step
+/// performs these moves.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
                                            shape const& extents, basic_problem<N> const& net,
                                            boundary_times const& times, Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
-  // The state number of a placement depends only on how many dims a tensor has. So the numbers of a
-  // class are valid here unless the boundary has more or fewer dims.
+  // A state number depends on how many dims the tensor has, but not on its extents. So the numbers
+  // stored in a class are valid here, unless the boundary has more or fewer dims than the class.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;
@@ -54,14 +59,14 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
 }
 
 struct boundary_matrix {
-  int left, right;  ///< class indices of the two neighbours
+  int left, right;  ///< indices of the classes of the two neighbours
   boundary_times times;
   shape extents;
   scratch<double> weight;  ///< [choice of the left element][choice of the right element]
   scratch<double> transposed{};
 
-  /// Returns the transposed matrix, [choice of the right element][choice of the left element]. The
-  /// left element has n choices, the right one k.
+  /// Returns the transposed matrix, [choice of the right element][choice of the left element]. `n`
+  /// and `k` are the numbers of choices of the left and the right element.
   constexpr double const* from_right(int n, int k) {
     if (transposed.size() == 0) {
       transposed = scratch<double>(weight.size());
@@ -76,8 +81,9 @@ struct boundary_matrix {
 
 class boundary_matrices {
  public:
-  /// Returns the matrix of two classes. If it is not known yet, `make()` computes its weights. Each
-  /// call invalidates references that earlier calls returned, but not pointers to their weights.
+  /// Returns the matrix for two classes of equal elements. If it is not known yet, `make()`
+  /// computes its weights. Each call invalidates the references that earlier calls returned, but
+  /// not pointers to weights.
   template <class Make>
   constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
                                   shape const& extents, Make const& make) {
@@ -88,7 +94,7 @@ class boundary_matrices {
     return known_.back();
   }
 
-  /// Drops the matrices of a class whose choices have changed.
+  /// Drops the matrices of class k, because its choices have changed.
   constexpr void forget(int k) {
     std::erase_if(known_, [k](auto const& it) { return it.left == k || it.right == k; });
   }

@@ -4,24 +4,24 @@
 #pragma once
 
 // Drops choices that cannot be part of an optimal plan, so that the exact solver (chain_solver.hpp)
-// has fewer of them. A choice is dropped if a lower bound of the cost of all plans with that choice
-// exceeds the cost of some plan (reduced-cost fixing):
+// has fewer choices to try. The method is reduced-cost fixing: a choice is dropped if a lower bound
+// of the cost of all plans with that choice exceeds the cost U of some plan. The bound is F + D +
+// B:
 //
-//   U        the cost of a known plan, or of the best plan in which every residual takes one of its
-//            few cheapest choices
-//   F, B     lower bounds of the cost before and after an element that is not inside a residual
-//            (the outer level), per choice; the move from one residual to the next counts as free
-//   D        a lower bound of the cost of a residual, per choice of its ends or of an element
-//            inside it; the two ends need not take the same choice
+//   U      the cost of a known plan, or of the best plan in which every residual block takes one of
+//          its few cheapest choices
+//   F, B   lower bounds of the cost before and after an element that is not inside a residual
+//          block, per choice. The moves between two consecutive residual blocks count as free
+//   D      a lower bound of the cost of a residual block, per choice of its ends or of an element
+//          inside it. The two ends need not take the same choice
 //
-// A choice is dropped if F + D + B > U. For a choice inside a residual, F and B are the least
-// values at the ends of the residual. The remaining choices contain every optimal plan.
+// For a choice inside a residual block, F and B are the least values at the ends of the block. The
+// remaining choices contain every optimal plan.
 //
-// Some D are replaced by exact costs: the choices of a residual's ends are solved in ascending
-// order of D, until the next D is no less than the least exact cost. The least D is then the
-// optimum of the residual, and F and B count that optimum for every repetition of it. A second
-// round repeats the procedure on the remaining choices, with exact costs for all choices of
-// residuals' ends.
+// Some D are replaced by exact costs: the choices of a block's ends are solved in ascending order
+// of D, until the next D is no less than the least exact cost. Then the least D of the block is its
+// optimum, which improves F and B of all other elements. A second round repeats the procedure on
+// the remaining choices, with exact costs for all choices of blocks' ends.
 
 #include <algorithm>
 
@@ -34,9 +34,10 @@ class bounded_choices {
  public:
   constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
 
-  /// Restricts the model to choices that may be part of a plan of at most weight `upper`. If
-  /// `upper` is 0, computes U itself, so that every optimum remains; without residuals it then
-  /// drops nothing.
+  /// Drops all choices that cannot be part of a plan whose weight (seconds, plus a tiny amount per
+  /// collective) is at most `upper`. If `upper` is 0, uses the cost of a good plan that it finds
+  /// itself, so that every optimal plan remains. In that case it drops nothing if the chain has no
+  /// residual blocks.
   constexpr void restrict(double upper = 0) {
     find_bounds(false);
     if (upper == 0) {
@@ -50,16 +51,16 @@ class bounded_choices {
     narrow(upper);
   }
 
-  /// Drops more choices, with exact costs of residuals: those that cannot be part of a plan of at
-  /// most weight `upper`. Call `restrict` first.
+  /// Drops more choices that cannot be part of a plan of at most weight `upper`, by the exact costs
+  /// of residual blocks. Expects that `restrict` was called before.
   constexpr void narrow(double upper) {
     blocks_.clear();
     find_bounds(true);
     drop(upper * (1 + 1e-9));
   }
 
-  /// Returns D of the residual that begins at `begin`, from the first round, for each choice that
-  /// it had before `restrict`.
+  /// Returns a lower bound of the cost of the residual block that begins at `begin`, for each
+  /// choice of its ends before `restrict` dropped any.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
     while (!model_.alike(first_.data()[b].begin, begin)) ++b;
@@ -67,16 +68,17 @@ class bounded_choices {
   }
 
  private:
-  static constexpr int few = 8;  ///< choices per residual that are tried to find U
+  static constexpr int few = 8;  ///< choices per residual block that are tried to find a good plan
 
   struct block {
     int begin;
-    /// Per element from the begin on: D for each of its choices; empty if not known.
+    /// Per element from the begin of the block on: a lower bound of the block's cost for each
+    /// choice of the element; empty if not computed.
     scratch<scratch<double>> through;
   };
 
-  /// Computes D for each residual of the outer level, with exact costs for all choices of its ends
-  /// if `exact` is set.
+  /// Computes lower bounds of the cost of each residual block that is not inside another one. If
+  /// `exact` is set, computes exact costs for all choices of the block's ends.
   constexpr void find_bounds(bool exact) {
     chain_solver<N, Paths> solver(model_);
     for (int i = 0; i < model_.size(); ++i) {
@@ -94,7 +96,8 @@ class bounded_choices {
     return blocks_.data()[b];
   }
 
-  /// Drops all choices with F + D + B > `upper`.
+  /// Drops all choices with which every plan costs more than `upper`, according to the lower
+  /// bounds.
   constexpr void drop(double upper) {
     chain_solver<N, Paths> solver(model_);
     auto const size = static_cast<std::size_t>(model_.size());
@@ -131,8 +134,9 @@ class bounded_choices {
     return best;
   }
 
-  /// Returns the least F plus the least B over the choices of a residual. `f` is F + D, `d` is D
-  /// and `b` is B, per choice.
+  /// Returns a lower bound of the cost of everything outside a residual block. For each choice of
+  /// the block's ends, the arguments are lower bounds: `f` of the cost up to and including the
+  /// block, `d` of the block, and `b` after the block.
   static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
                                         scratch<double> const& b) {
     double to = unreachable, from = unreachable;
@@ -143,8 +147,9 @@ class bounded_choices {
     return to + from;
   }
 
-  /// Computes F + D (`before`) and B (`after`) per element of the outer level. Those of a residual
-  /// are stored at its begin.
+  /// Computes two lower bounds for each choice of each element that is not inside a residual block:
+  /// of the cost up to and including the element (`before`), and after it (`after`). Those of a
+  /// residual block are stored at its begin.
   constexpr void come_and_go(chain_solver<N, Paths>& solver, scratch<scratch<double>>& before,
                              scratch<scratch<double>>& after) {
     auto const cost = [&](int i) -> scratch<double> const& {
@@ -165,7 +170,8 @@ class bounded_choices {
       before.data()[i] = value;
       i = solver.skip_inside(i);
       if (i == last) break;
-      // Not a conditional operator: GCC 12 destroys its result twice in constant evaluation.
+      // This is an if statement because GCC 12 destroys the result of a conditional operator twice
+      // in constant evaluation.
       if (is_free(i)) value = {model_.choices(i + 1).weight.size(), least(value)};
       else value = solver.advance(i, value);
     }
@@ -214,7 +220,8 @@ class bounded_choices {
     blocks_.push_back(static_cast<block&&>(it));
   }
 
-  /// Returns the cost of the best plan in which residuals take one of their `few` cheapest choices.
+  /// Returns the cost of the best plan in which every residual block takes one of its `few`
+  /// cheapest choices.
   constexpr double best_of_few() {
     struct saved {
       int index;
@@ -240,7 +247,7 @@ class bounded_choices {
   };
 
   chain_model<N, Paths>& model_;
-  std::vector<block> blocks_, first_;  ///< bounds of the current round, and of the first round
+  std::vector<block> blocks_, first_;  ///< bounds of the current round, and of the first one
   std::vector<good_choice> good_;
 };
 

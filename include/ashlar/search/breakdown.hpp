@@ -3,20 +3,23 @@
 
 #pragma once
 
-// The seconds and bytes of a plan, element by element, for explain, diff and the HTML page of a
-// plan. All figures are for one step on the busiest rank, including all micro-batches.
+// Computes the seconds and bytes of a plan, element by element. An element is a layer, or the begin
+// or end of a residual block. explain, diff and the HTML page of a plan show these figures. They
+// are for one step on the busiest rank, with all micro-batches.
 //
 //   work              computation
-//   activations       moves of y -> x into the element, of its statistics, and of its halo of x
-//   gradients         moves of dx -> dy into the element, and of its halo of dx
+//   activations       moves of the input x into the element (from y of the element before), of its
+//                     statistics, and of its halo of x
+//   gradients         moves of the gradient dy into the element (from dx of the element after), and
+//                     of its halo of dx
 //   parameters        all-gathers of its parameters, reductions of their gradients
 //   received          bytes received in all these moves
 //   memory.kept       bytes held for the whole step, or from the forward to the backward pass
-//   memory.running    the largest amount needed in addition while the element runs
+//   memory.running    the most bytes needed in addition while the element runs
 //
-// In `total`, memory.kept is the sum over all elements, and memory.running is the amount that the
-// plan needs in addition at its peak. The sum of the seconds equals total_cost, and the total
-// memory equals memory_per_rank. The tests check both.
+// In `total`, memory.kept is the sum over all elements, and memory.running is what the plan needs
+// in addition at its peak. The tests check that the seconds add up to total_cost, and the memory to
+// memory_per_rank.
 
 #include <algorithm>
 #include <vector>
@@ -26,7 +29,7 @@
 
 namespace ashlar::search {
 
-/// Bytes per rank.
+/// The memory of an element or of a plan, in bytes per rank.
 struct memory_parts {
   std::int64_t kept = 0, running = 0;
   constexpr std::int64_t sum() const { return kept + running; }
@@ -34,7 +37,7 @@ struct memory_parts {
 
 struct cost_breakdown {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
-  /// Bytes; a double, because with many micro-batches they may exceed 63 bits.
+  /// Bytes received by the busiest rank. With many micro-batches they may exceed 63 bits.
   double received = 0;
   memory_parts memory;
 
@@ -43,27 +46,27 @@ struct cost_breakdown {
 };
 
 struct plan_breakdown {
-  std::vector<scheduled_move> moves;     ///< in execution order
+  std::vector<scheduled_move> moves;     ///< redistributions in execution order
   std::vector<cost_breakdown> elements;  ///< one per element of the problem
   cost_breakdown total;
 
   constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
 
-/// Returns the bytes that an element keeps, and the bytes that it needs in addition while it runs
-/// forward or backward.
+/// Returns two parts of the memory of a layer: the bytes that it holds for the whole step or until
+/// its backward pass, and the bytes that it needs in addition while it runs.
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
 }
 
-/// Returns how often a move runs in one training step.
+/// Returns how often a step runs a move: once, or once per micro-batch.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& move) {
   return times_per_step(net, move.phase);
 }
 
-/// Returns the most bytes that any rank receives in step `s` of the redistribution `path`.
+/// Returns the most bytes that any rank receives in step `s` of the redistribution plan `path`.
 constexpr std::int64_t received_bytes(redistribution_plan const& path, redistribution_step const& s,
                                       topology const& t) {
   if (!communicates(s.kind)) return 0;
@@ -72,15 +75,15 @@ constexpr std::int64_t received_bytes(redistribution_plan const& path, redistrib
   return load.elements * path.element_size;
 }
 
-/// The exchanges of an element's halo with neighbouring ranks in one direction: of x before its
+/// An element's exchanges of halos with neighbouring ranks in one direction: of x before its
 /// forward passes, or of dx after its backward pass.
 struct halo_exchange {
-  double times = 0;    ///< exchanges per training step
+  double times = 0;    ///< exchanges per step
   traffic load;        ///< what the busiest rank receives per exchange
   double seconds = 0;  ///< seconds per exchange
 };
 
-/// Returns the halo exchange of element i: of dx if `back`, else of x.
+/// Returns the exchange of halos of layer i: of dx if `back`, else of x.
 template <int N>
 constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          int i, machine const& m, bool back) {
@@ -109,7 +112,8 @@ constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan
   return found;
 }
 
-/// Returns the breakdown of a plan's cost on machine `m`. Expects a plan of this problem.
+/// Returns the seconds and bytes of each element of a plan on machine `m`. Expects a plan of this
+/// problem.
 template <int N>
 constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                    machine const& m) {

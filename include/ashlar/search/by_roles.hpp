@@ -4,20 +4,20 @@
 #pragma once
 
 // Finds the exact optimum on meshes of many axes, among all choices of choices.hpp. Listing all
-// shard orders of all choices would be too expensive, so the search first ignores shard orders. A
-// choice without shard order is one row per mesh axis. There are three steps:
+// choices in all shard orders would be too expensive. So the search first ignores shard order: a
+// choice is then one signature row per mesh axis. There are three steps:
 //
-//   1. a lower bound   The optimum if shard order is ignored: a move costs the distance of its
-//                      roles (role_moves.hpp). A layer on k axes then has up to k! times fewer
-//                      choices, of which bounded_choices.hpp leaves few.
+//   1. a lower bound   The optimum if shard order is ignored. The price of a redistribution is then
+//                      the lower bound of role_moves.hpp. A layer on k axes has up to k! times
+//                      fewer choices, of which bounded_choices.hpp leaves few.
 //   2. a plan          The choices of that optimum, with shards nested in the order of the mesh
 //                      axes. If this plan costs more than the bound, chain_solver finds the best
-//                      shard orders for the same choices. If that still costs more, it searches
-//                      all choices that bounded_choices.hpp has left, in all shard orders, provided
-//                      that they are few.
+//                      shard orders for the same choices. If that still costs more, it searches all
+//                      choices that bounded_choices.hpp has left, in all shard orders, if there are
+//                      at most 3,000.
 //   3. the proof       If the plan costs as much as the bound, it is optimal. Otherwise,
-//                      row_bounds.hpp finds all choices that may be part of a plan that is no more
-//                      expensive, and chain_solver finds the optimum over them in all shard orders.
+//                      row_bounds.hpp finds all choices that may be part of a plan of no higher
+//                      cost, and chain_solver finds the optimum over them in all shard orders.
 //
 // The result is always the optimum, to one part in 1e9.
 
@@ -30,12 +30,12 @@
 namespace ashlar::search {
 namespace detail {
 
-/// A filter for chain_model that permits some choices of a model without shard orders, each in all
-/// shard orders.
+/// A filter that permits selected choices for chain_model. The choices come from a model that
+/// ignores shard order. Each is permitted in all shard orders.
 template <int N>
 class ordered_choices {
  public:
-  /// Includes choice number c of class k of `model` (chain_model.hpp) if `kept(k, c)` is true.
+  /// Permits choice number c of class k (a set of equal layers) of `model` if `kept(k, c)` is true.
   template <class Kept>
   constexpr ordered_choices(chain_model<N, role_moves> const& model, Kept const& kept)
       : model_(model), of_class_(static_cast<std::size_t>(model.classes())) {
@@ -44,8 +44,8 @@ class ordered_choices {
         if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
   }
 
-  /// Returns the permitted choices of element i without duplicates. The orders of one choice follow
-  /// each other; the order of the mesh axes comes first.
+  /// Returns the permitted choices of element i of the chain without duplicates. The shard orders
+  /// of one choice follow each other, beginning with the order of the mesh axes.
   constexpr std::vector<layer_choice> const& choices(int i) const {
     return of_class_.data()[model_.class_index(i)];
   }
@@ -66,8 +66,8 @@ class ordered_choices {
 
 }  // namespace detail
 
-/// The search by roles on one mesh. The constructor computes the lower bound; plan() finds the
-/// plan.
+/// Finds the optimal plan on one mesh. The constructor computes a lower bound that ignores shard
+/// order. plan() finds the plan.
 template <int N>
 class search_by_roles {
  public:
@@ -75,7 +75,7 @@ class search_by_roles {
   constexpr search_by_roles(basic_problem<N> const& chain, topology const& t, machine const& m)
       : search_by_roles(chain, chain, t, m) {}
 
-  /// `less` is the same chain without the rows that the lower bound does not need
+  /// `less` is the same chain without the signature rows that the lower bound does not need
   /// (needed_rows.hpp). It must outlive this object, too.
   constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
                             topology const& t, machine const& m)
@@ -87,11 +87,11 @@ class search_by_roles {
     find_path();
   }
 
-  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
-  /// most one part in 1e9.
+  /// Returns a lower bound of the seconds of every plan. It may be too large by at most one part in
+  /// 1e9, because a tiny tie-breaking weight is added per collective.
   constexpr double bound() const { return bound_; }
 
-  /// Returns the plan of least predicted seconds, whatever its memory.
+  /// Returns the plan of least predicted seconds. Its memory is not limited.
   constexpr basic_plan<N> plan() {
     double const good = bound_ * (1 + 1e-10);
     planned_moves moves(mesh_, machine_);
@@ -114,8 +114,8 @@ class search_by_roles {
   }
 
  private:
-  /// The most choices, shard orders included, that step 2 searches if the choices of the optimum
-  /// are not enough. Such a search takes a few hundredths of a second.
+  /// The most choices in all shard orders that plan() searches before it computes row_bounds.
+  /// Searching that many takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
@@ -124,7 +124,7 @@ class search_by_roles {
     return solver.weight_of(path_);
   }
 
-  /// Returns an upper bound of the number of choices that `rows_` has in all shard orders.
+  /// Returns an upper bound of the number of choices of `rows_` in all shard orders.
   constexpr std::int64_t ordered_rows() const {
     std::int64_t count = 0;
     for (int k = 0; k < rows_.classes(); ++k) count += rows_.class_at(k).size();
@@ -132,8 +132,8 @@ class search_by_roles {
     return count;
   }
 
-  /// Returns the choices on the optimal path `path_` (one choice without shard order per element),
-  /// each in all shard orders. Elements of one class (chain_model.hpp) share a list.
+  /// Returns the choices on the optimal path, each in all shard orders. `path_` has one choice
+  /// without shard order per layer. Equal layers share a list.
   constexpr detail::ordered_choices<N> of_path() const {
     scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
     for (int k = 0; k < rows_.classes(); ++k)
@@ -154,12 +154,12 @@ class search_by_roles {
   basic_problem<N> const& net_;
   topology mesh_;
   machine machine_;
-  chain_model<N, role_moves> rows_;  ///< choices without shard orders
-  scratch<int> path_;                ///< per element: its choice of `rows_` in the optimum
+  chain_model<N, role_moves> rows_;  ///< a model whose choices ignore shard order
+  scratch<int> path_;  ///< per element: the index of its choice in the optimum of `rows_`
   double bound_ = 0;
 };
 
-/// Returns the plan of least predicted seconds, whatever its memory.
+/// Returns the plan of least predicted seconds. Its memory is not limited.
 template <int N>
 constexpr basic_plan<N> optimal_by_roles(basic_problem<N> const& net, topology const& t,
                                          machine const& m) {

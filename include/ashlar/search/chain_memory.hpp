@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The memory of a plan whose choices are those of a chain_model, added element by element or for
-// all elements at once (step/memory_fold.hpp). The number of recomputed segments is that of the
-// model.
+// Computes the memory of a plan whose choices are those of a chain_model. The elements of the chain
+// are added one by one, as a search does, or all at once (step/memory_fold.hpp). The model also
+// sets the number of recomputed segments.
 
 #include <ashlar/search/chain_model.hpp>
 
@@ -18,9 +18,12 @@ class chain_memory {
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
-  /// Returns the memory after element i is added. `before` is the memory of the elements before it.
-  /// The element has choice `own`, the previous one `left`, and the enclosing residual `outer`. For
-  /// a residual's end, `outside` is the result of outside_of for its begin.
+  /// Returns the memory of a partial plan after element i is added.
+  ///   before    the memory of the elements before i
+  ///   left      the choice of element i - 1
+  ///   own       the choice of element i
+  ///   outer     the choice of the residual block that encloses element i
+  ///   outside   for the end of a residual block: the result of outside_of() for its begin
   constexpr memory_so_far next(memory_so_far const& before, int i, int left, int own, int outer,
                                held_by_residuals const& outside) const {
     element_bytes const* const in_front = i > 0 ? &model_.memory(i - 1, left) : nullptr;
@@ -28,23 +31,25 @@ class chain_memory {
                       gradient_held(i, own, outer), outside);
   }
 
-  /// Returns the argument `outside` of next() for a residual's end. `before` and `behind` are the
-  /// bytes that residuals hold before and after its begin.
+  /// Returns the argument `outside` of next() for the end of a residual block. `before` are the
+  /// bytes that enclosing blocks hold in front of this block, `behind` those that they and this
+  /// block hold.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);
   }
 
-  /// Returns the peak of the step. `memory` is the result of next() for the last element, which has
-  /// choice `last`.
+  /// Returns the peak memory of a step, in bytes per rank. `memory` is the result of next() for the
+  /// last element of the chain, and `last` is that element's choice.
   constexpr std::int64_t whole(memory_so_far const& memory, int last) const {
     return fold_.whole(memory, model_.memory(model_.size() - 1, last));
   }
 
   /// Returns the memory of the plan in which element i has choice number choice[i].
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // The memory figures of a residual assume that its neighbours see its own extents. If they do
-    // not (`plain` is false), the memory is computed from the plan instead.
+    // The memory figures of a residual block assume that its neighbours see its input in the
+    // block's own extents. If some do not (`plain` is false), the memory is computed from the
+    // complete plan.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(
@@ -54,7 +59,8 @@ class chain_memory {
   }
 
  private:
-  /// Returns which of the two tensors of the boundary before element i change their placement.
+  /// Returns whether the activation and its gradient need a move at the boundary before element i.
+  /// `left` and `own` are the choices of elements i - 1 and i.
   constexpr crossing moves(int i, int left, int own) const {
     layer_choice const& c = model_.choices(i).choices.data()[own];
     if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
@@ -62,8 +68,8 @@ class chain_memory {
     return {!(b.y == c.x), !(c.dx == b.dy)};
   }
 
-  /// Returns the bytes of the gradient that the end of a residual holds for its begin, element i; 0
-  /// for other elements.
+  /// In the backward pass, a residual block holds a gradient from its end to its begin. Returns the
+  /// bytes of this gradient for the block that begins at element i, or 0 if no block begins there.
   constexpr std::int64_t gradient_held(int i, int own, int outer) const {
     if (model_.kind(i) != element_kind::residual_begin) return 0;
     int const end = model_.partner(i);

@@ -3,14 +3,13 @@
 
 #pragma once
 
-// A problem on a mesh as numbers: the costs of each element's choices, and for each pair of
-// neighbours a matrix with the costs of their boundary. Every search algorithm only adds up these
-// numbers.
+// Describes a planning problem on a mesh by numbers: the costs of each element's choices, and for
+// each pair of neighbours a matrix with the costs of their boundary. An element is a layer, or the
+// begin or end of a residual block. Every search algorithm only adds up these numbers.
 //
 // Elements with the same layer and the same permitted choices form a class. Choices, costs and
-// matrices are computed once per class or pair of classes, so a repeated block adds nothing.
-//
-// A choice that another one dominates is dropped when the class is created (choice_class.hpp).
+// matrices are computed once per class or pair of classes, so a repeated block costs nothing more.
+// Dominated choices are dropped when the class is created (choice_class.hpp).
 
 #include <vector>
 
@@ -25,16 +24,17 @@ namespace ashlar::search {
 template <int N, tabulated_move_prices Paths = tabulated_moves>
 class chain_model {
  public:
-  /// Computes the costs. The filter is either a predicate `filter(i, choice)`, which returns
-  /// whether element i may take a choice, or has a member `filter.choices(i)`, which returns the
-  /// list of permitted choices. In the second case, elements share a class only if they return
-  /// references to the same list.
+  /// Computes the cost tables of a chain. The filter selects the permitted choices and has one of
+  /// two forms. A predicate `filter(i, choice)` returns whether element i may take a choice. A
+  /// member `filter.choices(i)` returns the list of permitted choices of element i. In this case
+  /// elements share their tables only if the member returns references to the same list.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune)
       : chain_model(net, t, m, filter, prune, {net.recomputed, net.recomputed}) {}
 
-  /// Does the same, with `again` as the number of recomputed segments instead of net.recomputed.
+  /// Does the same, but recomputes `again` segments (activation checkpointing) instead of
+  /// net.recomputed.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune, recomputation const& again)
@@ -65,8 +65,8 @@ class chain_model {
     recompute(again);
   }
 
-  /// Assigns to each element its class if `again` segments are recomputed, and adds the classes
-  /// that do not exist yet. Existing classes stay unchanged.
+  /// Assigns each element of the chain to its class of equal elements, for `again` recomputed
+  /// segments. Adds missing classes. Existing classes stay unchanged.
   constexpr void recompute(recomputation const& again) {
     again_ = again;
     for (int i = 0; i < net_.size(); ++i) {
@@ -92,14 +92,15 @@ class chain_model {
     }
   }
 
-  /// Returns a copy of this model with only the classes that its elements use now.
+  /// Returns a copy of this model with only the classes (of equal elements) that the chain uses
+  /// now.
   constexpr chain_model in_use() const { return chain_model(*this, 0); }
 
   constexpr basic_problem<N> const& net() const { return net_; }
   constexpr Paths& paths() { return paths_; }
   constexpr topology const& mesh() const { return paths_.mesh(); }
   constexpr recomputation const& again() const { return again_; }
-  /// Returns the number of segments that are priced as recomputed.
+  /// Returns the number of recomputed segments that prices assume.
   constexpr int recomputed() const { return again_.least; }
   constexpr int size() const { return net_.size(); }
   constexpr element_kind kind(int i) const { return net_[i].kind; }
@@ -111,8 +112,8 @@ class chain_model {
     return classes_.data()[class_of_.data()[i]];
   }
 
-  /// Returns whether the residuals that begin at a and b contain the same classes in the same
-  /// structure.
+  /// Returns whether the residual blocks that begin at elements a and b are equal: they consist of
+  /// equal elements with the same permitted choices.
   constexpr bool alike(int a, int b) const {
     int const n = partner(a) - a;
     if (partner(b) - b != n) return false;
@@ -121,8 +122,8 @@ class chain_model {
     return true;
   }
 
-  /// Returns per choice of element 0 the weight of moving the input data, which is replicated, to
-  /// the placement of x.
+  /// Returns, for each choice of the first layer, the weight of moving the replicated input data to
+  /// the choice's placement of x.
   constexpr scratch<double> from_source() {
     choice_class const& c = choices(0);
     scratch<double> start(static_cast<std::size_t>(c.size()));
@@ -134,17 +135,17 @@ class chain_model {
     return start;
   }
 
-  /// Returns the weights of the boundary between elements i and i + 1: [choice of i][choice of i +
-  /// 1].
+  /// Returns the weights of the moves between elements i and i + 1 of the chain, for all pairs of
+  /// their choices: [choice of the left element][choice of the right element].
   constexpr double const* boundary(int i) { return matrix(i).weight.data(); }
 
-  /// Returns boundary(i) transposed: [choice of i + 1][choice of i].
+  /// Returns boundary(i) transposed, as [choice of the right element][choice of the left element].
   constexpr double const* boundary_from_right(int i) {
     return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
   }
 
-  /// Translates a path (one choice index per element) of another model of the same chain. This
-  /// model must contain the choices of that path.
+  /// Translates a path (one choice index per element) from another model of the same chain to this
+  /// one. This model must contain the choices of that path.
   constexpr scratch<int> path_from(chain_model const& other, scratch<int> const& path) const {
     scratch<int> own(path.size());
     for (int i = 0; i < size(); ++i) {
@@ -154,13 +155,14 @@ class chain_model {
     return own;
   }
 
-  /// Returns the memory use of element i under its choice number `own`.
+  /// Returns the memory that element i of the chain needs with its choice number `own`.
   constexpr element_bytes const& memory(int i, int own) const {
     bool const end = kind(i) == element_kind::residual_end;
     return (end ? choices(i).end_memory : choices(i).memory).data()[own];
   }
 
-  /// Returns the plan with the choices of a path, without predictions.
+  /// Returns the plan with choice number choice[i] for element i, without predicted time and
+  /// memory.
   constexpr basic_plan<N> plan_of(scratch<int> const& choice) const {
     basic_plan<N> chosen;
     chosen.mesh = mesh();
@@ -170,19 +172,20 @@ class chain_model {
     return chosen;
   }
 
-  /// Drops the choices of class k whose flag in `keep` is 0.
+  /// Drops each choice j with keep[j] == 0 from class k, which is a set of equal elements of the
+  /// chain.
   constexpr void restrict(int k, scratch<char> const& keep) {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
-  /// Drops dominated choices (choice_class.hpp). A choice may dominate another one only if it does
-  /// not need more counted memory (counted_memory.hpp) either.
+  /// Drops dominated choices (choice_class.hpp). A choice dominates another one only if it also
+  /// adds no more to the lower bound of memory of counted_memory.hpp.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
   }
 
-  /// Replaces class k.
+  /// Replaces class k (a set of equal elements of the chain) and drops its boundary matrices.
   constexpr void replace(int k, choice_class&& c) {
     classes_.data()[k] = static_cast<choice_class&&>(c);
     boundaries_.forget(k);
@@ -229,7 +232,8 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Returns whether the neighbours of a residual see the residual's own extents.
+  /// Returns whether the neighbours of a residual block see its input and output in the block's own
+  /// extents.
   constexpr bool sees_itself(int begin) const {
     shape const& own = net_.spec(begin).x;
     for (int const i : {begin, net_[begin].partner})
@@ -253,20 +257,22 @@ class chain_model {
   basic_problem<N> const& net_;
   Paths paths_;
   scratch<int> class_of_;
-  /// Per element: index into listed_ or permitted_ of its permitted choices; -1: all are permitted.
+  /// Per element of the chain: the index of its permitted choices in listed_ or permitted_; -1:
+  /// all.
   scratch<int> list_of_;
   pruning prune_;
   recomputation again_;
   scratch<std::vector<layer_choice>> of_layer_;       ///< per layer: all its choices
   std::vector<std::vector<layer_choice>> permitted_;  ///< the lists that a predicate permits
-  /// The lists of a filter with member choices(i); used in the constructor only.
+  /// The lists that a filter's choices(i) returned. Used in the constructor only.
   std::vector<std::vector<layer_choice> const*> listed_;
   std::vector<choice_class> classes_;
-  std::vector<int> list_of_class_;  ///< per class: the list_of_ of its elements
+  std::vector<int> list_of_class_;  ///< per class: the value of list_of_ of its elements
   boundary_matrices boundaries_;
 };
 
-/// Returns the plan that takes choice[i] for element i, priced with the tables of the model.
+/// Returns the plan that takes choice number choice[i] for element i, with time and memory
+/// predicted from the tables of the model.
 template <int N>
 constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
   basic_plan<N> chosen = model.plan_of(choice);

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Finds the choices that attain the optimum of a chain. Starts at the last element and goes back
-// element by element, with the values that chain_solver computes. The inside of a residual is
-// solved again, but only once for all equal residuals that have the same choice.
+// Finds the choices of an optimal plan of a chain of layers. chain_solver computes the optimal cost
+// up to each element of the chain; this class goes back from the last element to the first (the
+// traceback of dynamic programming). The elements inside a residual block are solved again. Equal
+// blocks whose ends have the same choice are solved only once.
 
 #include <vector>
 
@@ -15,14 +16,14 @@
 
 namespace ashlar::search {
 
-/// Finds the optimal path of a chain_solver, whose type is `Solver`.
+/// Finds the optimal path (one choice per element of the chain). `Solver` is a chain_solver.
 template <class Solver>
 class chain_path {
  public:
   constexpr explicit chain_path(Solver& solver) : solver_(solver), model_(solver.model()) {}
 
-  /// Returns one choice per element. `start` is the cost of everything before the first element,
-  /// for each choice of that element.
+  /// Returns the index of one choice per element. start[k] is the cost of everything before the
+  /// first element if that element takes choice k.
   constexpr scratch<int> find(scratch<double> const& start) {
     scratch<int> choice(static_cast<std::size_t>(model_.size()));
     trace(0, model_.size() - 1, start, scratch<double>(), choice);
@@ -32,9 +33,9 @@ class chain_path {
  private:
   using model_type = std::remove_reference_t<decltype(std::declval<Solver&>().model())>;
 
-  /// Writes the optimal choices of the elements first .. last. `start` is the cost of everything
-  /// before `first`, for each choice of `first`. `end` is the cost of everything after `last`, for
-  /// each choice of `last`; empty means 0.
+  /// Writes the optimal choices of the elements first .. last into `choice`. start[k] is the cost
+  /// of everything before element `first` if it takes choice k. end[k] is the cost of everything
+  /// after element `last` if it takes choice k; an empty `end` means 0.
   constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
                        scratch<int>& choice) {
     scratch<scratch<double>> values(static_cast<std::size_t>(model_.size()));
@@ -68,8 +69,8 @@ class chain_path {
     }
   }
 
-  /// Writes the optimal choices inside a residual that takes choice r. Copies them if an equal
-  /// residual with that choice was traced before.
+  /// Writes the optimal choices of the elements inside a residual block whose two ends take choice
+  /// r. Copies them if an equal block with the same r was solved before.
   constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
     int const end = model_.partner(begin);
     for (traced const& it : traced_) {

@@ -3,18 +3,18 @@
 
 #pragma once
 
-// The exact optimum of a chain by dynamic programming (the Viterbi recurrence), with residual
-// connections solved by recursion. V_i[k] is the least cost of the elements up to i if element i
-// takes choice k.
+// Computes the exact optimum of a chain by dynamic programming (the Viterbi recurrence). An element
+// of the chain is a layer, or the begin or end of a residual block. V_i[k] is the least cost of the
+// elements up to i if element i takes choice k.
 //
-//   chain       V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
-//   residual    Begin and end take the same choice r: V_end[r] = V_begin[r] + inside[r]. Here
-//               inside[r] is the optimum of the elements between them if both ends take r. It is
-//               the diagonal of a (min, +) product of matrices, one per boundary. The product is
-//               computed from the element with the fewest choices towards both ends.
+//   layer      V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
+//   residual   Begin and end take the same choice r, so V_end[r] = V_begin[r] + inside[r]. Here
+//              inside[r] is the optimum of the elements between them if both ends take r. It is the
+//              diagonal of a (min, +) product of the boundary matrices. The product is computed
+//              from the element with the fewest choices towards both ends.
 //
-// inside[] depends only on the residual and the elements inside it, so equal residuals are solved
-// once. chain_path.hpp finds the choices that attain the optimum.
+// inside[] depends only on the residual block, so equal blocks are solved once. chain_path.hpp
+// finds the choices that attain the optimum.
 
 #include <ashlar/config.hpp>
 #include <ashlar/search/chain_model.hpp>
@@ -26,15 +26,16 @@ namespace ashlar::search {
 template <int N, class Paths = tabulated_moves>
 class chain_solver {
  public:
-  /// Prepares the minimization of the weight.
+  /// Prepares the minimization of the weight of a plan (its seconds, plus a tiny amount per
+  /// collective).
   constexpr explicit chain_solver(chain_model<N, Paths>& model)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {
     for (int k = 0; k < model.classes(); ++k) own_.data()[k] = model.class_at(k).weight;
   }
 
-  /// Prepares the minimization of weight + price · counted memory, with the price in seconds per
-  /// byte.
+  /// Prepares the minimization of weight + price · counted memory. The price is in seconds per
+  /// byte. Counted memory (counted_memory.hpp) is a lower bound of a plan's memory.
   constexpr chain_solver(chain_model<N, Paths>& model, double price,
                          counted_memory<N> const& counted)
       : model_(model), start_(model.from_source()), counted_(price == 0 ? nullptr : &counted),
@@ -53,13 +54,15 @@ class chain_solver {
 
   constexpr chain_model<N, Paths>& model() { return model_; }
 
-  /// Returns the least weight of a path, including the price of its memory.
+  /// Returns the least cost of a path (one choice per element): its weight plus the price of its
+  /// memory.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
-  /// Returns one choice per element. Together they attain the result of solve().
+  /// Returns the path (one choice index per element) of least cost.
   constexpr scratch<int> path() { return chain_path<chain_solver>(*this).find(start_); }
 
-  /// Returns the weight of a path, including the price of its memory.
+  /// Returns the cost of a path (one choice index per element): its weight plus the price of its
+  /// memory.
   constexpr double weight_of(scratch<int> const& choice) {
     double sum = start_.data()[choice.data()[0]];
     for (int i = 0; i < model_.size(); ++i) {
@@ -69,8 +72,8 @@ class chain_solver {
     return sum;
   }
 
-  /// Returns the least cost of everything between the ends of the residual that begins at `begin`,
-  /// for each choice r of its ends.
+  /// Returns the least cost of everything inside the residual block that begins at element `begin`,
+  /// for each choice r of its two ends.
   constexpr double const* inside(int begin) {
     int const end = model_.partner(begin);
     int const known = static_cast<int>(blocks_.size());
@@ -81,9 +84,9 @@ class chain_solver {
     double* const out = value.data();
     if (end == begin + 1)
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
-    // Computes the results for all r at once: one forward and one backward pass for each choice of
-    // the element with the fewest choices. If the residual has still fewer choices, computes the
-    // result for each r alone.
+    // Normally computes the results for all r at once: for each choice k of the element `cut`, one
+    // pass from it to each end. `cut` has the fewest choices. If the ends have still fewer choices,
+    // it is faster to compute the result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {
@@ -99,7 +102,7 @@ class chain_solver {
     return blocks_.data()[blocks_.size() - 1].value.data();
   }
 
-  /// Computes the entry r of inside(begin) without the others.
+  /// Returns inside(begin)[r] without computing the other entries.
   constexpr double inside_of(int begin, int r) {
     int const end = model_.partner(begin);
     if (end == begin + 1) return between(begin, r, r);
@@ -109,8 +112,8 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Returns whether the residuals that begin at a and b have equal costs, including the price of
-  /// memory.
+  /// Returns whether the residual blocks that begin at elements a and b are equal and have equal
+  /// costs, including the price of memory.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b)) return false;
     for (int i = 0; counted_ != nullptr && i <= model_.partner(a) - a; ++i)
@@ -118,18 +121,20 @@ class chain_solver {
     return true;
   }
 
-  /// Returns the own costs of the choices of element i, including the price of their memory.
+  /// Returns the cost of element i of the chain for each of its choices, without the moves to and
+  /// from its neighbours. It includes the price of the element's memory.
   constexpr scratch<double> const& own(int i) const { return own_.data()[index(i)]; }
 
   constexpr double own(int i, int choice) const { return own(i).data()[choice]; }
 
-  /// Returns the cost of the boundary between i and i + 1 for one pair of choices.
+  /// Returns the cost of the moves between elements i and i + 1 of the chain, for one choice of
+  /// each.
   constexpr double between(int i, int left, int right) {
     return model_.boundary(i)[left * model_.choices(i + 1).size() + right];
   }
 
-  /// Returns the costs of the boundary from choice r of element i to every choice of the next
-  /// element.
+  /// Returns the costs of the moves between elements i and i + 1 of the chain. Element i takes
+  /// choice r; the result has one entry per choice of element i + 1.
   constexpr scratch<double> leaving(int i, int r) {
     int const n = model_.choices(i + 1).size();
     scratch<double> row(static_cast<std::size_t>(n));
@@ -138,8 +143,8 @@ class chain_solver {
     return row;
   }
 
-  /// Returns the costs of the boundary from every choice of the previous element to choice r of
-  /// element i.
+  /// Returns the costs of the moves between elements i - 1 and i of the chain. Element i takes
+  /// choice r; the result has one entry per choice of element i - 1.
   constexpr scratch<double> arriving(int i, int r) {
     int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
     scratch<double> column(static_cast<std::size_t>(before));
@@ -148,15 +153,15 @@ class chain_solver {
     return column;
   }
 
-  /// Returns the end of the residual that begins at element i, or i itself for other elements.
+  /// Returns the end of the residual block that begins at element i, or i if none begins there.
   constexpr int skip_inside(int i) const {
     return model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
   }
 
-  /// Runs the recurrence from element `first` to element `last` on one nesting level of residuals.
-  /// `value` is the cost of everything before each choice of `first`. Returns the optimal cost per
-  /// choice of `last`. If `all` is not null, stores the values of every element i on this level in
-  /// (*all)[i].
+  /// Runs the dynamic program from element `first` to element `last`, which are inside the same
+  /// residual blocks. value[k] is the cost of everything before choice k of `first`. Returns the
+  /// optimal cost up to each choice of `last`. If `all` is not null, (*all)[i] receives the optimal
+  /// costs up to each element i on the way, except for elements inside further residual blocks.
   constexpr scratch<double> forward(int first, int last, scratch<double> value,
                                     scratch<scratch<double>>* all) {
     add_own(first, value);
@@ -175,9 +180,9 @@ class chain_solver {
     }
   }
 
-  /// Runs the recurrence backwards on one nesting level of residuals. all[i][k] becomes the least
-  /// cost of everything after choice k of element i, up to and including element `last` and what
-  /// `value` contains. `value` is the cost of everything after each choice of `last`.
+  /// Runs the dynamic program backwards from element `last` to element `first`, which are inside
+  /// the same residual blocks. value[k] is the cost of everything after choice k of `last`.
+  /// all[i][k] becomes the least cost of everything after choice k of element i.
   constexpr void backward(int first, int last, scratch<double> value,
                           scratch<scratch<double>>& all) {
     for (int i = last;;) {
@@ -196,13 +201,15 @@ class chain_solver {
     }
   }
 
-  /// Advances the recurrence from element i to i + 1, without the own costs of element i + 1.
+  /// Advances the dynamic program from element i to i + 1: adds the cost of the moves between them,
+  /// but not the cost of element i + 1 itself.
   constexpr scratch<double> advance(int i, scratch<double> const& value) {
     return product(value, model_.boundary(i), model_.choices(i + 1).size());
   }
 
-  /// Advances the backward recurrence from element i + 1 to i, without own costs. `value` contains
-  /// those of element i + 1.
+  /// Advances the backward dynamic program from element i + 1 to i: adds the cost of the moves
+  /// between them. `value` already contains the cost of element i + 1; the cost of element i is not
+  /// added.
   constexpr scratch<double> retreat(int i, scratch<double> const& value) {
     return product(value, model_.boundary_from_right(i), model_.choices(i).size());
   }
@@ -211,10 +218,10 @@ class chain_solver {
     scratch<double> left, right;
   };
 
-  /// Cuts the residual that begins at `begin` at choice k of element `cut`, which is inside it.
-  /// Returns for each choice of the residual the least cost from its begin to the cut (`left`) and
-  /// from the cut to its end (`right`). The own cost of `cut` is part of `left` only. If k is -1,
-  /// each half may take any choice of `cut`.
+  /// Splits the cost of a residual block at choice k of the element `cut` inside it. For each
+  /// choice of the block's two ends, returns the least cost from the begin to `cut` and from `cut`
+  /// to the end. The cost of `cut` itself is part of `left` only. If k is -1, each half may take
+  /// any choice of `cut`.
   constexpr two_halves halves(int begin, int cut, int k) {
     int const end = model_.partner(begin), width = model_.choices(cut).size();
     scratch<double> one(static_cast<std::size_t>(width), k < 0 ? 0 : unreachable);
@@ -224,7 +231,8 @@ class chain_solver {
     add_own(begin + 1, rest.data()[begin + 1]);
     auto left = retreat(begin, rest.data()[begin + 1]);
     for (int j = 0; j < width; ++j)
-      if (k < 0 || j == k) one.data()[j] = -own(cut, j);  // counted in the left half
+      if (k < 0 || j == k)
+        one.data()[j] = -own(cut, j);  // The own cost of `cut` is counted in the left half.
     return {static_cast<scratch<double>&&>(left),
             advance(end - 1, forward(cut, end - 1, one, nullptr))};
   }
@@ -241,8 +249,8 @@ class chain_solver {
     return least;
   }
 
-  /// Returns the element with the fewest choices inside a residual, among those that are not inside
-  /// a further residual.
+  /// Returns the element with the fewest choices inside a residual block. Elements inside further
+  /// blocks do not count.
   constexpr int narrowest(int begin, int end) const {
     int best = begin + 1;
     for (int i = begin + 1; i < end; i = skip_inside(i) + 1)
@@ -250,7 +258,8 @@ class chain_solver {
     return best;
   }
 
-  /// Adds the own costs of element i. The own costs of a residual are added at its begin only.
+  /// Adds the cost of element i itself for each of its choices. The begin of a residual block has
+  /// the cost of both ends.
   constexpr void add_own(int i, scratch<double>& value) const {
     if (model_.kind(i) == element_kind::residual_end) return;
     double const* const own = own_.data()[index(i)].data();
@@ -259,7 +268,7 @@ class chain_solver {
     for (int k = 0; k < n; ++k) v[k] += own[k];
   }
 
-  /// result[k] = min_j ( value[j] + way[j][k] )
+  /// Computes result[k] = min_j ( value[j] + way[j][k] ).
   static constexpr scratch<double> product(scratch<double> const& value, double const* way,
                                            int width) {
     scratch<double> result(static_cast<std::size_t>(width), unreachable);
@@ -273,7 +282,8 @@ class chain_solver {
     return result;
   }
 
-  /// Own costs are stored per class, or per class and counted part if memory has a price.
+  /// Costs of elements are stored per class of equal elements. If memory has a price, they also
+  /// depend on the kind of bytes that count (counted_part).
   constexpr int parts() const { return counted_ == nullptr ? 1 : counted_parts; }
   constexpr int index(int i) const {
     int const part = counted_ == nullptr ? 0 : static_cast<int>(counted_->part(i));

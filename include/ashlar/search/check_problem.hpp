@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Checks of a problem at the start of every search, so that nothing overflows later:
+// Checks a problem at the start of every search, so that nothing overflows later:
 //
-//   elements   there is at least one; the begin and the end of a residual name each other
+//   elements   There is at least one. The begin and the end of a residual block name each other.
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
-//   bytes      fewer than 2^63 for all tensors with gradients and optimizer states together, and
-//              for each tensor if every rank held all of it
+//   bytes      fewer than 2^63 in total, for all tensors with gradients and optimizer states. Also
+//              fewer than 2^63 for each tensor if every rank held all of it
 //
 // A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 
@@ -28,8 +28,8 @@ namespace detail {
                  to_string(s) + why);
 }
 
-/// Adds the bytes of `copies` copies of a tensor to `sum`. Throws if a dim is empty, or if the
-/// bytes of one copy on each rank are 2^63 or more.
+/// Adds the bytes of `copies` copies of a tensor to `sum`. Throws if an extent is less than 1, or
+/// if one copy on each rank would take 2^63 or more bytes in total.
 template <int N>
 constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name, shape const& s,
                             topology const& t, int copies, checked_count& sum) {

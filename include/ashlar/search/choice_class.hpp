@@ -3,24 +3,27 @@
 
 #pragma once
 
-// The choices of one layer as numbers: their costs, their memory, and the states of their
-// placements at the boundaries. Elements of a chain with the same layer and the same permitted
-// choices share one class.
+// The choices of one layer as numbers: costs, memory, and the states of the placements at the
+// layer's two boundaries. Elements of a chain (layers or residual blocks) with the same layer and
+// the same permitted choices share one class.
 //
-//   weight   cost of the element; for a residual, the sum for both of its ends
+//   weight   the cost of the element; for a residual block, the sum for its two ends
 //   memory   filled in only if the search needs it (enum pruning)
-//   state    number of a placement in the price tables (prices.hpp)
+//   state    the number of a placement in the price tables (prices.hpp)
 //
 // Dominated choices are dropped when a class is filled in. By the triangle inequality of shortest
 // paths, choice i can replace choice j without loss if
 //
 //   cost(i) + moves from the boundary placements of j to those of i and back  <=  cost(j)
 //
-// The simplest case is that i has equal boundary placements and costs no more. If memory counts,
-// only this case is used, because a move would itself need memory; choice i must then also need no
-// more memory of any kind. If memory counts only as a sum (counted_memory.hpp), which does not
-// include moves, the general rule applies. A residual has the same choice at both of its ends, so
-// its moves count twice. Among equivalent choices the first one stays.
+// The rule depends on how the search treats memory:
+//
+//   ignored       The rule above. A residual block has the same choice at both ends, so its moves
+//                 count twice. Among equivalent choices the first one stays.
+//   limited       A move would itself need memory. So i must have the same boundary placements as
+//                 j, cost no more, and need no more memory of any kind.
+//   only summed   The sum (counted_memory.hpp) does not include moves. So the rule above applies,
+//                 and i must not increase the sum.
 
 #include <algorithm>
 #include <vector>
@@ -32,13 +35,15 @@
 
 namespace ashlar::search {
 
-/// Says which choices are dropped. `by_time`: those that a faster choice can replace.
-/// `by_time_and_memory`: only if that choice also needs no more memory. `keep_all`: none.
+/// Selects which choices of a layer are dropped.
+///   by_time              each choice that another one can replace without higher cost
+///   by_time_and_memory   the same, but only if the other choice also needs no more memory
+///   keep_all             none
 enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
 
-/// Returns the weight in seconds that is added per collective, so that ties go to the plan with
-/// fewer collectives. It is 1e-12 of a lower bound of the step's seconds. All collectives of a plan
-/// together thus cannot outweigh a relative difference of 1e-9.
+/// The search minimizes a weight: seconds plus a tiny amount per collective, so that among plans of
+/// equal seconds the one with fewer collectives wins. Returns this amount. It is 1e-12 of a lower
+/// bound of the seconds of a step. So even 1,000 collectives add less than one part in 1e9.
 template <int N>
 constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
   double work = 0;
@@ -47,7 +52,7 @@ constexpr double tie_weight(basic_problem<N> const& net, topology const& t, mach
   return bound > 0 ? 1e-12 * bound : 1e-18;
 }
 
-/// Returns the `n` entries of the list whose flag in `keep` is set.
+/// Returns the entries list[j] with keep[j] != 0. `n` is their number.
 template <class T>
 constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, std::size_t n) {
   scratch<T> result(n);
@@ -59,29 +64,30 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 
 /// The choices of one layer with their prices.
 struct choice_class {
-  int layer = 0;               ///< of a residual: the layer of its begin
-  int end = -1;                ///< of a residual: the layer of its end
-  shape x_extents, y_extents;  ///< extents as seen at its boundaries
-  bool plain = true;           ///< false for a residual whose neighbours see other extents
+  int layer = 0;  ///< the layer; of a residual block: the layer at its begin
+  int end = -1;   ///< of a residual block: the layer at its end; -1: not a residual block
+  shape x_extents, y_extents;  ///< the extents of its x and y
+  bool plain = true;  ///< false: a residual block whose neighbours see its x in other extents
   forward_runs runs = forward_runs::once;
-  /// The part of its saved values that it holds between its forward and its backward pass.
+  /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;
   std::vector<layer_choice> choices;
-  scratch<double> weight;  ///< per choice; of a residual: of both ends together
-  /// Bytes per choice: `memory` of a layer or of a residual's begin, `end_memory` of its end.
+  scratch<double> weight;  ///< per choice; of a residual block: the sum for both ends
+  /// Bytes per choice: `memory` of the layer or of a residual block's begin, `end_memory` of its
+  /// end.
   scratch<element_bytes> memory, end_memory;
-  scratch<int> x, y, dy, dx;  ///< states of its placements at the boundaries, per choice
+  scratch<int> x, y, dy, dx;  ///< per choice: the state of each placement at the boundaries
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 
-  /// Returns whether this is the class of an element with these properties.
+  /// Returns whether an element of the chain with these properties belongs to this class.
   constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
                        bool is_plain, forward_runs its_runs, saved_part it_holds) const {
     return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
            held == it_holds && x_extents == its_x && y_extents == its_y;
   }
 
-  /// Drops the choices whose flag in `keep` is 0. Returns whether any was dropped.
+  /// Drops the choices j with keep[j] == 0. Returns whether any was dropped.
   constexpr bool restrict(scratch<char> const& keep) {
     int n = 0;
     for (int j = 0; j < size(); ++j)
@@ -92,8 +98,8 @@ struct choice_class {
     return true;
   }
 
-  /// Drops weights, memory and states of the choices whose flag in `keep` is 0. Does not change the
-  /// list `choices`.
+  /// Drops the weight, memory and states of the choices j with keep[j] == 0. Does not change
+  /// `choices`.
   constexpr void keep_numbers(scratch<char> const& keep) {
     std::size_t n = 0;
     for (char const kept : keep) n += kept != 0;
@@ -104,16 +110,15 @@ struct choice_class {
   }
 };
 
-/// Further conditions that a choice must meet to dominate another one in memory: `weight`: its
-/// weight is no larger; `boundaries`: its placements at the boundaries are equal. A condition
-/// applies if its flag is set.
+/// Selects further conditions under which a choice of less memory replaces another one: `weight`:
+/// its weight must not be larger; `boundaries`: its placements at the boundaries must be equal.
 struct compared {
   bool weight, boundaries;
 };
 
-/// Returns for each choice of a class whether it survives if memory counts. It is dropped if
-/// another choice needs no more memory of any kind and meets the conditions that are set in `by`.
-/// Weights, memory and states of `c` must be filled in for all choices.
+/// Returns for each choice of a class whether it survives pruning by memory. A choice is dropped if
+/// another choice needs no more memory of any kind and meets the conditions in `by`. Expects that
+/// weights, memory and states of `c` are filled in for all choices.
 constexpr scratch<char> undominated_in_memory(choice_class const& c, compared const& by) {
   scratch<char> alive(c.weight.size(), 1);
   int const n = static_cast<int>(alive.size());
@@ -134,9 +139,10 @@ constexpr scratch<char> undominated_in_memory(choice_class const& c, compared co
   return alive;
 }
 
-/// Returns for each choice of a class whether it survives if memory does not count, or only as the
-/// sum of counted_memory.hpp (`counted`). Weights and states of `c`, and memory if `counted`, must
-/// be filled in for all choices. The list `choices` is not used.
+/// Returns for each choice of a class whether it survives pruning by time: no other choice can
+/// replace it without higher cost. If `counted` is set, the other choice must also add no more to
+/// the sum of counted_memory.hpp. Expects that weights and states of `c`, and memory if `counted`
+/// is set, are filled in for all choices. Does not read `c.choices`.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
                                     basic_problem<N> const& net, bool counted = false) {
@@ -155,14 +161,14 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   double const* const w = c.weight.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  // All moves count as often as the more frequent of the two moves of a boundary. This is safe,
-  // because it drops fewer choices.
+  // A boundary has two moves: the activation and its gradient. Their numbers per step may differ.
+  // Here both count with the larger number. This is safe, because it drops fewer choices.
   boundary_times const crossed = times_between(
       net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
   double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
   if constexpr (Paths::orders != shard_orders::all) {
-    // There are many choices here, so they are compared in order of weight, in which only earlier
-    // choices can dominate later ones.
+    // There are many choices here. They are compared in ascending order of weight, because a choice
+    // can only be dominated by one of no larger weight.
     scratch<int> sorted(size);
     std::vector<int> kept;
     for (int j = 0; j < n; ++j) sorted.data()[j] = j;
@@ -236,8 +242,8 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   c.y = states(y, &layer_choice::y);
   c.dy = states(y, &layer_choice::dy);
   c.dx = states(x, &layer_choice::dx);
-  // Without all shard orders, the choices of residuals stay: bounded_choices.hpp drops more of
-  // them.
+  // If choices ignore shard order, the choices of residual blocks all stay here.
+  // bounded_choices.hpp drops them by a stronger rule.
   if (prune == pruning::keep_all || !c.plain ||
       (Paths::orders != shard_orders::all && c.end >= 0)) {
     c.choices = all;

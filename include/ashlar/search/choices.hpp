@@ -3,21 +3,22 @@
 
 #pragma once
 
-// Enumerates every way to place one layer on a mesh. This is the search space; each point in it is
-// one layer_choice, made of three decisions:
+// Enumerates every way to place one layer on a mesh. These are the points of the search space. Each
+// is a layer_choice, made of three decisions:
 //
-//   rows      One row of the layer's table per mesh axis, in every combination.
-//   order     Where several axes split one dim, every order of the mesh axes in which their shards
-//             can nest. All tensors of the layer use the same order, so that equal splits nest
-//             equally.
-//   storage   replicated: a parameter is stored split along the axes where its use is split, and
-//             replicated along the others.
-//             sharded (ZeRO): in addition, the parameter is stored split along every axis on which
-//             it is used replicated and its gradient is replicated or partial. These axes split dim
-//             0, nested inside other splits of it. This applies to all parameters of the layer.
+//   rows      One signature row of the layer per mesh axis. All combinations are enumerated.
+//   order     If several axes split one dim, the order in which their shards nest. All orders of
+//             the mesh axes are enumerated. All tensors of the layer use the same order, so that
+//             equal splits nest equally.
+//   storage   How parameters are stored between steps, the same for all parameters of the layer.
+//             replicated: along an axis where the layer uses a shard, the shard is stored. Along
+//             the other axes the parameter is stored replicated.
+//             sharded (ZeRO): in addition, dim 0 of the stored parameter is split along every axis
+//             on which the layer uses the parameter replicated, unless its gradient is split there.
+//             These splits nest inside other splits of dim 0.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
-// tensors are replicated, if the table has one (`one_row`). Plans written by people may use any row
+// tensors are replicated, if the layer has one (`one_row`). Plans written by people may use any row
 // (`all_rows`).
 
 #include <vector>
@@ -30,9 +31,12 @@ namespace ashlar::search {
 
 enum class trivial_axes : signed char { one_row, all_rows };
 
-/// Selects the shard orders that are listed. `all`: every order. `canonical`: shards nest only in
-/// the order of the mesh axes. `multisets`: like `canonical`, but choices that differ only by an
-/// exchange of interchangeable axes are listed once, with row indices that ascend along these axes.
+/// Selects the shard orders that are enumerated.
+///   all         every order
+///   canonical   only the order of the mesh axes
+///   multisets   like `canonical`, but choices that differ only by an exchange of interchangeable
+///               axes (equal extent and network tier) are enumerated once: row indices ascend along
+///               them
 enum class shard_orders : signed char { all, canonical, multisets };
 
 namespace detail {
@@ -41,15 +45,16 @@ using axis_order = inplace_vector<signed char, max_axes>;
 using axis_rows = inplace_vector<int, max_axes>;
 using row_list = inplace_vector<int, training_table::capacity()>;
 
-/// Gives an axis its role. depth[d] counts the splits of dim d so far; a split is nested inside
-/// them. This is one expression because Clang limits the number of statements in constant
-/// evaluation.
+/// Sets the placement of one axis. If it is a split of dim d, its shards nest inside the depth[d]
+/// earlier splits of d, and depth[d] is increased by one. This is one expression because Clang
+/// limits the number of statements in constant evaluation.
 constexpr void take_role(axis_placement& axis, axis_placement const& role, signed char* depth) {
   (axis = role).is_split() ? void(axis.depth = depth[role.dim]++) : void();
 }
 
-/// Returns the placement with role entry(a) on every axis a, with shards nested in the given order
-/// of the axes. Expects dims below max_rank, and B on all axes of `whole`.
+/// Returns the placement in which each mesh axis a is placed as entry(a) says. Shards nest in the
+/// given order of the axes. Expects that `whole` has B on all axes, and that split dims are below
+/// max_rank.
 template <class Entry>
 constexpr placement assemble(axis_order const& order, placement whole, Entry const& entry) {
   signed char depth[max_rank]{};
@@ -58,7 +63,7 @@ constexpr placement assemble(axis_order const& order, placement whole, Entry con
   return whole;
 }
 
-/// Returns whether two axes split the same dim, so that their order matters.
+/// Returns whether two axes split the same dim, so that their shard order matters.
 constexpr bool nests(placement const& p) {
   for (int a = 0; a < p.axes(); ++a)
     if (p.axis.items[a].depth > 0) return true;
@@ -92,7 +97,9 @@ constexpr bool next_order(axis_order& order) {
   return true;
 }
 
-/// Returns the choice with the given row on each axis and replicated storage.
+/// Returns the choice that uses row rows[a] of the layer's signature table on each axis a. Shards
+/// nest in the given order of the axes. Parameters are stored in the placements in which they are
+/// used.
 constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& rows,
                                        axis_order const& order) {
   training_row const* const table = spec.rows.items;
@@ -117,8 +124,9 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
   return c;
 }
 
-/// Turns replicated storage into sharded storage (see the top of this file). Returns false if that
-/// changes nothing.
+/// Changes the choice from replicated to sharded storage (ZeRO): splits dim 0 of each stored
+/// parameter along every axis on which it is replicated and its gradient is not split. Returns
+/// false if there is no such axis.
 constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology const& t,
                              axis_order const& order) {
   bool changed = false;
@@ -153,7 +161,7 @@ constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology 
   return true;
 }
 
-/// Returns whether all tensors of a row are replicated.
+/// Returns whether a signature row leaves all tensors of the layer replicated.
 constexpr bool is_whole(training_row const& row) {
   bool whole = row.x.is_broadcast() && row.y.is_broadcast() && row.dy.is_broadcast() &&
                row.dx.is_broadcast();
@@ -163,9 +171,9 @@ constexpr bool is_whole(training_row const& row) {
   return whole;
 }
 
-/// Returns whether the dims that a row splits exist in their tensors. Sets `sums` to false if the
-/// row has a reduction other than a sum. Rows on different axes may then have different reductions,
-/// which is not valid.
+/// Returns whether every dim that a row splits exists in its tensor. Sets `sums` to false if the
+/// row has a reduction other than a sum. Two axes may then have different reductions for one
+/// tensor, which is not valid, so the caller must check each combination of rows.
 constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums) {
   bool good = true;
   auto const look = [&](axis_placement const& p, int rank) {
@@ -187,7 +195,7 @@ constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums)
   return good;
 }
 
-/// Returns whether two choices have equal placements, ignoring storage.
+/// Returns whether two choices have equal placements, apart from the stored parameters.
 constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
   if (!(a.x == b.x && a.y == b.y && a.dy == b.dy && a.dx == b.dx && a.statistics == b.statistics))
     return false;
@@ -200,7 +208,7 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 
 }  // namespace detail
 
-/// Returns all choices of a layer on a mesh without duplicates. For the same rows and order,
+/// Returns all choices of a layer on a mesh without duplicates. For the same rows and shard order,
 /// replicated storage comes before sharded storage. Expects that every row has an entry for each
 /// parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
@@ -224,7 +232,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
     bool const one = t.extent(a) == 1 && trivial == trivial_axes::one_row && whole >= 0;
     rows.push_back(one ? detail::row_list{whole} : usable);
   }
-  detail::axis_rows at, row;  // per axis: an index into rows[a], and the row index found there
+  detail::axis_rows at, row;  // per axis: a position in the list rows[a], and the row index there
   at.resize(axes);
   row.resize(axes);
   while (true) {
@@ -232,7 +240,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
     for (int a = 1; a < axes && orders == shard_orders::multisets; ++a)
       ascend = ascend &&
                (interchangeable_before(t, a) < 0 || at[interchangeable_before(t, a)] <= at[a]);
-    auto const begin = choices.size();  // the first choice of this combination of rows
+    auto const begin = choices.size();  // the first choice with these rows
     for (int a = 0; a < axes; ++a) row[a] = rows.items[a].items[at[a]];
     auto order = canonical;
     bool more = ascend;

@@ -3,27 +3,28 @@
 
 #pragma once
 
-// Coordinate descent with restarts, the algorithm that AutoDDL proposes in section 4.4:
+// Searches by coordinate descent with restarts, the algorithm of AutoDDL, section 4.4:
 //
-//   step      Each layer in turn gets the choice of least total cost while all others stay fixed.
-//             It keeps its choice if none is cheaper.
-//   restart   After a full round without a change, the search restarts from another random plan.
+//   step      Each layer in turn gets the choice of least total cost, while the choices of all
+//             other layers stay fixed. If no choice is cheaper, the layer keeps its own.
+//   restart   After a round over all layers without a change, the search restarts from another
+//             random plan.
 //   memory    Choices that would exceed the memory limit are excluded.
 //
-// An evaluation is the pricing of one choice of one layer.
+// One evaluation is the pricing of one choice of one layer.
 
 #include <ashlar/search/explorer.hpp>
 
 namespace ashlar::search {
 namespace detail {
 
-/// Gives variable v its best choice. Returns true if its choice changed. If the budget is used up,
-/// only some choices have been tried.
+/// Changes variable v (a layer or residual block) to its best choice, while all others stay fixed.
+/// Returns whether its choice changed. If the budget is used up, only some choices have been tried.
 template <int N>
 bool descend(explorer<N>& e, int v) {
   int const old = e.now.choice(v);
   double const here = e.now.around(v, old);
-  // Smaller gains are rounding errors and could lead to an endless cycle.
+  // Smaller gains are rounding errors. Accepting them could lead to an endless cycle.
   double least = here - 1e-13 * e.now.weight();
   int best = old;
   for (int k = 0; k < e.now.choices(v); ++k) {
@@ -40,7 +41,7 @@ bool descend(explorer<N>& e, int v) {
 }  // namespace detail
 
 /// Returns the best local optimum found within the budget. Throws ashlar::error if no plan fits the
-/// machine's memory, or if the options set no limit to the search.
+/// machine's memory, or if the options contain no budget and no stop token.
 template <int N>
 basic_result<N> coordinate_descent(basic_problem<N> const& net, topology const& t, machine const& m,
                                    options const& o) {

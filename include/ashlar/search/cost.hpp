@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The objective of the search, as step/problem.hpp defines it: the sum of the prices of all actions
-// that step/visit.hpp visits, each multiplied by how often a step performs the action. Elements of
-// a chain and boundaries between neighbours are priced separately:
+// Defines the predicted cost of a step, which the search minimizes. The cost is the sum of the
+// prices of all actions (computations and moves) that step/visit.hpp visits, each multiplied by how
+// often a step performs the action. Layers and the boundaries between neighbours are priced
+// separately:
 //
-//   element_prices    prices the actions of one layer under any of its choices
+//   element_prices    prices the actions of one layer for any of its choices
 //   boundary_times    counts how often a step performs the two moves of a boundary
 //   for_each_price    prices the actions of a whole plan
 //
-// The cost of a move comes from a `move_prices` (prices.hpp). Everything that the search calls
-// seconds or weight is computed here.
+// A class with the concept `move_prices` (prices.hpp) provides the prices of moves. All seconds and
+// weights of the search are computed here.
 
 #include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/prices.hpp>
@@ -22,10 +23,10 @@
 
 namespace ashlar::search {
 
-/// What an action spends its seconds on.
+/// The categories into which the time of a step is divided.
 enum class spent : signed char { work, halo, activation, gradient, parameter, statistic };
 
-/// Returns the category of a move of this kind of tensor.
+/// Returns the category of the time that a move of this kind of tensor takes.
 constexpr spent spent_on(moved what) {
   switch (what) {
     case moved::activation: return spent::activation;
@@ -36,8 +37,8 @@ constexpr spent spent_on(moved what) {
   return spent::statistic;
 }
 
-/// Prices the actions of one layer in a step under any of its choices. The layer, the net and the
-/// prices must outlive this object.
+/// Prices the actions (computations and moves) of one layer in a step, for any of its choices. All
+/// constructor arguments must outlive this object.
 template <int N, move_prices Prices>
 class element_prices {
  public:
@@ -53,7 +54,8 @@ class element_prices {
     }
   }
 
-  /// Calls take(phase, spent, price) for every action under a choice. `price` is for one execution.
+  /// Calls take(phase, category, price) for every action (computation or move) of the layer with
+  /// choice c. `price` is for one execution of the action.
   template <class Take>
   constexpr void for_each(layer_choice const& c, Take&& take) const {
     visitor<Take> visit{*this, take, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
@@ -62,10 +64,11 @@ class element_prices {
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
   }
 
-  /// Returns the sum of the weights of all actions under a choice, each multiplied by how often a
-  /// step performs the action.
+  /// Returns the weight (seconds, plus a tiny amount per collective) of the layer with choice c in
+  /// one step: the sum over all its actions (computations and moves) of the weight of the action
+  /// times the number of its executions.
   constexpr double weight(layer_choice const& c) const {
-    double each = 0, once = 0;  // actions of each micro-batch, and actions once per step
+    double each = 0, once = 0;  // actions per micro-batch, and per step
     for_each(c, [&](phase when, spent, move_price const& price) {
       (repeats(when) ? each : once) += price.weight;
     });
@@ -102,7 +105,7 @@ class element_prices {
              prices.move(extents, element_size(of.net_, what, when), from, to));
       } else if (when == phase::synchronize) {
         take(when, spent::parameter, prices.move(of.tables_.items[index].gradient, from, to));
-      } else {  // store -> use: priced in the forward pass and reused in the other passes
+      } else {  // store -> use: the forward pass computes the price for all passes
         if (when == phase::forward)
           gathered.push_back(prices.move(of.tables_.items[index].value, from, to));
         take(when, spent::parameter, gathered.items[index]);
@@ -117,20 +120,21 @@ class element_prices {
   inplace_vector<parameter_table, max_parameters> tables_;
 };
 
-/// How often a step performs the two moves of a boundary: y of the left element to x of the right
-/// one, and dx of the right element to dy of the left one.
+/// How often a step performs the two moves between neighbouring layers: of y of the left one to x
+/// of the right one, and of dx of the right one to dy of the left one.
 struct boundary_times {
   double activation = 0, gradient = 0;
 
-  /// Returns the cost of the boundary, given the cost of each move, in seconds or as a weight.
+  /// Returns the cost of the boundary in a step. The arguments are the costs of one execution of
+  /// each move, in seconds or as weights.
   constexpr double operator()(double y_to_x, double dx_to_dy) const {
     return activation * y_to_x + gradient * dx_to_dy;
   }
   friend constexpr bool operator==(boundary_times const&, boundary_times const&) = default;
 };
 
-/// Counts how often a step performs the moves of a boundary. `runs` is the number of forward runs
-/// of the element to the right of the boundary.
+/// Counts how often a step performs the moves between two neighbouring layers. `runs` says how
+/// often the right one runs forward.
 template <int N>
 constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs runs) {
   boundary_times times;
@@ -150,15 +154,16 @@ constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs
   return times;
 }
 
-/// Returns how often a step moves the input data, which is replicated, to the first element. No
-/// gradient leaves that element.
+/// Returns how often a step moves the input data from replicated to the first layer's placement of
+/// x. Its gradient is not moved.
 template <int N>
 constexpr double times_from_source(basic_problem<N> const& net) {
   return times_per_step(net, phase::forward);
 }
 
-/// Calls take(element, phase, spent, price) for every action of a step under a plan. `price` is for
-/// one execution. For a move across a boundary, `element` is the one that receives the tensor.
+/// Calls take(element, phase, category, price) for every action (computation or move) of a step
+/// with this plan. `price` is for one execution. A move between layers belongs to the layer that
+/// receives the tensor.
 template <int N, move_prices Prices, class Take>
 constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& chosen,
                               Prices& prices, Take&& take) {
@@ -199,7 +204,7 @@ struct step_cost {
   constexpr double seconds() const { return work + communication; }
 };
 
-/// Returns the cost of a step under a plan, for all micro-batches.
+/// Returns the predicted cost of a step with this plan, for all micro-batches.
 template <int N, move_prices Prices>
 constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                Prices& prices) {
@@ -217,7 +222,7 @@ constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const&
   return total_cost(net, chosen, prices);
 }
 
-/// Fills in the predictions of a plan (seconds and memory) and its description of the problem.
+/// Fills in a plan's predicted seconds and memory, and its description of the problem.
 template <int N, move_prices Prices>
 constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, Prices& prices) {
   step_cost const cost = total_cost(net, chosen, prices);
@@ -235,8 +240,8 @@ constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machi
   predict(chosen, net, prices);
 }
 
-/// Returns the plan with choice(i) for element i and `recomputed` recomputed segments, with its
-/// predictions.
+/// Returns the plan with choice(i) for element i and with the first `recomputed` segments
+/// recomputed. Fills in its predicted seconds and memory.
 template <int N, move_prices Prices, class Choice>
 constexpr basic_plan<N> make_plan(basic_problem<N> const& net, Prices& prices, int recomputed,
                                   Choice const& choice) {

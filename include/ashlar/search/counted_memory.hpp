@@ -3,18 +3,21 @@
 
 #pragma once
 
-// A lower bound of a plan's memory that is a sum over its elements: the memory at one moment of the
-// step, while one element (the fullest) runs. Because it is a sum, the Lagrangian dual can put a
-// price on it.
+// Computes a lower bound of a plan's memory that is a sum over the elements of the chain (layers
+// and ends of residual blocks). Because it is a sum, the Lagrangian dual can put a price on it. The
+// sum is the memory at one moment of the step, while one element runs, the fullest one:
 //
-//   the fullest element     lasting bytes + the bytes that it needs while it runs
-//   elements before it      lasting bytes + the bytes that they hold between their passes. If they
-//                           are in the same recomputed segment as the fullest element, their saved
-//                           bytes count instead, because the segment has been recomputed by then
-//   elements after it       lasting bytes
+//   the fullest element     the bytes that it holds for the whole step + the bytes that it needs
+//                           while it runs
+//   elements before it      the bytes that they hold for the whole step + the bytes that they hold
+//                           between their forward and backward passes. If they are in the same
+//                           recomputed segment as the fullest element, all bytes saved for the
+//                           backward pass count instead, because the segment has been recomputed by
+//                           then
+//   elements after it       the bytes that they hold for the whole step
 //
-// The fullest element is the layer with the largest such sum if every element takes its least
-// choice.
+// The fullest element is the layer with the largest such sum, if each term is taken as its least
+// value over the element's choices.
 
 #include <algorithm>
 
@@ -62,18 +65,20 @@ class counted_memory {
     }
   }
 
-  /// Returns which bytes of element i are counted in addition to its lasting bytes.
+  /// Returns which bytes of element i the sum counts, in addition to those that the element holds
+  /// for the whole step.
   constexpr counted_part part(int i) const { return elements_.data()[i].part; }
 
-  /// Returns the lasting and counted bytes of element i under a choice with memory `own`.
+  /// Returns the bytes of element i that the sum counts, for a choice with the memory `own`. They
+  /// include the bytes that the element holds for the whole step.
   constexpr std::int64_t bytes(int i, element_bytes const& own) const {
     return own.lasting + counted_bytes(part(i), own);
   }
 
-  /// Returns a lower bound of the memory of every plan.
+  /// Returns a lower bound of the bytes that every plan needs.
   constexpr std::int64_t least() const { return counted_; }
 
-  /// Returns a lower bound of the memory of every plan in which element i takes a choice with
+  /// Returns a lower bound of the bytes of every plan in which element i takes a choice with the
   /// memory `own`.
   constexpr std::int64_t least_with(int i, element_bytes const& own) const {
     entry const& it = elements_.data()[i];
@@ -85,8 +90,9 @@ class counted_memory {
  private:
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
-    std::int64_t in_front = 0;  ///< lower bound of what earlier elements hold while this one runs
-    /// The least lasting bytes and the least bytes() that any of its choices needs.
+    std::int64_t in_front = 0;  ///< least bytes that earlier elements hold while this one runs
+    /// Least values over all choices: of the bytes held for the whole step, and of the result of
+    /// bytes().
     std::int64_t lasting = 0, counted = 0;
   };
 

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The parts of an element's memory that may count in a sum over all elements (counted_memory.hpp).
+// Names the kinds of an element's memory that a sum over all elements may count. counted_memory.hpp
+// uses such a sum as a lower bound of a plan's memory.
 
 #include <algorithm>
 
@@ -11,10 +12,14 @@
 
 namespace ashlar::search {
 
-/// The bytes of an element that are counted in addition to its lasting bytes. `none`: none. `held`:
-/// those held between its passes. `saved`: those saved for its backward pass. The others are the
-/// peak while the element runs: `once` if its forward pass runs once, `again` if it is recomputed,
-/// `either` a lower bound for both.
+/// Selects the bytes of a layer that are counted, in addition to those that it holds for the whole
+/// step.
+///   none     none
+///   held     bytes held between the forward and the backward pass
+///   saved    bytes that the forward pass saves for the backward pass
+///   once     peak while the layer runs, if it is not recomputed
+///   again    peak while the layer runs, if it is recomputed
+///   either   a lower bound of `once` and of `again`
 enum class counted_part : signed char { none, held, saved, once, again, either };
 inline constexpr int counted_parts = 6;
 
@@ -30,8 +35,8 @@ constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own
   return 0;
 }
 
-/// Returns whether an element under choice a has no more lasting and counted bytes than under
-/// choice b, for every counted part.
+/// Returns whether a layer needs no more bytes with choice a than with choice b, for every
+/// counted_part. The bytes that it holds for the whole step are included.
 constexpr bool counts_no_more(element_bytes const& a, element_bytes const& b) {
   for (int k = 0; k < counted_parts; ++k) {
     auto const part = static_cast<counted_part>(k);

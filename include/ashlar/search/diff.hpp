@@ -12,9 +12,9 @@
 //                                         into work, activations, ... as in breakdown.hpp
 //   std::cout << d;                       prints totals, then elements, largest difference first
 //
-// The cost of a move across a boundary belongs to its receiver: an activation's to the later
-// element, a gradient's to the earlier one. Elements with equal differences (the copies of a
-// repeated block) are printed as one line.
+// An element is a layer, or the begin or end of a residual block. The cost of a move between two
+// elements belongs to the one that receives the tensor. Elements with equal differences (the copies
+// of a repeated block) are printed as one line.
 
 #include <ashlar/search/element_difference.hpp>
 #include <ashlar/search/explain_text.hpp>
@@ -50,8 +50,8 @@ void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
 
 }  // namespace detail
 
-/// Returns the difference b - a on machine `m`. Throws ashlar::error if a or b is not a plan of
-/// `net`.
+/// Returns the cost of plan b minus the cost of plan a on machine `m`. Throws ashlar::error if a or
+/// b is not a plan of `net`.
 template <int N>
 plan_difference diff(basic_problem<N> const& net, basic_plan<N> const& a, basic_plan<N> const& b,
                      machine const& m) {
@@ -95,9 +95,8 @@ inline void print_headline(std::ostream& out, double a, double b, std::int64_t m
 
 }  // namespace detail
 
-/// Prints the seconds of both plans by kind (work, activations, ...), their memory and the
-/// differences. Then prints the elements that differ, with their placements, largest difference
-/// first.
+/// Prints the seconds of both plans by category (work, activations, ...), their memory and the
+/// differences. Then prints the layers whose placements or costs differ, largest difference first.
 inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds(), more = d.total.seconds();

@@ -4,19 +4,19 @@
 #pragma once
 
 // Compares two plans with pipeline stages: how much more the second one costs, and where. The
-// seconds of a step are split into five parts. All but the gradients and the bubble are those of
-// the slowest stage, which sets the pace:
+// seconds of a step are split into five parts. Work, collectives and sends are those of the slowest
+// stage.
 //
-//   work          computation, for m micro-batches
-//   collectives   moves of tensors within the stage, for m micro-batches
-//   sends         sends to other stages, for m micro-batches
+//   work          computation for all micro-batches
+//   collectives   moves of tensors within the stage for all micro-batches
+//   sends         sends to other stages for all micro-batches
 //   gradients     synchronization of gradients once per step, in the stage where it takes longest
 //   bubble        time spent waiting for other stages
 //
-// If both plans cut the chain at the same elements, the report then lists the differences of the
-// stages. It ends with the elements as in diff.hpp. Sends belong to stages, not to elements.
-// Elements of different stages run at the same time, so their differences do not add up to the
-// difference of the step.
+// If both plans cut the chain into stages at the same elements, the report lists the differences of
+// each stage. Then it lists the differences of elements as in diff.hpp. Sends belong to stages, not
+// to elements. Elements of different stages run at the same time, so their differences do not add
+// up to the difference of the step.
 //
 // The two plans may have different meshes, stages and micro-batches, so each comes with its own
 // description of the net. as_pipeline turns a plan without stages into a pipeline of one stage.
@@ -35,7 +35,8 @@ pipeline_plan as_pipeline(basic_problem<N> const& net, basic_plan<N> const& whol
   return price_pipeline(net, whole, {0, net.size()}, {whole.recomputed}, -1, net.micro_batches, m);
 }
 
-/// The seconds of a step in five parts (see the top of this file), for one stage or a pipeline.
+/// The seconds of a step of one stage or of a pipeline. `gradients` is their synchronization,
+/// `bubble` the time spent waiting for other stages.
 struct pipeline_cost {
   double work = 0, collectives = 0, sends = 0, gradients = 0, bubble = 0;
   std::int64_t memory = 0;  ///< bytes per rank; for a pipeline, of its fullest stage
@@ -47,9 +48,9 @@ struct pipeline_difference {
   pipeline_cost a, b;
   std::string layout_a, layout_b;  ///< such as "4 stages along node of node=4,gpu=2, ..."
   std::vector<pipeline_cost> stages_a, stages_b;  ///< the cost of each stage; its bubble is 0
-  bool same_stages = false;                       ///< the chain is cut at the same elements
-  std::vector<element_difference> elements;       ///< all elements, in order
-  std::string recomputed_a, recomputed_b;         ///< recomputed_text of each pipeline
+  bool same_stages = false;                  ///< the chain is cut into stages at the same elements
+  std::vector<element_difference> elements;  ///< all elements, in order
+  std::string recomputed_a, recomputed_b;    ///< recomputed_text of each pipeline
 };
 
 namespace detail {
@@ -84,9 +85,9 @@ inline std::string layout_text(pipeline_plan const& p) {
 
 }  // namespace detail
 
-/// Returns the difference b - a of two pipelines of the same net. `net_a` describes the net for
-/// pipeline a, `net_b` for pipeline b. Throws ashlar::error if a pipeline is not one of its net, or
-/// if the nets differ.
+/// Returns the cost of pipeline b minus the cost of pipeline a. Both are pipelines of the same net.
+/// `net_a` describes the net for pipeline a, `net_b` for b. Throws ashlar::error if a pipeline does
+/// not belong to its net, or if the nets differ.
 template <int N>
 pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
                          basic_problem<N> const& net_b, pipeline_plan const& b, machine const& m) {
@@ -117,7 +118,8 @@ pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
 
 namespace detail {
 
-/// Returns the cells of a table row with the difference b - a, for one stage or the whole pipeline.
+/// Returns the cells of a table row with the cost b - a, of one stage or of the whole pipeline.
+/// Seconds that are negligible relative to `scale` seconds become "-".
 inline std::vector<std::string> difference_cells(pipeline_cost const& a, pipeline_cost const& b,
                                                  double scale) {
   return {signed_seconds(b.work - a.work, scale),
@@ -129,8 +131,8 @@ inline std::vector<std::string> difference_cells(pipeline_cost const& a, pipelin
           signed_bytes(b.memory - a.memory)};
 }
 
-/// Prints the differences of the stages. Neighbouring stages with equal differences share a row.
-/// Expects equally many stages in both pipelines.
+/// Prints the differences of the stages, one row per group of consecutive stages with equal
+/// differences. Expects equally many stages in both pipelines.
 inline void print_stages(std::ostream& out, pipeline_difference const& d, double scale) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t s = 0; s < d.stages_a.size(); ++s)
@@ -143,9 +145,9 @@ inline void print_stages(std::ostream& out, pipeline_difference const& d, double
 
 }  // namespace detail
 
-/// Prints the seconds of both pipelines in parts and their differences. Then prints the differences
-/// of the stages if both pipelines have the same stages, and the elements that differ, largest
-/// difference first.
+/// Prints the seconds of both pipelines by category, and their differences. If both have the same
+/// stages, prints the differences of each stage. Then prints the layers whose placements or costs
+/// differ, largest difference first.
 inline std::ostream& operator<<(std::ostream& out, pipeline_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds();

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The differences between two plans a and b of one net, element by element, for diff.hpp and
-// diff_pipeline.hpp: the placements that differ, and the additional cost of b, split into the kinds
-// of breakdown.hpp. Elements with equal differences (the copies of a repeated block) form one
-// group. Groups are ordered by the size of their difference, largest first.
+// Computes the differences between two plans a and b of one net, element by element, for diff.hpp
+// and diff_pipeline.hpp. A difference consists of the placements that differ and of the cost of b
+// minus the cost of a (breakdown.hpp). Elements with equal differences, such as the copies of a
+// repeated block, form one group. Groups are sorted by the size of their difference, largest first.
 
 #include <algorithm>
 #include <cmath>
@@ -20,9 +20,9 @@ struct element_difference {
   int element = 0;
   std::string name;
   bool same_placements = true;
-  /// The tensors that a and b place differently, such as "x [S(0),B]": `from` in a, `to` in b.
+  /// The tensors whose placements differ, such as "x [S(0),B]": `from` in a, `to` in b.
   std::vector<std::string> from, to;
-  cost_breakdown cost;  ///< b - a
+  cost_breakdown cost;  ///< the cost in b minus the cost in a
 };
 
 namespace detail {
@@ -36,8 +36,8 @@ constexpr cost_breakdown minus(cost_breakdown const& b, cost_breakdown const& a)
           {b.memory.kept - a.memory.kept, b.memory.running - a.memory.running}};
 }
 
-/// Returns a text such as "+1.20 ms" or "-3.0 us"; "-" if s is negligible relative to `scale`
-/// seconds.
+/// Returns a text such as "+1.20 ms" or "-3.0 us". If s is negligible relative to `scale` seconds,
+/// returns "-".
 inline std::string signed_seconds(double s, double scale) {
   if (s < 1e-9 * scale && s > -1e-9 * scale) return "-";
   return (s < 0 ? "-" : "+") + seconds_text(s < 0 ? -s : s);
@@ -48,8 +48,8 @@ inline std::string signed_bytes(std::int64_t bytes) {
   return (bytes < 0 ? "-" : "+") + bytes_text(bytes < 0 ? -double(bytes) : double(bytes));
 }
 
-/// Returns the tensors that `c` and `other` place differently, with their placements in `c`, such
-/// as "x [S(0),B]" and "weight stored [B,B]".
+/// Returns the tensors whose placements differ between `c` and `other`, each with its placement in
+/// `c`, such as "x [S(0),B]" and "weight stored [B,B]".
 inline std::vector<std::string> unlike(layer_spec const& spec, layer_choice const& c,
                                        layer_choice const& other) {
   std::vector<std::string> list;
@@ -69,7 +69,7 @@ inline std::vector<std::string> unlike(layer_spec const& spec, layer_choice cons
   return list;
 }
 
-/// Returns the differences b - a of all elements.
+/// Returns for every element its placements that differ, and its cost in b minus its cost in a.
 template <int N>
 std::vector<element_difference> differences(basic_problem<N> const& net, basic_plan<N> const& a,
                                             plan_breakdown const& of_a, basic_plan<N> const& b,
@@ -83,7 +83,8 @@ std::vector<element_difference> differences(basic_problem<N> const& net, basic_p
   return list;
 }
 
-/// Elements with equal differences. `first` is the difference of each.
+/// A group of layers whose differences between two plans are equal. `first` is the difference of
+/// one of them.
 struct difference_group {
   element_difference first;
   std::vector<int> elements;
@@ -125,7 +126,8 @@ inline std::string list_text(std::vector<int> const& list) {
   return text;
 }
 
-/// Prints the elements that differ, with their placements, largest difference first.
+/// Prints the layers that differ between two plans, with their placements, largest difference
+/// first. Times below 1e-9 of `scale` seconds count as 0.
 inline void print_elements(std::ostream& out, std::vector<element_difference> const& elements,
                            double scale) {
   for (auto const& g : grouped(elements, scale)) {

@@ -3,15 +3,14 @@
 
 #pragma once
 
-// Finds the cheapest plan by depth-first enumeration of all choices of all elements. It serves as a
-// baseline and as the reference that `optimal` is tested against. It uses neither dominance nor
-// dynamic programming. It only abandons a partial plan that already costs at least as much as the
-// best plan, or needs more memory than permitted, because more elements decrease neither. The time
-// is exponential in the number of layers, so it suits nets of a few layers.
+// Finds the cheapest plan by depth-first enumeration of all plans. It is a baseline, and the
+// reference that `optimal` is tested against, so it uses neither dominance nor dynamic programming.
+// It abandons a partial plan only if it costs at least as much as the best plan or exceeds the
+// memory limit. The remaining layers could decrease neither. The time is exponential in the number
+// of layers, so the method suits nets of a few layers.
 //
 // With options (algorithm.hpp) the search can be limited and observed. One evaluation then adds one
-// choice to a partial plan. If the search has tried every plan, its result is certified to be
-// optimal.
+// layer to a partial plan. If every plan has been tried, the result is certified to be optimal.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/chain_memory.hpp>
@@ -29,8 +28,8 @@ class enumeration {
         now_(static_cast<std::size_t>(model.size())), best_(now_),
         outside_(static_cast<std::size_t>(model.size())) {}
 
-  /// Tries all choices of element i and of the later elements, for a partial plan of the given
-  /// weight and memory.
+  /// Tries all choices of element i and of all later elements of the chain. `weight` and `memory`
+  /// are those of the partial plan of the earlier elements.
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
@@ -57,12 +56,14 @@ class enumeration {
   constexpr scratch<int> const& best() const { return best_; }
 
  private:
-  /// Returns the memory of the elements up to i if element i takes choice k.
+  /// Returns the memory of the partial plan up to element i if element i takes choice k. `before`
+  /// is the memory without element i.
   constexpr memory_so_far memory_with(int i, int k, memory_so_far const& before) {
     bool const end = model_.kind(i) == element_kind::residual_end;
     int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
     bool const begin = model_.kind(i) == element_kind::residual_begin;
-    // For a residual's begin: the choice of an outer residual that ends right after this one.
+    // For the begin of a residual block: the choice of an outer block that ends right after this
+    // block.
     int outer = 0;
     if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
       outer = now_.data()[model_.partner(other + 1)];
@@ -78,14 +79,14 @@ class enumeration {
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
-  scratch<held_by_residuals> outside_;  ///< per begin of a residual: the result of outside_of
+  scratch<held_by_residuals> outside_;  ///< per begin of a residual block: memory_.outside_of()
   double least_ = unreachable;          ///< weight of the best plan so far
 };
 
 }  // namespace detail
 
-/// Returns a plan found by enumeration. It costs as much as the plan that `optimal` returns.
-/// Arguments and errors are as for `optimal`.
+/// Returns a plan of least predicted seconds, found by trying all plans. It costs as much as the
+/// plan that `optimal` returns. Arguments and errors are as for `optimal`.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
@@ -99,8 +100,8 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   return make_plan(model, all.best());
 }
 
-/// Returns the best plan that enumeration finds within the budget of `o`. Throws ashlar::error if
-/// no plan fits in memory, or if none was found within the budget.
+/// Returns the best plan found by trying plans until the budget in `o` is used up. Throws
+/// ashlar::error if no plan fits in memory, or if none was found within the budget.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {

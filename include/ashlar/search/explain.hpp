@@ -18,14 +18,14 @@
 //         forward     x            all-gather along gpu              512.00 KiB   106.9 us
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
-// rank receives. Unless a line says otherwise, gradients have the placements of their activations.
-// Parameters are used, and their gradients computed, in the placements in which they are stored.
-// Repeated blocks are printed once; moves of only the first or the last copy are marked. Local
-// steps (slices and zero-pads) are not listed.
+// rank receives. Unless a line says otherwise, a gradient has the placement of its activation, and
+// a parameter in use and its gradient have the placement of the stored parameter. Repeated blocks
+// are printed once; moves of only the first or the last copy are marked. Local steps (slices and
+// zero-pads) are not listed.
 //
 // Notes at the top point out what is legal but probably not intended. For example, a mesh of 7
-// ranks can train a batch of 8, because a split need not divide an extent, but then one rank does
-// double work. There are three notes:
+// ranks can train a batch of 8, because splits may be uneven. But then one rank does double work.
+// There are three notes:
 //
 //   no element splits its work along an axis               all ranks of that axis do the same work
 //   an axis is longer than every dim                       some of its ranks are idle in any plan
@@ -49,7 +49,7 @@ explanation explain_at_run_time(problem const& net, plan const& chosen, machine 
 }  // namespace detail
 #endif
 
-/// Returns the report of a plan. `chosen` must be a plan of this problem. Does not communicate.
+/// Returns the report of a plan on machine `m`. `chosen` must be a plan of this problem.
 template <int N>
 explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
 #if ASHLAR_COMPILED

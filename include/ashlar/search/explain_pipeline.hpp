@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A readable report of a plan with pipeline stages: the cost of a step, then each stage, then the
-// placements of its elements as in explain.hpp.
+// Writes a readable report of a plan with pipeline stages: the cost of a step, then each stage,
+// then the placements of each element as in explain.hpp.
 //
 //   pipeline for node=4,gpu=2 (8 ranks): 1.93 ms a step of 8 micro-batches, 20.1 % of it bubble
 //     4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B
@@ -12,14 +12,14 @@
 //   stage        elements  in flight micro-batch   forward      work     sends gradients    memory
 //   0             0 to 14          4    120.0 us   ...
 //
-// The figures of a stage are for its busiest rank and one micro-batch, except "gradients" (their
-// synchronization), which is for a step, and "memory". "forward" does not include the recomputation
+// The figures of a stage are for its busiest rank and one micro-batch. Exceptions are "gradients",
+// their synchronization once per step, and "memory". "forward" does not include the recomputation
 // in the backward pass. Neighbouring stages that differ only in memory share a line, which shows
 // the largest memory.
 //
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
-// of the element's stage. It includes redistributions between stages but not the sends. Memory is
-// for all micro-batches in flight in that stage.
+// of the element's stage. It includes redistributions between stages, but not the sends. Memory is
+// for all micro-batches in flight in the stage.
 
 #include <cmath>
 
@@ -30,8 +30,8 @@
 
 namespace ashlar::search {
 
-/// Returns the breakdown of a pipeline's cost on machine `m`. Expects a pipeline of this problem.
-/// The total adds up all stages, so it is not the cost of any one rank.
+/// Returns the seconds and bytes of each element of a pipeline on machine `m`. Expects a pipeline
+/// of this problem. The total adds up all stages, so it is not the cost of any one rank.
 template <int N>
 plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   auto const chain = chain_of(net, p);
@@ -47,8 +47,9 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
   return parts;
 }
 
-/// Returns the effect of recomputation on the whole pipeline. Its memory is the difference between
-/// the fullest stages.
+/// Returns the memory that recomputation saves and the seconds that it adds to a pipeline. The
+/// memory is that of the fullest stage without recomputation minus that of the fullest stage with
+/// it.
 template <int N>
 recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -62,8 +63,8 @@ recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline
 
 namespace detail {
 
-/// Returns whether two stages have equally many elements, recompute equally many segments, and take
-/// equal time in every part.
+/// Returns whether two stages have equally many elements, recompute equally many segments, and have
+/// equal times.
 inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
   auto const same = [](double p, double q) { return std::abs(p - q) <= 1e-9 * std::abs(p); };
   return a.last - a.first == b.last - b.first && a.recomputed == b.recomputed &&
@@ -76,7 +77,7 @@ inline std::string range_text(int first, int last) {
   return std::to_string(first) + (last > first ? " to " + std::to_string(last) : "");
 }
 
-/// Stages first .. end - 1 of a pipeline, which have equal times.
+/// Consecutive stages of a pipeline with equal times: first .. end - 1.
 struct stage_group {
   int first = 0, end = 0;
   std::int64_t memory = 0;  ///< bytes per rank of the fullest stage of the group
@@ -93,7 +94,8 @@ inline std::vector<stage_group> stage_groups(pipeline_plan const& p) {
   return groups;
 }
 
-/// Returns a table with a heading and one line per group of stages.
+/// Returns a table of the stages: a heading and one line per group of consecutive stages with equal
+/// times.
 inline std::string stages_text(pipeline_plan const& p) {
   std::string text = "  " + padded("stage", 8) + right("elements", 13) + right("in flight", 11);
   for (char const* name : {"micro-batch", "forward", "work", "sends", "gradients", "memory"})
@@ -134,9 +136,9 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
 
 }  // namespace detail
 
-/// Returns the effect of recomputation and the segments that are recomputed, such as "recomputed
-/// segments: 3.10 GiB less, 1.20 ms (12.0 %) longer" and "3 of 4 in stage 0". The list is empty if
-/// nothing is recomputed.
+/// Returns the effect of recomputation and the number of recomputed segments per stage, such as
+/// "recomputed segments: 3.10 GiB less, 1.20 ms (12.0 %) longer" and "3 of 4 in stage 0". The list
+/// is empty if nothing is recomputed.
 template <int N>
 std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -147,7 +149,8 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
   return pieces;
 }
 
-/// Returns the result of recomputed_pieces as one text, separated by "; ".
+/// Returns the effect of recomputation on a pipeline and the recomputed segments as one text,
+/// separated by "; ".
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   std::string text;
@@ -156,7 +159,7 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
 }
 
 /// Returns the report of a pipeline. `p` must be a pipeline of this problem, and `m` the machine
-/// that it was priced for. Does not communicate.
+/// that it was priced for.
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;

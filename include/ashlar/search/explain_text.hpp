@@ -42,7 +42,8 @@ inline std::int64_t longest_dim(layer_spec const& spec) {
 
 }  // namespace detail
 
-/// Returns the notes that explain.hpp lists, for a plan of this problem, one sentence each.
+/// Returns notes on what is legal but probably not intended in a plan, such as an axis along which
+/// nothing is split. Each note is one sentence. explain.hpp lists them.
 template <int N>
 std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<std::string> out;
@@ -82,7 +83,7 @@ std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const&
 
 namespace detail {
 
-/// Returns one line of text per collective, with `remark` at the end of each line.
+/// Returns a line of text per collective. Each line ends with `remark`.
 inline std::string lines_text(std::vector<move_line> const& lines, std::string const& remark = {}) {
   std::string text;
   for (auto const& l : lines)
@@ -92,7 +93,7 @@ inline std::string lines_text(std::vector<move_line> const& lines, std::string c
   return text;
 }
 
-/// Returns the seconds of a plan by kind, below a line with the names of the kinds.
+/// Returns a table with two lines: the categories of the time of a step, and the seconds of each.
 inline std::string kinds_text(cost_breakdown const& c) {
   std::string text;
   for (char const* name : {"work", "activations", "gradients", "parameters"})
@@ -103,7 +104,8 @@ inline std::string kinds_text(cost_breakdown const& c) {
   return text + "\n";
 }
 
-/// Returns the placements and moves of all elements, one line per element or collective.
+/// Returns a table of the placements and moves of all layers, with a line per layer and per
+/// collective.
 template <int N>
 std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
                           plan_breakdown const& parts, machine const& m) {

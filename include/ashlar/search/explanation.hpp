@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The text of a report, ready to print.
+// Holds the text of a report, ready to print.
 
 #include <ostream>
 #include <string>

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The common parts of the algorithms that walk from plan to plan: the current plan, the best plan
-// so far, and random starting plans.
+// Holds the state of the algorithms that walk from plan to plan: the current plan, the best plan so
+// far, and random starting plans. A variable is a layer or residual block with a choice of its own.
 //
 //   random start   Every variable gets a random choice, all with equal probability. If that plan
-//                  exceeds the memory limit, variables in random order take their choice from a
-//                  plan that is known to fit, until the whole plan fits.
+//                  exceeds the memory limit, variables in random order get their choice from a plan
+//                  that is known to fit, until the whole plan fits.
 //
-// Random numbers are taken from std::mt19937_64 directly, because the distributions of the standard
-// library differ between implementations.
+// The distributions of the standard library differ between implementations. To give equal results
+// everywhere, the numbers of std::mt19937_64 are used directly.
 
 #include <random>
 
@@ -37,8 +37,8 @@ class draws {
 template <int N>
 class explorer {
  public:
-  /// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. `lean` has the
-  /// choices of a plan that fits in it, one per element.
+  /// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. `lean` is a plan
+  /// that fits, as one choice per element of the chain.
   explorer(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean, std::uint64_t seed,
            watch& running)
       : run(running), draw(seed), now(model, limit), lean_(model, limit) {
@@ -50,13 +50,13 @@ class explorer {
     }
   }
 
-  /// Gives every variable a random choice, whether or not the plan then fits.
+  /// Gives every layer and residual block a random choice. The plan need not fit in memory.
   void draw_all() {
     for (int v = 0; v < now.variables(); ++v) now.set(v, draw.below(now.choices(v)));
     now.settle();
   }
 
-  /// Makes the current plan a random one that fits (see the top of this file).
+  /// Replaces the current plan by a random one that fits the memory limit.
   void start() {
     draw_all();
     if (now.fits()) return;
@@ -78,7 +78,7 @@ class explorer {
   watch& run;
   draws draw;
   assignment<N> now;
-  std::vector<int> movable;  ///< variables with more than one choice
+  std::vector<int> movable;  ///< layers and residual blocks with more than one choice
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -88,7 +88,7 @@ class explorer {
   scratch<int> best_;
 };
 
-/// Runs `walk(explorer)` and returns the best plan that it stored with explorer::keep().
+/// Runs `walk(explorer)`, and returns the best plan that it stored by explorer::keep().
 template <int N, class Walk>
 basic_result<N> explore(char const* name, basic_problem<N> const& net, topology const& t,
                         machine const& m, options const& o, Walk const& walk) {

@@ -3,23 +3,24 @@
 
 #pragma once
 
-// The cheapest plan over all ways to factor the axes of a mesh:
+// Finds the cheapest plan over all ways to factor the axes of a mesh:
 //
 //   auto const plan = search::optimal_factored(net, {{"node", 128}, {"gpu", 8}}, m);
 //   plan.mesh                                                // node=16,node1=8,gpu=8, say
 //
-//   space    Every axis of the mesh is written as a product of axes in its tier, with integer
-//            extents above 1 and at most `most_axes` axes in total. On each such mesh, the choices
-//            of choices.hpp are searched.
+//   space    Every axis of the mesh is written as a product of axes in its network tier, with
+//            integer extents above 1 and at most `most_axes` axes in total. On each such mesh, the
+//            choices of choices.hpp are searched.
 //   result   The optimum, together with its mesh. It equals the best result of `optimal` on all
-//            those meshes. The order of the factors of an axis does not matter, because a plan may
+//            these meshes. The order of the factors of an axis does not matter, because a plan may
 //            nest shards in any order.
-//   method   The lower bound of each mesh is computed first (search_on_mesh.hpp). Plans are then
+//   method   First, the lower bound of each mesh is computed (search_on_mesh.hpp). Then plans are
 //            made in ascending order of the bounds, until the next bound is no less than the
 //            seconds of the best plan.
 //
-// A mesh with more factors permits more plans, but not all plans of a mesh with fewer: there, two
-// axes of equal extent can exchange their roles in a single step of a redistribution.
+// A mesh with more factors permits more plans, but does not permit all plans of a mesh with fewer
+// factors: there, two axes of equal extent may exchange their roles in a single redistribution
+// step.
 
 #include <string>
 
@@ -59,11 +60,11 @@ inline axis_name fresh_name(topology const& t, std::string_view name) {
 
 }  // namespace detail
 
-/// Returns the meshes that result from factoring each axis of t, with at most `most_axes` axes each
-/// (or as many as t has, if those are more). t itself comes first.
+/// Returns the meshes that result from factoring the axes of t, with at most `most_axes` axes each.
+/// If t itself has more axes, its number of axes is the limit. t comes first.
 inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
   int const most = std::max(std::min(most_axes, max_axes), t.axes());
-  std::vector<topology> all(1);  // for the axes handled so far
+  std::vector<topology> all(1);  // meshes of the factors of the axes handled so far
   for (int a = 0; a < t.axes(); ++a) {
     mesh_axis const& axis = t.axis[a];
     std::vector<topology> longer;
@@ -83,10 +84,10 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
   return all;
 }
 
-/// Returns the plan of least predicted seconds on any of factored_meshes(t, most_axes) that needs
-/// at most m.memory bytes per rank (0: no limit). plan.gap is 0, except on meshes of five or more
-/// axes and below a memory limit, where it has the meaning that it has for `optimal`. Throws
-/// ashlar::error like `optimal` if no mesh has such a plan.
+/// Returns the plan of least predicted seconds over all meshes of factored_meshes(t, most_axes).
+/// Its memory is at most m.memory bytes per rank (0: no limit). plan.gap bounds the fraction of the
+/// time that another plan can save. It is 0, except on meshes of five or more axes and below a
+/// memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3) {

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Finds repeated stretches of a chain, so that a plan of 96 equal blocks is printed as one block.
-// Each element is described by four numbers:
+// Finds repeated sequences in a chain of elements (layers, and ends of residual blocks), so that a
+// report prints 96 equal blocks as one block. The caller describes each element by four numbers:
 //
-//   own     stands for the text of the element itself; equal texts have equal numbers
-//   level   the number of residuals that begin before the element and do not end before it
-//   enter   stands for the text of the move of its x, from the previous element
-//   back    stands for the text of the move of its dy, from the next element
+//   own     a number for the printed text of the element; equal texts have equal numbers
+//   level   the number of residual blocks that enclose the element
+//   enter   a number for the text of the move of its x, from the previous element
+//   back    a number for the text of the move of its dy, from the next element
 //
-// A stretch and its copies must agree in all numbers, with two exceptions. `enter` of the first
-// element may differ in the first copy, because another element precedes that copy. For the same
-// reason, `back` of the last element may differ in the last copy. A stretch does not cut residuals.
+// All copies of a sequence must agree in all numbers, with two exceptions. `enter` of the first
+// element may differ in the first copy, because another element precedes that copy. `back` of the
+// last element may differ in the last copy, because another element follows it. A sequence contains
+// no residual block in part.
 
 #include <vector>
 
@@ -23,7 +24,7 @@ struct foldable {
   int own = 0, level = 0, enter = 0, back = 0;
 };
 
-/// A stretch of `period` elements, from `first` on, that occurs `times` times in a row.
+/// A sequence of `period` elements that occurs `times` times in a row, from element `first` on.
 struct fold {
   int first = 0, period = 1, times = 1;
   constexpr int end() const { return first + period * times; }
@@ -31,7 +32,7 @@ struct fold {
 
 namespace detail {
 
-/// Returns how often the `period` elements from `first` on occur in a row.
+/// Returns how often the sequence of `period` elements from `first` on occurs in a row.
 inline int repetitions(std::vector<foldable> const& list, int first, int period) {
   int const n = static_cast<int>(list.size());
   auto const at = [&](int i) -> foldable const& { return list[static_cast<std::size_t>(i)]; };
@@ -43,13 +44,13 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
     for (int k = 0; k < period; ++k) {
       foldable const &a = at(first + k), &b = at(copy + k);
       if (a.own != b.own || a.level != b.level) return times;
-      // The first copy may differ in `enter`; later copies are compared with the second one.
+      // The first copy may differ in `enter`, so later copies are compared with the second one.
       if (k == 0 ? times > 1 && at(first + period).enter != b.enter : a.enter != b.enter)
         return times;
       if (k + 1 < period && a.back != b.back) return times;
     }
-    // A further copy follows the previous one, so `back` of the previous one must equal that of the
-    // first copy.
+    // Only the last copy may differ in `back`. The previous copy is not the last one now, so its
+    // `back` must equal that of the first copy.
     if (at(copy - 1).back != at(first + period - 1).back) return times;
   }
   return times;
@@ -57,8 +58,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
 
 }  // namespace detail
 
-/// Returns the list as a sequence of folds that cover it, in order. At each position, takes the
-/// stretch whose copies cover the most elements.
+/// Returns folds (repeated sequences, or single elements) that cover the list, in order. At each
+/// position, takes the sequence whose copies cover the most elements.
 inline std::vector<fold> folds(std::vector<foldable> const& list) {
   std::vector<fold> out;
   int const n = static_cast<int>(list.size());

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The part of `optimal` that runs in constant expressions, without the headers that are needed only
-// at run time. Including this file takes half as long as including optimal.hpp.
+// Implements `optimal` (search for the fastest plan) for constant expressions, without the headers
+// that are needed only at run time. Including this file takes half as long as including
+// optimal.hpp. The plans are the same.
 //
 //   constexpr auto plan = search::optimal_in_compiler(problem, topology, machine);
 //
@@ -13,8 +14,6 @@
 //   mesh of one or two axes, a filter, or recomputed segments   chain_solver over all choices
 //   other meshes                                                by_roles.hpp
 //   the fastest plan needs more than machine.memory             then within_memory.hpp
-//
-// The plans are the same as those of `optimal`.
 
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/within_memory.hpp>
@@ -22,8 +21,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Returns the fastest plan that a filter permits, whatever its memory, by dynamic programming over
-/// all permitted choices.
+/// Returns the fastest plan that a filter permits, by dynamic programming over all permitted
+/// choices. The plan's memory is not limited.
 template <int N, class Filter>
 constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology const& t,
                                            machine const& m, Filter const& filter) {
@@ -31,8 +30,8 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
   return make_plan(model, chain_solver<N>(model).path());
 }
 
-/// Returns the fastest plan, whatever its memory. Uses only methods that constant expressions
-/// permit.
+/// Returns the fastest plan, by methods that constant expressions permit. The plan's memory is not
+/// limited.
 template <int N>
 constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topology const& t,
                                             machine const& m) {
@@ -44,7 +43,7 @@ constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topolog
 
 /// Returns the plan of least predicted seconds that `filter` permits and that needs at most
 /// m.memory bytes per rank (0: no limit). `optimal` calls this function in constant expressions.
-/// optimal.hpp explains its name and its last parameter.
+/// The last parameter makes it a better match than the function of the same name in optimal.hpp.
 template <int N, class Filter>
 constexpr basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net,
                                                        topology const& t, machine const& m,

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Interchangeable axes of a mesh: axes of equal extent in the same tier. No cost, shard size or
-// memory changes if two of them exchange their roles in all tensors, because the link model
-// (machine/link.hpp) depends only on extent and tier.
+// Finds interchangeable axes of a mesh: axes of equal extent in the same network tier. If two of
+// them exchange their placements in all tensors, no cost, shard size or memory changes. The reason
+// is that the link model (machine/link.hpp) depends only on extent and tier.
 
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/placement/placement.hpp>
@@ -16,23 +16,23 @@ constexpr bool are_interchangeable(topology const& t, int a, int b) {
   return t.extent(a) == t.extent(b) && t.axis[a].tier == t.axis[b].tier;
 }
 
-/// Returns the last axis before `a` that is interchangeable with it, or -1.
+/// Returns the last axis before `a` with the extent and the network tier of `a`, or -1.
 constexpr int interchangeable_before(topology const& t, int a) {
   int before = a - 1;
   while (before >= 0 && !are_interchangeable(t, before, a)) --before;
   return before;
 }
 
-/// Returns whether the mesh has two interchangeable axes of more than one rank.
+/// Returns whether the mesh has two axes of equal extent above 1 in the same network tier.
 constexpr bool has_interchangeable_axes(topology const& t) {
   for (int a = 0; a < t.axes(); ++a)
     if (t.extent(a) > 1 && interchangeable_before(t, a) >= 0) return true;
   return false;
 }
 
-/// Permutes interchangeable axes, the same way in both placements, into a canonical order: roles in
-/// `from` ascend, and where they are equal, roles in `to` ascend. Moves that differ only by such a
-/// permutation, and therefore cost the same, become identical.
+/// Permutes interchangeable axes, in the same way in both placements, into a canonical order. The
+/// order ascends in the axes' placements in `from`, then in those in `to`. Moves that differ only
+/// by such a permutation cost the same. After sorting they are identical.
 constexpr void sort_interchangeable_axes(topology const& t, placement& from, placement& to) {
   auto const key = [](axis_placement const& p) {
     return ((static_cast<int>(p.kind) * 8 + p.dim) * 8 + p.depth) * 4 + static_cast<int>(p.op);

@@ -3,28 +3,28 @@
 
 #pragma once
 
-// Finds the fastest plan of a chain within a memory limit. The method is label setting, as for
-// resource-constrained shortest paths. It is exact unless one of the two limits of effort described
-// below takes effect. A label is a partial plan: the choices of the first elements of the chain,
-// with their time and their memory so far (step/memory_fold.hpp). For each choice of each element,
-// the search keeps the Pareto-optimal labels that end with this choice. A label is discarded as
-// soon as one of two bounds shows that it cannot become the best plan:
+// Finds the fastest plan of a chain of layers within a memory limit. The problem is a shortest path
+// with a resource constraint, and the method is label setting. A label is a partial plan: the
+// choices of the first elements of the chain, with their time and memory so far
+// (step/memory_fold.hpp). For each choice of each element, the search stores the Pareto-optimal
+// labels that end with this choice. It discards a label as soon as one of two bounds shows that it
+// cannot become the best plan:
 //
-//   memory   A completed plan needs at least the peak of the label so far. It also needs at least
+//   memory   The complete plan needs at least the peak memory of the label so far. It also needs
 //            the bytes that the label holds now plus a lower bound for later elements
-//            (still_to_come.hpp). The label is discarded if either of the two exceeds the limit.
+//            (still_to_come.hpp). The label is discarded if one of these two exceeds the limit.
 //   time     The label is discarded if time + price · (counted memory - limit) + remainder is at
-//            least the time of the best known plan. Time and counted memory (counted_memory.hpp)
-//            are those of the label. The remainder is the least possible time + price · counted
-//            memory of the later elements, computed by chain_solver.
+//            least the time of the best known plan. The remainder is the least possible time +
+//            price · counted memory of the later elements, from chain_solver. Counted memory is the
+//            lower bound of memory of counted_memory.hpp.
 //
-// Every price leads to the same optimum. The price that solves the Lagrangian dual (lagrangian.hpp)
-// leaves few labels.
+// The optimum does not depend on the price, but the number of labels does. The price that solves
+// the Lagrangian dual (lagrangian.hpp) leaves few labels.
 //
-// Many equal blocks produce many labels of almost equal cost, so the effort is limited. For each
-// choice, the search keeps at most `width` labels, the most promising ones, as in beam search.
-// After `effort` labels it makes no more. If either limit discards a label, complete() returns
-// false, and the plan found need not be the optimum.
+// Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
+// each choice the search stores at most the `width` most promising labels, as in beam search. After
+// making `effort` labels it makes no more. The search is exact unless one of these limits discards
+// a label. Then complete() returns false, and the plan found need not be the optimum.
 
 #include <algorithm>
 
@@ -38,7 +38,8 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-/// The usual maximum number of labels of a search. Making so many takes some seconds.
+/// The usual maximum number of labels (partial plans) that a search makes. Making them takes some
+/// seconds.
 inline constexpr std::int64_t label_effort = 20'000'000;
 
 }  // namespace detail
@@ -46,19 +47,22 @@ inline constexpr std::int64_t label_effort = 20'000'000;
 template <int N>
 class label_search {
  public:
-  /// Prepares a search for plans of at most `limit` bytes per rank. `priced` solves the chain with
-  /// memory at `price` seconds per byte, counted as `counted` does. If `priced` is null, the search
-  /// ignores time and finds the plan of least memory. `known` is the weight of the best known plan.
-  /// The comment at the top of this file explains `width` and `effort`.
+  /// Prepares a search for plans of at most `limit` bytes per rank.
+  ///   priced   a solver of the chain at `price` seconds per byte of the memory that `counted`
+  ///            counts. If null, the search ignores time and finds the plan of least memory
+  ///   known    the weight of the best known plan
+  ///   width    the most labels (partial plans) that are stored per choice of an element
+  ///   effort   the most labels that are made
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
                          counted_memory<N> const& counted, std::int64_t limit, double known,
                          int width, std::int64_t effort)
       : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
         limit_(limit), known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Looks for a path (one choice per element) of less weight than `known`. If there is one, writes
-  /// the best path into `choice` and returns its weight. Otherwise leaves `choice` unchanged and
-  /// returns `known`. If `priced` is null, looks for the path of least memory within the limit.
+  /// Searches for a path (one choice per element) of less weight (seconds, plus a tiny amount per
+  /// collective) than `known`. If there is one, writes the best path into `choice` and returns its
+  /// weight. Otherwise leaves `choice` unchanged and returns `known`. If `priced` is null, searches
+  /// for the path of least memory within the limit.
   constexpr double improve(scratch<int>& choice) {
     int const n = model_.choices(0).size(), last = model_.size() - 1;
     auto const start = model_.from_source();
@@ -86,11 +90,10 @@ class label_search {
     return found;
   }
 
-  /// Returns the number of labels that could still be made.
+  /// Returns the number of labels (partial plans) that may still be made.
   constexpr std::int64_t effort_left() const { return effort_ > 0 ? effort_ : 0; }
 
-  /// Returns whether no label was discarded because of `width` or `effort`, so that the result is
-  /// exact.
+  /// Returns whether the result is exact: no label was discarded because of `width` or `effort`.
   constexpr bool complete() const { return complete_; }
 
  private:
@@ -100,14 +103,19 @@ class label_search {
     memory_so_far memory;
     int parent, element, choice;
   };
-  /// For each choice of one element, the indices in labels_ of the labels that end with it.
+  /// Per choice of one element: the indices in labels_ of the partial plans that end with this
+  /// choice.
   using label_lists = scratch<std::vector<int>>;
 
-  /// Extends the label `before`, whose index is `parent`, by choice `k` of element `i`. Adds the
-  /// result to the candidates, unless a bound excludes it. `boundary` is the weight of the moves in
-  /// front of element i, and `rest` is the least cost of all elements after i. `outer` is the
-  /// choice of the enclosing residual, or -1. If element i is the end of a residual, `outside` is
-  /// the result of chain_memory::outside_of for its begin.
+  /// Extends a label (a partial plan) by one element and adds the result to the candidates, unless
+  /// a bound of time or memory excludes it.
+  ///   before     the label to extend, and `parent`, its index
+  ///   boundary   the weight of the moves in front of element i
+  ///   i, k       the new element and its choice
+  ///   rest       the least cost of all elements after i
+  ///   outer      the choice of the enclosing residual block; -1: none
+  ///   outside    if i is the end of a residual block: the result of chain_memory::outside_of for
+  ///              its begin
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
                         int outer, held_by_residuals const& outside) {
     if (--effort_ < 0) {
@@ -128,12 +136,12 @@ class label_search {
     candidates_.push_back({time, counted, least, memory, parent, i, k});
   }
 
-  /// Replaces `list` by the Pareto-optimal labels among the candidates, which all end with the same
-  /// choice of element i. If there are more than `width_`, keeps those of least time + price ·
-  /// counted memory.
+  /// Replaces `list` by the Pareto-optimal labels (partial plans) among the candidates. All
+  /// candidates end with the same choice of element i. At most `width_` labels are stored, those of
+  /// least time + price · counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // In this order most labels come after the labels that dominate them.
+    // The order is such that most labels come after the labels that dominate them.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb
@@ -160,9 +168,9 @@ class label_search {
     candidates_.clear();
   }
 
-  /// Returns a matrix [i][k] for the elements first .. last of one nesting level: the least cost of
-  /// all elements after element i if element i takes choice k. `after` is the known row of `last`.
-  /// If time is ignored, all costs are 0.
+  /// Returns a matrix [i][k]: the least cost of all elements after element i if element i takes
+  /// choice k. It has a row for each of the elements first .. last, without those inside further
+  /// residual blocks. `after` is the row of `last`. If the search ignores time, all costs are 0.
   constexpr scratch<scratch<double>> what_follows(int first, int last,
                                                   scratch<double> const& after) {
     scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
@@ -175,10 +183,12 @@ class label_search {
     return rest;
   }
 
-  /// Extends labels from element `first` to element `last` of one nesting level. `lists` are the
-  /// labels of `first`; returns the labels of `last`. `rest` is the result of what_follows for this
-  /// level. `outer` is the choice of the enclosing residual (-1: none), and `held` are the bytes
-  /// that all enclosing residuals hold.
+  /// Extends labels (partial plans) from element `first` to element `last`, which are inside the
+  /// same residual blocks. Returns the labels of `last`.
+  ///   lists   the labels of `first`
+  ///   rest    the result of what_follows for these elements
+  ///   outer   the choice of the innermost enclosing residual block; -1: none
+  ///   held    the bytes that all enclosing residual blocks hold
   constexpr label_lists level(int first, int last, label_lists lists,
                               scratch<scratch<double>> const& rest, int outer,
                               held_by_residuals const& held) {
@@ -206,9 +216,11 @@ class label_search {
     }
   }
 
-  /// Extends labels from the begin of a residual to its end; both take choice `r`. `list` are the
-  /// labels of the begin; returns the labels of the end. `rest` is the least cost of all elements
-  /// after the end, and `in_front` are the bytes that the enclosing residuals hold.
+  /// Extends labels (partial plans) from the begin of a residual block to its end. Both take choice
+  /// `r`. Returns the labels of the end.
+  ///   list       the labels of the begin
+  ///   rest       the least cost of all elements after the end
+  ///   in_front   the bytes that the enclosing residual blocks hold
   constexpr std::vector<int> through(int begin, int end, int r, std::vector<int> const& list,
                                      double rest, held_by_residuals const& in_front) {
     std::vector<int> result;
@@ -249,7 +261,7 @@ class label_search {
   std::int64_t limit_;
   double known_;
   int width_;
-  std::int64_t effort_;  ///< number of labels that may still be made
+  std::int64_t effort_;  ///< number of labels (partial plans) that may still be made
   bool complete_ = true;
   still_to_come<N> after_;
   std::vector<label> labels_, candidates_;

@@ -3,18 +3,21 @@
 
 #pragma once
 
-// Computes a lower bound of the weight of all plans within a memory limit: the Lagrangian dual, in
-// which memory has a price λ in seconds per byte.
+// Computes a lower bound of the weight of all plans within a memory limit. It is the Lagrangian
+// dual, in which memory has a price λ in seconds per byte:
 //
 //   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (counted memory - limit) )
 //
-// Counted memory is the memory at one moment of the step, a sum over the elements
-// (counted_memory.hpp). Each inner minimum is therefore one run of chain_solver. The best λ is
-// found by the method of Handler and Zang for constrained shortest paths (LARAC). The method holds
-// two plans, one with more memory than the limit and one with less. The next λ is the price at
-// which both cost the same. The plan that is optimal at this price replaces one of the two. The
-// iteration ends when the new plan is no cheaper than the other two. Every plan found on the way
-// that fits is a good candidate for the optimum.
+// Counted memory is a lower bound of a plan's memory that is a sum over the elements of the chain
+// (counted_memory.hpp). So each inner minimum is one run of chain_solver. The best λ is found by
+// the method of Handler and Zang for constrained shortest paths (LARAC):
+//
+//   1. Hold two plans, one with more counted memory than the limit and one with less.
+//   2. The next λ is the price at which both cost the same.
+//   3. The plan that is optimal at this price replaces the plan on its side of the limit.
+//   4. Stop when the new plan is no cheaper at this price than the two plans.
+//
+// Every plan found on the way that fits is a candidate for the optimum.
 
 #include <algorithm>
 
@@ -23,10 +26,12 @@
 
 namespace ashlar::search::detail {
 
-/// Throws the error for a limit that is too low. `least` is the least memory that was found.
-/// `element` and `name` are the index and the name of the layer that needs most memory in the plan
-/// of least memory, and `most` is the number of bytes that it needs. The message begins with
-/// `operation`.
+/// Throws the error for a memory limit that is too low.
+///   least       the least memory of a plan that a search found
+///   element     the index of the layer that needs most memory in that plan
+///   name        the name of that layer
+///   most        the bytes that this layer needs
+///   operation   the first words of the message
 [[noreturn]] inline void refuse_memory(std::int64_t limit, least_memory_result const& least,
                                        int element, char const* name, std::int64_t most,
                                        char const* operation) {
@@ -41,7 +46,8 @@ namespace ashlar::search::detail {
                   bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
-/// The weight and the counted memory of a path (one choice per element).
+/// The weight (seconds, plus a tiny amount per collective) of a path (one choice per element), and
+/// its counted memory in bytes, a lower bound of its memory (counted_memory.hpp).
 struct path_cost {
   double weight = unreachable;
   std::int64_t counted = 0;
@@ -64,7 +70,8 @@ constexpr path_cost cost_of_path(chain_model<N>& model, counted_memory<N> const&
   return cost;
 }
 
-/// Returns the path of least counted memory.
+/// Returns the path (one choice per element) of least counted memory, a lower bound of its memory
+/// (counted_memory.hpp).
 template <int N>
 constexpr scratch<int> path_of_least(chain_model<N> const& model,
                                      counted_memory<N> const& counted) {
@@ -81,14 +88,14 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
 }
 
 struct memory_dual {
-  double bound = 0;  ///< lower bound of the weight of any plan that fits; unreachable: no plan fits
+  double bound = 0;  ///< lower bound of the weight of all plans that fit; unreachable: none fits
   double price = 0;  ///< λ, seconds per byte
   scratch<int> light, heavy;  ///< paths below and above the limit that cost the same at this price
 };
 
 /// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path
-/// that it finds; offer must return the path_cost of that path. Stops early when `more()` returns
-/// false. The bound is then valid too, but may not be the highest possible one.
+/// (one choice per element) that it finds; offer must return the path_cost of that path. Stops
+/// early when `more()` returns false. The bound is then valid, but may be lower than possible.
 template <int N, class Offer, class More>
 constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const& counted,
                                  std::int64_t limit, Offer const& offer, More const& more) {
@@ -116,8 +123,8 @@ constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const&
   return dual;
 }
 
-/// Drops choices with which every plan needs more than `limit` bytes per rank. Returns false,
-/// without dropping any, if this leaves an element without a choice.
+/// Drops choices that no plan of at most `limit` bytes per rank can contain. Returns false and
+/// drops nothing if an element would have no choice left.
 template <int N>
 constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   counted_memory<N> const counted(model);
@@ -140,8 +147,8 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   return true;
 }
 
-/// Throws the error that no plan fits. `lean` is the path of least memory, and `least` states that
-/// memory. The message begins with `operation`.
+/// Throws the error that no plan fits. `lean` is the path (one choice per element) of least memory,
+/// and `least` is its memory. `operation` are the first words of the message.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
                                         least_memory_result const& least, scratch<int> const& lean,
@@ -157,9 +164,9 @@ template <int N>
   refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
 }
 
-/// Throws ashlar::error if no plan fits in `limit` bytes per rank. Otherwise drops choices that no
-/// such plan can contain, and returns a path that fits. If `limit` is 0, there is no limit: nothing
-/// is dropped, and every element takes its first choice in the returned path.
+/// Drops choices that no plan of at most `limit` bytes per rank can contain. Returns a path (one
+/// choice per element) that fits. Throws ashlar::error if no plan fits. If `limit` is 0, there is
+/// no limit: nothing is dropped, and every element takes its first choice.
 template <int N>
 constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
                                    char const* operation) {
@@ -173,7 +180,8 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
 }
 
 /// Returns a lower bound of the seconds of every plan of at most `limit` bytes per rank (0: no
-/// limit). Tie weights may make it slightly too large. Expects that at least one plan fits.
+/// limit). It may be slightly too large, because a tiny tie-breaking weight is added per
+/// collective. Expects that at least one plan fits.
 template <int N>
 constexpr double lower_bound(chain_model<N>& model, std::int64_t limit) {
   auto const fastest = make_plan(model, chain_solver<N>(model).path());

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Finds the path (one choice per element) of least memory, or any path that fits a memory limit,
-// whatever its time. Both use label_search.hpp, which can ignore time.
+// Finds the path (one choice per element of the chain) of least memory, or any path that fits a
+// memory limit. Time does not matter. Both use label_search.hpp, which can ignore time.
 //
-// A first search soon finds a good path, because it considers few choices: it drops each choice
-// that needs no less memory than another choice of its element. Such a choice may nevertheless save
-// memory in its neighbours by its placements at the boundaries. Later searches therefore drop it
-// only if the other choice has the same placements there.
+// A first search finds a good path soon, because it considers few choices: it drops each choice
+// that needs no less memory than another choice of its element. But a dropped choice might save
+// memory in its neighbours, because it has other placements at the boundaries. So later searches
+// drop a choice only if the other choice has the same placements there.
 
 #include <limits>
 
@@ -17,18 +17,18 @@
 
 namespace ashlar::search::detail {
 
-/// The least memory per rank that a search found (-1: no path fits). `complete` says that the
-/// search was exhaustive, so that this result is proven.
+/// The least bytes per rank that a search found (-1: no path fits). If `complete` is set, the
+/// search was exhaustive, so the result is proven.
 struct least_memory_result {
   std::int64_t bytes = -1;
   bool complete = false;
 };
 
-inline constexpr std::int64_t least_memory_effort = 500'000;  ///< maximum number of labels
+inline constexpr std::int64_t least_memory_effort = 500'000;  ///< the most labels (partial plans)
 
-/// Returns the model without the choices that another choice dominates. A choice dominates another
-/// one if it needs no more memory of any kind. With `same_boundaries`, both must also have equal
-/// placements at the boundaries.
+/// Returns the model without choices that another choice of the same element dominates: the other
+/// one needs no more memory of any kind. With `same_boundaries`, it must also have equal placements
+/// of x, y and their gradients.
 template <int N>
 constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool same_boundaries) {
   chain_model<N> lean = model.in_use();
@@ -37,8 +37,9 @@ constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool 
   return lean;
 }
 
-/// Looks for any path of at most `limit` bytes per rank or, with `least`, for the path of least
-/// memory among these. Writes the path into `choice`, which stays unchanged if there is none.
+/// Searches for any path (one choice per element) of at most `limit` bytes per rank. With `least`,
+/// searches for the one of least memory. Writes the path into `choice`, which stays unchanged if
+/// there is none.
 template <int N>
 constexpr least_memory_result least_memory_path(chain_model<N> const& model, std::int64_t limit,
                                                 bool least, scratch<int>& choice) {
@@ -63,7 +64,7 @@ constexpr least_memory_result least_memory_path(chain_model<N> const& model, std
   return found;
 }
 
-/// Writes the path of least memory into `choice` and returns its memory.
+/// Writes the path (one choice per element) of least memory into `choice` and returns its memory.
 template <int N>
 constexpr least_memory_result least_memory(chain_model<N> const& model, scratch<int>& choice) {
   return least_memory_path(model, std::numeric_limits<std::int64_t>::max() / 2, true, choice);

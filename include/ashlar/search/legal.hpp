@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Checks whether a choice is a legal placement of its layer. It is meant for plans that people
+// Checks whether a choice is a legal placement of its layer. The check serves plans that people
 // write. There are three rules:
 //
-//   rows      For every axis, one row of the layer's table contains the roles of all tensors.
+//   rows      On every axis, the placements of all tensors form one row of the layer's signature.
 //   order     The shards of all tensors nest in the same order of the axes.
 //   storage   Parameters may be stored in any placement without P.
 //
-// choices.hpp lists the choices that obey the first two rules, but only with some storage
-// placements. The check does not enumerate that list.
+// choices.hpp lists the choices that obey these rules with common storage placements. This check
+// does not enumerate that list.
 
 #include <ashlar/search/choices.hpp>
 
@@ -19,7 +19,7 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Returns whether all tensors of choice `c` have the roles of row `r` on axis `a`.
+/// Returns whether row `r` has the placements of all tensors of choice `c` on axis `a`.
 constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
   bool same = same_role(c.x[a], r.x) && same_role(c.y[a], r.y) && same_role(c.dy[a], r.dy) &&
               same_role(c.dx[a], r.dx);
@@ -34,7 +34,8 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 
 }  // namespace detail
 
-/// Returns whether `c` is a legal way to place the layer on the mesh.
+/// Returns whether `c` is a legal placement of the layer on the mesh. Its rows and shard order must
+/// fit the signature table of the layer, and no parameter may be stored partial.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
       c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t))

@@ -4,10 +4,10 @@
 #pragma once
 
 // Searches for the fastest plan within a memory limit that recomputes a given number of segments.
-// within_memory.hpp runs this search for several such numbers. It solves the Lagrangian dual
-// (lagrangian.hpp) and then closes the remaining gap by label setting (label_search.hpp). It
-// accepts only plans that are faster than the best plan known so far, and only after their memory
-// has been computed exactly for the whole chain.
+// The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and some
+// plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted only if
+// it is faster than the best known one and if its memory, computed exactly for the whole chain,
+// fits. within_memory.hpp runs this search for several numbers of segments.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -17,14 +17,14 @@ namespace ashlar::search::detail {
 template <int N, class Watch>
 class memory_search {
  public:
-  /// Solves the dual for plans of at most `limit` bytes per rank. `known` is the weight of the best
-  /// known plan, or `unreachable` if there is none. If no plan is known after solving the dual
-  /// either, looks for any plan that fits.
+  /// Solves the Lagrangian dual for plans of at most `limit` bytes per rank. `known` is the weight
+  /// of the best known plan; `unreachable` means that there is none. If no plan that fits is known
+  /// then, looks for any.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
       : model_(model), memory_(model), counted_(model), limit_(limit), watch_(watch),
         known_(known) {
-    chain_model<N> few = model;  // undominated choices suffice for the dual
+    chain_model<N> few = model;  // For the dual, the undominated choices suffice.
     few.keep_counted();
     counted_memory<N> const counted(few);
     memory_dual const dual = solve_dual(
@@ -48,14 +48,14 @@ class memory_search {
     else if (found.complete) bound_ = unreachable;
   }
 
-  /// Closes the gap between the dual and the best plan by label setting, as far as the effort
-  /// permits. Returns the number of labels that it has made.
+  /// Closes the gap between the lower bound and the best plan by label setting (label_search.hpp),
+  /// as far as the effort permits. Returns the number of labels (partial plans) that it has made.
   constexpr std::int64_t label() {
     std::int64_t made = 0;
     chain_solver<N> priced(model_, price_, counted_);
     int width = label_width, failures = 0;
     for (double margin = 1e-5;; margin *= 4) {
-      double const most = known_ * (1 - 1e-13);  // any plan below this is better
+      double const most = known_ * (1 - 1e-13);  // only plans below this weight are better
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;
@@ -66,7 +66,7 @@ class memory_search {
       made += label_effort - labels.effort_left();
       bool const taken = found < target && memory_.of(choice) <= limit_;
       if (taken) take(found, choice);
-      if (labels.complete()) {  // every plan below the target was examined
+      if (labels.complete()) {  // Every plan below the target was examined.
         bound_ = found < target ? found : target == most ? known_ : target;
         watch_.raise_bound(bound_);
         if (bound_ >= known_ || (found < target && !taken)) return made;
@@ -81,9 +81,11 @@ class memory_search {
   /// Returns a lower bound of the weight of every plan that fits and is better than the best known
   /// one.
   constexpr double bound() const { return bound_; }
-  /// Returns the weight of the best plan, found here or passed to the constructor.
+  /// Returns the weight (seconds, plus a tiny amount per collective) of the best plan, found here
+  /// or passed to the constructor.
   constexpr double weight() const { return known_; }
-  /// Returns the best plan if it is better than `known`; else an empty path.
+  /// Returns the best path (one choice per element of the chain). It is empty if no plan is better
+  /// than the one passed to the constructor.
   constexpr scratch<int> const& best() const { return best_; }
 
  private:
@@ -93,17 +95,18 @@ class memory_search {
     watch_.improves(weight);
   }
 
-  /// Records a path as the best plan if it fits and is better than the best plan so far.
+  /// Makes a path (one choice per element) the best plan if it fits and is better than the best one
+  /// so far.
   constexpr void offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, counted_, choice);
     if (cost.counted <= limit_ && cost.weight < known_ && memory_.of(choice) <= limit_)
       take(cost.weight, choice);
   }
 
-  /// Offers all paths that agree with `first` up to some element and with `others` after it. When
-  /// the price of memory passes its optimum, all equal blocks change their choice at once. So the
-  /// two paths of the dual differ in all of these blocks. Good plans are mixtures: some blocks have
-  /// the choice of one path, some that of the other.
+  /// Tries mixtures of two paths: those that equal `first` up to some element and `others` after
+  /// it. The two paths that solve the Lagrangian dual differ in all equal blocks at once. One path
+  /// exceeds the memory limit and the other one does not, so the best plan often changes only some
+  /// of the blocks.
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {

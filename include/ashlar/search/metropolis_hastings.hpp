@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The Metropolis-Hastings algorithm, as in AutoDDL, section 4.4, and FlexFlow: a Markov chain that
-// samples plans S with probability P(S) ∝ exp(-β · Cost(S)).
+// Searches by the Metropolis-Hastings algorithm, as in AutoDDL, section 4.4, and FlexFlow. A Markov
+// chain samples plans S with probability P(S) ∝ exp(-β · Cost(S)).
 //
 //   proposal   A random layer gets another random choice. All layers are equally likely, and so are
 //              all other choices of the layer.
@@ -12,7 +12,7 @@
 //              min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old)))).
 //   memory     Plans over the memory limit have probability 0, so such proposals are rejected.
 //
-// The chain runs until the budget is used up. The paper leaves β to the user. By default it is
+// The chain runs until the budget is used up. The paper leaves β to the user. By default, β is
 // coldness · layers / Cost(first plan), which makes it independent of the unit of cost and of the
 // depth of the net. A coldness of 300 did best on AlexNet, VGG13 and a GPT of 8 blocks on 64 ranks.
 
@@ -23,12 +23,13 @@
 namespace ashlar::search {
 
 struct metropolis_options {
-  double beta = 0;  ///< β per second of predicted cost; 0: the default described above
+  /// The factor β of a cost in seconds. 0 stands for coldness · layers / cost of the first plan.
+  double beta = 0;
   double coldness = 300;
 };
 
 /// Returns the best plan that one Markov chain visits within the budget. Throws ashlar::error if no
-/// plan fits the machine's memory, or if the options set no limit to the search.
+/// plan fits the machine's memory, or if the options contain no budget and no stop token.
 template <int N>
 basic_result<N> metropolis_hastings(basic_problem<N> const& net, topology const& t,
                                     machine const& m, options const& o,

@@ -3,36 +3,36 @@
 
 #pragma once
 
-// Makes searches that ignore shard order smaller: removes rows of layers that no optimum needs. Row
-// r of a layer is redundant if another row of the layer can replace it in every plan without higher
-// cost. That is so if the two rows differ only in the dims that they split: where r splits dim d of
-// a tensor, the other row splits dim d' of it. Each tensor may have at most one such pair (d, d').
-// In addition, three conditions must hold:
+// Removes signature rows that no optimal plan needs, to make searches that ignore shard order
+// smaller. A row r is redundant if another row of the same layer can replace it in every plan
+// without higher cost. The two rows may differ only in the dims that they split: in each tensor,
+// splits of one dim d (in r) become splits of one dim d' (in the other row). Three conditions must
+// hold:
 //
 //   neighbours   The elements before and after the layer never split dim d of the layer's x or y.
 //   extent       The extent of d' is divisible by the number of all ranks, so that d' is always
-//                split evenly. No shard is then larger, and no step moves more, than with d.
-//   GEMMs        Both d and d' belong to the same extents (m, n, k) of the layer's GEMMs, or
-//                neither belongs to any (gemm_dims).
+//                split evenly. Then no shard is larger than with d, and no step moves more.
+//   GEMMs        Dims d and d' count in the same extent (m, n or k) of the layer's GEMMs, or
+//                neither counts in any (gemm_dims).
 //
-// In a plan with the other row, a step from a split of d to a split of d' is unnecessary, and all
-// other steps remain. For example, an activation function on images has rows that split height or
-// width, but the convolution before it may have none. Without the rows for height and width, an
-// image tensor has 64 states on three axes instead of 216.
+// With the other row, a plan needs no step from a split of d to a split of d', and all its other
+// steps remain. For example, an activation function on images has rows that split height or width.
+// If the convolution before it has no such row, they are redundant. An image tensor then has 64
+// states on three axes instead of 216.
 //
-// The roles of statistics must be equal in both rows. Ends of residuals retain all their rows.
+// Statistics must have equal placements in both rows. Ends of residual blocks keep all rows.
 
 #include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 namespace detail {
 
-/// A replacement of dims in one tensor: splits of dim `from` become splits of dim `to`.
+/// A change of the dims that one tensor splits: splits of dim `from` become splits of dim `to`.
 struct dim_exchange {
   int from = -1, to = -1;  ///< -1 as long as no split changes
 
-  /// Returns whether this replacement turns role `row` into role `with`. If no replacement is set
-  /// yet and the two roles split different dims, first sets it to these dims.
+  /// Returns whether this change of dims turns placement `row` into placement `with`. If no change
+  /// is set yet and the two placements split different dims, first sets the change to these dims.
   constexpr bool leads(axis_placement const& row, axis_placement const& with) {
     if (row.kind != with.kind || row.op != with.op) return false;
     if (!row.is_split()) return true;
@@ -40,18 +40,18 @@ struct dim_exchange {
     return with.dim == (row.dim == from ? to : row.dim);
   }
 
-  /// Returns whether this replacement turns both roles that one row has for a tensor, such as those
-  /// of x and dx, into the roles of the other row. Checks the first role again at the end, because
-  /// the second role may have set the replacement.
+  /// Returns whether this change of dims turns `row` into `with` and also `other_row` into
+  /// `other_with`. These are two placements of one tensor, such as of x and of dx. The first pair
+  /// is checked twice, because the second pair may have set the change.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);
   }
 };
 
-/// The dims of a layer's x and y that its neighbours split, wherever the layer occurs in the chain.
-/// Bit d stands for dim d. All bits of x (or y) are set where the layer is an end of a residual or
-/// the neighbour sees the tensor with other extents.
+/// The dims of a layer's x and y that neighbouring elements split, for all occurrences of the layer
+/// in the chain. Bit d stands for dim d. All bits are set if the layer is an end of a residual
+/// block, or if a neighbour sees the tensor with other extents.
 struct neighbour_dims {
   unsigned x = 0, y = 0;
 };
@@ -78,7 +78,7 @@ constexpr neighbour_dims dims_around(basic_problem<N> const& net, int layer) {
   return dims;
 }
 
-/// Returns whether row `with` makes row `row` redundant.
+/// Returns whether signature row `with` can replace row `row` in every plan without higher cost.
 constexpr bool replaces(training_row const& with, training_row const& row, layer_spec const& spec,
                         neighbour_dims const& around, int ranks) {
   auto const permits = [ranks](dim_exchange const& it, shape const& extents, unsigned kept) {
@@ -104,7 +104,7 @@ constexpr bool replaces(training_row const& with, training_row const& row, layer
 
 }  // namespace detail
 
-/// Returns a copy of the problem without the redundant rows.
+/// Returns a copy of the problem without the signature rows that no optimal plan needs.
 template <int N>
 constexpr basic_problem<N> with_needed_rows(basic_problem<N> const& net, topology const& t) {
   basic_problem<N> less = net;

@@ -4,23 +4,27 @@
 #pragma once
 
 // Finds the plan of least predicted seconds. The plan is the exact optimum, except below some
-// memory limits and on some meshes of five or more axes. In these cases plan.gap says how much
-// faster another plan can be at most:
+// memory limits and on some meshes of five or more axes. In these cases plan.gap is not 0: it
+// bounds the fraction of the time that another plan can save.
 //
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
-// Without a memory limit, or if the fastest plan fits, the method is dynamic programming
-// (chain_solver.hpp) on one or two axes and search_on_mesh.hpp on more. If the fastest plan exceeds
-// the limit, within_memory.hpp takes over. Among plans of equal seconds, the one with the fewest
-// collectives is returned and, on one or two axes, the one with the choices that layer_choices
-// lists first. factored.hpp also searches for the best factors of the mesh axes.
+// The method depends on the problem:
 //
-// In constant expressions, in_compiler.hpp does the search. A program that links ashlar::compiled
-// and needs a plan as a constant must include in_compiler.hpp too.
+//   one or two axes, a filter,
+//   or recomputed segments      dynamic programming over all choices (chain_solver.hpp)
+//   other meshes                search_on_mesh.hpp
+//   plan exceeds the limit      within_memory.hpp
+//   in constant expressions     in_compiler.hpp. A program that links ashlar::compiled and needs a
+//                               plan as a constant must include it, too
+//
+// Among plans of equal seconds, the one with the fewest collectives is returned. On one or two
+// axes, among those, it is the one with the choices that layer_choices lists first.
 //
 // Meshes of five and more axes are searched only without a filter and without recomputed segments,
-// and only if the fastest plan fits in the memory limit (search_on_mesh.hpp).
+// and only if the fastest plan fits in the memory limit. factored.hpp also searches for the best
+// factors of the mesh axes.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>
@@ -43,7 +47,7 @@ struct some_filter {
   constexpr some_filter(Filter const&) {}
 };
 
-/// Searches at run time. An empty filter permits every choice.
+/// Finds the optimal plan at run time. An empty filter permits every choice.
 plan optimal_at_run_time(problem const& net, topology const& t, machine const& m,
                          std::function<bool(int, layer_choice const&)> const& filter);
 
@@ -57,26 +61,26 @@ basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& 
 
 }  // namespace detail
 
-/// `optimal` calls this function in constant expressions. This declaration is not constexpr, so its
-/// name appears in the compiler's message and tells the user which header to include. The constexpr
-/// overload in search/in_compiler.hpp matches the call better, because it takes an int and the
-/// filter's own type. A program that searches only at run time thus need not compile the search.
+/// This function exists only for its name. `optimal` calls it in constant expressions. It is not
+/// constexpr, so the compiler reports an error with the name, which tells the user what to include.
+/// The constexpr overload in search/in_compiler.hpp is a better match (int and the filter's own
+/// type). A program that searches only at run time thus need not compile the search.
 template <int N>
 basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
                                              machine const& m, detail::some_filter filter, long);
 #endif
 
-/// Returns the plan of least predicted seconds per step among those whose choices `filter(element,
-/// choice)` permits and whose memory per rank is at most machine.memory (0: no limit). The filter
-/// is called for the begin of a residual, not for its end. cost.hpp defines the seconds and
-/// step/memory_fold.hpp the bytes. Throws ashlar::error if a layer has no permitted choice, or if
-/// no plan fits; the message then states the least possible memory.
+/// Returns the plan of least predicted seconds per step. The plan's choices must be permitted by
+/// `filter(element, choice)`, and its memory per rank must be at most machine.memory bytes (0: no
+/// limit). The filter is called for the begin of a residual block, not for its end. cost.hpp
+/// defines the seconds and step/memory_fold.hpp the memory. Throws ashlar::error if a layer has no
+/// permitted choice, or if no plan fits; the message then states the least possible memory.
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
 #if ASHLAR_COMPILED
-  // Without the `else`, compilers would keep the first call in run-time code, where the function
-  // may be undefined.
+  // The `else` is necessary: without it, compilers would keep the first call in run-time code,
+  // where that function may be undefined.
   if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
     return include_search_in_compiler_hpp(net, t, m, filter, 0);
   else return detail::searched_at_run_time(net, t, m, filter);

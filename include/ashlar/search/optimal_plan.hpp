@@ -3,9 +3,8 @@
 
 #pragma once
 
-// Implements `optimal` (optimal.hpp) for any capacity N of the problem, any filter, and any
-// observer `watch` that follows the progress. In constant expressions it uses only in_compiler.hpp.
-// The other methods run only at run time.
+// Implements `optimal` (optimal.hpp). In constant expressions it uses only in_compiler.hpp; the
+// other methods run only at run time. `watch` follows the progress of the search.
 
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>

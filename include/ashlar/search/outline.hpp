@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Describes a plan as a list of lines, from which all reports are made. Names of elements are
-// indented inside residuals, each collective has a line, and repeated sequences of elements are
-// known (fold.hpp). The collectives of an element form four groups:
+// Describes a plan as a list of lines, from which all reports are made. Each element (layer, or end
+// of a residual block) has a name, indented inside residual blocks. Each collective has a line.
+// Repeated sequences of elements are marked (fold.hpp). The collectives of an element form four
+// groups:
 //
 //   enter    the move of x into the element
 //   back     the move of dy into the element
@@ -15,7 +16,7 @@
 //            end of the step, and the exchange of the halo of dx
 //
 // Parameters of one element that move by equal steps share a line. Seconds and bytes are for one
-// training step, including all micro-batches.
+// training step with all micro-batches.
 
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/fold.hpp>
@@ -39,7 +40,7 @@ struct move_line {
 };
 
 struct outlined_element {
-  std::string name;  ///< indented inside residuals; "+ " precedes the end of a residual
+  std::string name;  ///< indented inside residual blocks; the end of a block begins with "+ "
   std::vector<move_line> enter, inside, back, rest;
 };
 
@@ -62,8 +63,8 @@ inline std::string moved_name(scheduled_move const& move, layer_spec const& spec
   return move.phase == phase::synchronize ? "d " + name : name;
 }
 
-/// Returns the placements of an element's tensors as pieces of text, which wrapped() (text.hpp)
-/// then joins into lines.
+/// Returns the placements of a layer's tensors as pieces of text. wrapped() (text.hpp) joins them
+/// into lines.
 inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_choice const& c) {
   std::vector<std::string> pieces{"x " + to_string(c.x) + " -> y " + to_string(c.y)};
   if (!(c.dy == c.y && c.dx == c.x))
@@ -81,7 +82,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
   return pieces;
 }
 
-/// Returns one line per collective of these moves, which must all belong to one element.
+/// Returns one line per collective of the given moves. All moves must belong to one layer.
 template <int N>
 std::vector<move_line> lines_of(basic_problem<N> const& net,
                                 std::vector<scheduled_move const*> const& moves, topology const& t,
@@ -105,8 +106,8 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
-/// Inserts the halo exchange of element i as the first line, if it has one in the pass `when`
-/// (forward or backward).
+/// Inserts a line for the halo exchange of element i at the front, if it has one in the pass
+/// `when`.
 template <int N>
 void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
               basic_plan<N> const& chosen, machine const& m, phase when) {
@@ -120,7 +121,7 @@ void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
                 halo.times * halo.seconds});
 }
 
-/// Returns the index of an item in the list `seen`. Appends the item first if it is not there.
+/// Returns the index of an item in the list `seen`. If it is not there, appends it.
 template <class Item>
 int number_of(std::vector<Item>& seen, Item const& item) {
   std::size_t i = 0;
@@ -131,7 +132,8 @@ int number_of(std::vector<Item>& seen, Item const& item) {
 
 }  // namespace detail
 
-/// Returns the outline of a plan. `parts` is the plan's breakdown on machine `m`.
+/// Returns the lines of a report of a plan. `parts` are the seconds and bytes of the plan on
+/// machine `m`, element by element.
 template <int N>
 outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                    plan_breakdown const& parts, machine const& m) {
@@ -186,9 +188,9 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
   return o;
 }
 
-/// An element of the first copy of a fold. Reports print this copy for all copies, which are equal
-/// with two exceptions: the move of x into the first copy may differ from the move into the others,
-/// and so may the move of dy into the last copy.
+/// An element of a repeated sequence. Reports print only the first copy of the sequence. The copies
+/// are equal with two exceptions: the move of x into the first copy may differ, and so may the move
+/// of dy into the last copy.
 struct folded_element {
   outline const& in;
   std::size_t at, typical, final;

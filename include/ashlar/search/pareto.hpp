@@ -9,11 +9,11 @@
 //   auto const front = search::memory_front(problem, topology, machine);
 //   std::cout << front;                                   // a table and a plot
 //
-// The front is computed for several memory limits, which form a geometric sequence from the memory
-// of the fastest plan to the least memory. For each limit, the search works like `optimal`: the
-// plan is the fastest within its limit, or its gap says how much faster another plan can be. A
-// limit that the previous plan already satisfies is skipped. machine.memory does not limit the
-// plans. The table marks plans that exceed it.
+// The front is computed for several memory limits. They form a geometric sequence from the memory
+// of the fastest plan to the least possible memory. For each limit, the fastest plan is searched as
+// by `optimal`; its gap says how much faster another plan can be. A limit that the previous plan
+// already satisfies is skipped. machine.memory does not limit the plans, but the table marks plans
+// that exceed it.
 
 #include <algorithm>
 #include <cmath>
@@ -29,8 +29,8 @@ namespace ashlar::search {
 
 struct front_options {
   int limits = 12;  ///< number of memory limits, including the highest and the lowest
-  std::function<bool(int, layer_choice const&)> permits{};  ///< like the filter of optimal()
-  /// Called after every limit with the number of finished limits and the number of all limits.
+  std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
+  /// Called after every limit with the number of finished limits and of all limits.
   std::function<void(int done, int of)> on_progress{};
 };
 
@@ -42,7 +42,8 @@ struct basic_memory_front {
   std::int64_t memory = 0;  ///< bytes per rank that the machine has; 0: unknown
 };
 
-/// Returns the front of a problem. Errors are as for `optimal`.
+/// Returns the Pareto front of time and memory: the fastest plan within each of several memory
+/// limits. Errors are as for `optimal`.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {
@@ -53,7 +54,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
       {o.permits ? optimal(net, t, unlimited, o.permits) : optimal(net, t, unlimited)}, m.memory};
   detail::no_watch alone;
   using limited = detail::recomputation_search<N, detail::no_watch>;
-  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // all limits share one model
+  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // All limits share one model.
                           : limited(net, t, m, any_choice{}, alone);
   int again = 0;
   double const least = double(search.least(again).bytes), most = double(front.plans[0].memory);
@@ -63,7 +64,8 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
     if (limit < front.plans.back().memory) front.plans.push_back(search.run(limit));
     if (o.on_progress) o.on_progress(k + 1, o.limits);
   }
-  // Drop plans that are no faster than a later plan of less memory. Plans with a gap can be.
+  // Drop plans that are no faster than a later plan of less memory. This can happen to plans with a
+  // gap.
   double fastest = front.plans.back().seconds;
   std::vector<basic_plan<N>> kept{front.plans.back()};
   for (auto p = front.plans.rbegin() + 1; p != front.plans.rend(); ++p)
@@ -77,7 +79,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
 
 namespace detail {
 
-/// Prints the plans as points in a plot of text, with seconds upwards and memory to the right.
+/// Plots the plans as text, with seconds upwards and memory to the right.
 template <int N>
 void plot_front(std::ostream& out, basic_memory_front<N> const& front) {
   constexpr int width = 70, height = 14;
@@ -108,7 +110,7 @@ void plot_front(std::ostream& out, basic_memory_front<N> const& front) {
 
 }  // namespace detail
 
-/// Prints a table, the fastest plan first, and a plot.
+/// Prints a table, the fastest plan first, and a plot of time and memory.
 template <int N>
 std::ostream& operator<<(std::ostream& out, basic_memory_front<N> const& front) {
   using detail::right;

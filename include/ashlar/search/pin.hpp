@@ -3,22 +3,22 @@
 
 #pragma once
 
-// Pins: placements of single tensors that a person prescribes. The search decides everything else
-// (pinned.hpp). A pin is written as
+// Parses pins: placements of single tensors that a person prescribes. The search decides everything
+// else (pinned.hpp). A pin is written as
 //
 //   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B     linear.weight=B,S(1)     3..135/12.y=S(0),*
 //
 //   ELEMENT     7            the element with this number, as explain prints it
 //               3..9         elements 3 to 9
-//               3..9/2       every second element from 3 to 9. If the step is the size of a
-//                            repeated block, this selects one layer in all blocks
+//               3..9/2       every second element from 3 to 9. With the size of a repeated block in
+//                            place of 2, this selects one layer in all blocks
 //               linear  l*   all elements with this name; * matches any letters, ? a single one
 //   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad or .store. The name alone
 //               means .use
-//   PLACEMENT   the text form of a placement, with * for an axis that the pin leaves free. A pin
-//               with a free axis does not prescribe the shard order
+//   PLACEMENT   a placement per mesh axis, such as S(0),B. A * prescribes nothing for that axis;
+//               the pin then does not prescribe the shard order either
 //
-// Axes of extent 1 are not compared, because all roles are equivalent there.
+// Axes of extent 1 are ignored, because all placements are equivalent there.
 
 #include <algorithm>
 #include <string>
@@ -33,8 +33,8 @@ namespace ashlar::search {
 struct pin {
   std::string text;             ///< as written by the user
   std::string element, tensor;  ///< the parts before and after the '.' that separates them
-  placement wanted;
-  inplace_vector<bool, max_axes> is_free;  ///< per axis: whether the pin leaves it free
+  placement wanted;             ///< as prescribed; B on axes that the pin leaves free
+  inplace_vector<bool, max_axes> is_free;  ///< per axis: whether the pin prescribes nothing
 
   bool any_free() const { return is_free.contains(true); }
 };
@@ -45,13 +45,14 @@ namespace detail {
   throw error("search::pin", "\"" + std::string(text) + "\": " + why);
 }
 
-/// Returns whether `name` matches a pattern of letters, '*' and '?'. After a mismatch, the last '*'
-/// takes one letter more. Earlier '*' need not change, because the part of the pattern before the
-/// last '*' matches already. The number of steps is therefore at most the product of both lengths.
+/// Returns whether `name` matches a pattern of letters, '*' and '?'. The method is greedy matching
+/// with backtracking to the last '*', which takes one letter more after each mismatch. Earlier '*'
+/// need not be tried again, because the pattern before the last '*' matches already. So the number
+/// of steps is at most the product of both lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
-  // `star` is the position of the last '*' in the pattern. It matches letters of the name up to
-  // `taken`.
+  // `star` is the position of the last '*' in the pattern. It matches the letters of the name that
+  // end before `taken`.
   std::size_t p = 0, n = 0, star = none, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -68,7 +69,7 @@ inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == none;
 }
 
-/// Removes a number from the front of a text and returns it, or -1 if the text begins otherwise.
+/// Removes a decimal number from the front of a text and returns it. Returns -1 if there is none.
 inline int take_number(std::string_view& text) {
   int value = -1;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9' && value < 100'000'000) {
@@ -78,7 +79,7 @@ inline int take_number(std::string_view& text) {
   return value;
 }
 
-/// Returns the elements that a pin names. Throws if there are none.
+/// Returns the indices of the elements of the chain that a pin names. Throws if it names none.
 template <int N>
 std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
   std::vector<int> list;
@@ -128,8 +129,9 @@ inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, laye
   return nullptr;
 }
 
-/// Returns the number of axes on which the placement `found` differs from the pin, apart from free
-/// axes and axes of extent 1. If only the shard order differs, returns 1.
+/// Returns on how many axes the placement `found` differs from the one that the pin prescribes.
+/// Axes of extent 1 and axes that the pin leaves free do not count. If only the shard order
+/// differs, returns 1.
 inline int distance(pin const& p, placement const& found, topology const& t) {
   int axes = 0;
   bool order = false;
@@ -159,7 +161,7 @@ inline pin parse_pin(std::string_view text) {
   p.text = text;
   p.element = text.substr(0, dot);
   p.tensor = text.substr(dot + 1, equals - dot - 1);
-  std::string whole;  // the text of the placement, with B in place of each *
+  std::string whole;  // the prescribed placement as text, with B in place of each *
   bool start = true;
   for (char const c : text.substr(equals + 1)) {
     bool const star = start && c == '*';

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Searches for the fastest plan with pinned placements (pin.hpp), and says how much time the pins
-// cost:
+// Searches for the fastest plan with pins (prescribed placements, pin.hpp), and says how much time
+// the pins cost:
 //
 //   auto const p = search::optimal_with_pins(problem, topology, machine,
 //                                            {search::parse_pin("3.x=S(0),B")});
@@ -12,7 +12,7 @@
 //   p.sentence()            "your pin costs 4.10 ms a step (3.2 %)"
 //
 // If an element has several pins, its choice must satisfy all of them. If no choice does, the error
-// lists the nearest choices. A pin on either end of a residual applies to both ends.
+// lists the nearest choices. A pin on either end of a residual block applies to both ends.
 
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pin.hpp>
@@ -20,12 +20,13 @@
 
 namespace ashlar::search {
 
-/// The pins of a net, as a filter for the search algorithms.
+/// A filter for the search algorithms. It permits the choices that satisfy all pins (prescribed
+/// placements).
 template <int N>
 class pinned_choices {
  public:
-  /// Throws ashlar::error if a pin names no element or tensor, or if an element cannot satisfy its
-  /// pins.
+  /// Throws ashlar::error if a pin names no layer or tensor of the net, or if no choice of a layer
+  /// satisfies its pins.
   pinned_choices(basic_problem<N> const& net, topology const& t, std::vector<pin> const& pins)
       : net_(net), topology_(t), pins_(pins), of_(static_cast<std::size_t>(net.size())) {
     for (std::size_t k = 0; k < pins_.size(); ++k) add(k);
@@ -71,7 +72,7 @@ class pinned_choices {
                                      "with .use, .grad or .store.");
   }
 
-  /// Throws an error with the nearest choices if no choice satisfies all pins of element i.
+  /// Throws an error that lists the nearest choices, if no choice satisfies all pins of element i.
   void check_possible(int i) const {
     auto const& own = of_[static_cast<std::size_t>(i)];
     auto const& spec = net_.spec(i);
@@ -123,8 +124,8 @@ struct pinned_plan {
   }
 };
 
-/// Returns the fastest plan that satisfies the pins. Throws the errors of `optimal` and of
-/// pinned_choices.
+/// Returns the fastest plan that satisfies the pins. Throws the errors of `optimal`, and
+/// ashlar::error if a pin cannot be satisfied.
 template <int N>
 pinned_plan<N> optimal_with_pins(basic_problem<N> const& net, topology const& t, machine const& m,
                                  std::vector<pin> const& pins) {

@@ -3,34 +3,35 @@
 
 #pragma once
 
-// The search for pipeline parallelism in combination with all other layouts: the number of stages,
-// the mesh axis that they divide, the number of micro-batches, and the placements of the layers of
-// each stage on its ranks (AutoDDL, section 5.4).
+// Searches for pipeline parallelism in combination with all other layouts (AutoDDL, section 5.4):
+// the number of stages, the mesh axis that they divide, the number of micro-batches, and the
+// placements of the layers of each stage on its ranks.
 //
-// s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, an axis between nodes
-// if there is one. Let u_j be the seconds of stage j for one micro-batch, and g_j the seconds of
-// its gradient synchronization. A step of m micro-batches takes (price_pipeline.hpp)
+// The s stages consist of equally many repeated blocks (stages.hpp). They divide one axis of the
+// mesh, an axis between nodes if there is one. Let u_j be the seconds of stage j for one
+// micro-batch, and g_j the seconds of its gradient synchronization. A step of m micro-batches takes
+// (price_pipeline.hpp)
 //
 //   T = Σ u_j + (m - 1) max u_j + max g_j
 //
-// Lower bound without a memory limit: let t_j be u_j without the sends to other stages. A maximum
+// Lower bound without a memory limit: Let t_j be u_j without the sends to other stages. A maximum
 // is at least the average, so
 //
 //   T >= ((s + m - 1) Σ t_j + Σ g_j) / s
 //
 // The numerator is the cost of the whole chain if it ran on one stage's mesh with s + m - 1
-// micro-batches. The exact search finds the plan that minimizes this cost. T is then computed for
-// that plan.
+// micro-batches. The exact search finds the plan that minimizes it. T is then computed for that
+// plan.
 //
-// If that plan exceeds the memory limit, each stage is searched alone, including the number of its
-// recomputed segments. Early stages have more micro-batches in flight and recompute more. Let l_j
-// be a lower bound of (s + m - 1) t_j + g_j within the limit, and g the longest synchronization.
-// Then t_j >= (l_j - g) / (s + m - 1), and so
+// Lower bound with a memory limit: If that plan exceeds the limit, each stage is searched alone,
+// including the number of its recomputed segments. Early stages have more micro-batches in flight
+// and recompute more. Let l_j be a lower bound of (s + m - 1) t_j + g_j within the limit, and g the
+// longest synchronization. Then t_j >= (l_j - g) / (s + m - 1), and so
 //
 //   T >= Σ t_j + (m - 1) max t_j + g >= (Σ l_j + (m - 1) max l_j) / (s + m - 1)
 //
-// As soon as the stages searched so far prove that this pipeline is no faster than the best one
-// found before, the remaining stages are skipped.
+// The search of a pipeline ends early if the stages searched so far prove that it is no faster than
+// the best pipeline known.
 
 #include <algorithm>
 #include <string>
@@ -44,13 +45,14 @@
 namespace ashlar::search {
 
 struct pipeline_options {
-  /// Numbers of stages to try. If empty, tries all that divide the number of blocks and an axis.
+  /// Numbers of stages to try. If empty, tries all numbers that divide the number of repeated
+  /// blocks and the extent of an axis.
   std::vector<int> stages;
   /// Numbers of micro-batches to try. If empty, tries one micro-batch.
   std::vector<int> micro_batches;
 };
 
-/// The default way in which pipeline() places a chain: the exact search.
+/// The default way in which pipeline() places the layers: as the exact search finds.
 struct optimal_layout {
   template <int N>
   basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m) const {
@@ -60,8 +62,8 @@ struct optimal_layout {
 
 namespace detail {
 
-/// Returns the axes that this number of stages can divide. If the mesh has axes between nodes, only
-/// those are considered.
+/// Returns the axes whose extent is divisible by this number of stages. If the mesh has axes
+/// between nodes, returns only such axes.
 inline std::vector<int> stage_axes(topology const& t, int stages) {
   std::vector<int> between, within;
   for (int a = 0; a < t.axes(); ++a)
@@ -78,7 +80,8 @@ inline std::vector<int> divisors(int n) {
   return list;
 }
 
-/// Returns the numbers of stages that are possible for this many blocks on a mesh, as "1, 2, 4".
+/// Returns the possible numbers of stages for this number of repeated blocks, as text such as "1,
+/// 2, 4".
 inline std::string possible_stages(int blocks, topology const& t) {
   std::string list = "1";
   for (int const n : divisors(blocks))
@@ -86,18 +89,21 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
-/// The result of searching the stages of a pipeline one by one.
+/// The result of searching each stage of a pipeline separately.
 template <int N>
 struct separate_stages {
-  basic_plan<N> chosen;         ///< the placements of all elements
-  std::vector<int> recomputed;  ///< number of recomputed segments of each stage
+  basic_plan<N> chosen;         ///< placements of all elements of the chain
+  std::vector<int> recomputed;  ///< per stage: the number of recomputed segments
   double bound = 0;             ///< lower bound of the seconds of a step within the memory limit
 };
 
-/// Searches each stage of a chain alone, within m.memory bytes per rank. chain.micro_batches must
-/// be `micro_batches` plus the number of stages minus 1. `known` is the seconds of the best
-/// pipeline so far. The search stops as soon as its lower bound reaches `known`. Throws if a stage
-/// does not fit.
+/// Searches the best placements of each stage of a chain separately, within m.memory bytes per
+/// rank. Throws if a stage does not fit.
+///   chain    must have micro_batches = `micro_batches` + number of stages - 1
+///   limits   the first element of every stage, and the number of all elements
+///   layout   finds the placements of one stage
+///   known    seconds of the best pipeline so far. The search stops when the lower bound of the
+///            pipeline reaches it
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,
@@ -127,20 +133,19 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
 }  // namespace detail
 
 /// Returns the fastest pipeline found, over the numbers of stages and micro-batches in `options`,
-/// the axes that stages can divide, and the placements. net_of(m) must return the chain for m
-/// micro-batches per step, each with 1/m of the batch.
+/// the axes that stages can divide, and the placements.
+///   net_of    net_of(m) returns the chain for m micro-batches per step, each with 1/m of the batch
+///   layout    layout(chain, mesh, machine) returns a plan of the chain, on this mesh or on another
+///             one with equally many ranks. The default is the exact search
 ///
-/// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. Another one
-/// is faster by at most the fraction 1 - lower_bound / seconds().
+/// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. If `layout`
+/// is not the exact search, the bound applies only to pipelines with plans of the same kind. It is
+/// then valid only if `layout` returns the best plan of that kind.
 ///
-/// `layout(chain, mesh, machine)` must return a plan of the chain, on this mesh or on another one
-/// with equally many ranks. The default is the exact search. With another layout, such as a
-/// baseline, `lower_bound` applies only to pipelines with plans of the same kind. It then requires
-/// that `layout` returns the best plan of that kind.
-///
-/// Throws ashlar::error if nothing fits machine.memory, if a requested number of stages does not
-/// divide the blocks or any axis, or if net_of(m) returns a chain with a number of micro-batches
-/// other than m.
+/// Throws ashlar::error in three cases:
+///   - Nothing fits machine.memory.
+///   - A requested number of stages does not divide the blocks or any axis.
+///   - net_of(m) returns a chain with a number of micro-batches other than m.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
                        pipeline_options const& options = {}, Layout const& layout = {}) {

@@ -3,17 +3,17 @@
 
 #pragma once
 
-// A plan with pipeline stages. search::pipeline finds it, a plan file stores it, and explain prints
-// it. The stages divide one axis of the mesh. Each stage has a contiguous part of the elements, and
-// all stages have equally many ranks.
+// Describes a plan with pipeline stages. search::pipeline finds it, a plan file stores it, and
+// explain prints it. The stages divide one axis of the mesh. Each stage has a contiguous part of
+// the elements of the chain, and all stages have equally many ranks.
 //
-//   chosen.mesh       the mesh of one stage. The extent of `axis` is that of the whole mesh divided
+//   chosen.mesh       the mesh of one stage. On `axis`, it has the extent of the whole mesh divided
 //                     by the number of stages
 //   whole_mesh(p)     the mesh of all ranks
 //   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
 //                     min(m, s - j) for m micro-batches and s stages
-//   chain_of(net, p)  the net with renumbered segments. Those that the stages recompute come first,
-//                     as runs() expects
+//   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute come
+//                     first, because a plan recomputes the first segments of its chain
 
 #include <algorithm>
 #include <vector>
@@ -26,26 +26,26 @@ namespace ashlar::search {
 struct pipeline_stage {
   int first = 0;            ///< first element of the stage
   int last = 0;             ///< one past the last element of the stage
-  int recomputed = 0;       ///< the stage recomputes this many of its segments, the first ones
-  double seconds = 0;       ///< u_j (pipeline.hpp): both passes of one micro-batch
-  double forward = 0;       ///< the part of `seconds` in the forward pass, without recomputation
-  double work = 0;          ///< the part of `seconds` spent computing
-  double sending = 0;       ///< the part of `seconds` spent sending to other stages
-  double synchronize = 0;   ///< g_j (pipeline.hpp): gradient synchronization, once per step
+  int recomputed = 0;       ///< number of recomputed segments, which are the stage's first ones
+  double seconds = 0;       ///< both passes of one micro-batch
+  double forward = 0;       ///< part of `seconds` in the forward pass, without recomputation
+  double work = 0;          ///< part of `seconds` spent computing
+  double sending = 0;       ///< part of `seconds` spent sending to other stages
+  double synchronize = 0;   ///< seconds of gradient synchronization, once per step
   std::int64_t sent = 0;    ///< bytes that a rank sends to other stages per micro-batch
   std::int64_t memory = 0;  ///< bytes per rank
 };
 
 struct pipeline_plan {
-  /// The placements of all elements, on the mesh of one stage. `seconds` and `memory` are those of
-  /// the whole pipeline, `communication_seconds` are those of the slowest stage, and `recomputed`
-  /// is the sum over all stages.
+  /// The placements of all layers, on the mesh of one stage. `seconds` and `memory` apply to the
+  /// whole pipeline, and `communication_seconds` to the slowest stage. `recomputed` is the sum over
+  /// all stages.
   plan chosen;
   int axis = -1;  ///< the mesh axis that the stages divide; -1 for one stage
   std::vector<pipeline_stage> stages;
   double bubble = 0;  ///< seconds of a step in which a stage waits for other stages
-  /// A lower bound of the seconds of any plan with one of the numbers of stages and micro-batches
-  /// that were searched.
+  /// A lower bound of the seconds of every plan with the numbers of stages and micro-batches that
+  /// the search tried.
   double lower_bound = 0;
 
   int micro_batches() const { return chosen.micro_batches; }
@@ -55,15 +55,15 @@ struct pipeline_plan {
   }
 };
 
-/// Returns the first element of every stage, followed by the number of all elements.
+/// Returns the index of the first element of every stage, followed by the number of all elements.
 inline std::vector<int> limits_of(pipeline_plan const& p) {
   std::vector<int> limits{0};
   for (auto const& s : p.stages) limits.push_back(s.last);
   return limits;
 }
 
-/// Returns the chain with its segments renumbered so that the recomputed ones of all stages come
-/// first. In this chain, p.chosen.recomputed refers to the right segments.
+/// Returns the chain with renumbered segments, for a plan that recomputes its first segments. The
+/// segments that any stage recomputes come first, so p.chosen.recomputed counts exactly these.
 template <int N>
 basic_problem<N> chain_of(basic_problem<N> const& net, pipeline_plan const& p) {
   std::vector<int> recomputed;
@@ -71,15 +71,15 @@ basic_problem<N> chain_of(basic_problem<N> const& net, pipeline_plan const& p) {
   return in_stages(net, limits_of(p), recomputed);
 }
 
-/// Returns stage j as a chain of its own. `chain` is chain_of(net, p).
+/// Returns stage j as a chain of its own. `chain` must be the result of chain_of(net, p).
 template <int N>
 basic_problem<N> stage_of(basic_problem<N> const& chain, pipeline_plan const& p, int j) {
   auto const& s = p.stages[static_cast<std::size_t>(j)];
   return stage_of(chain, s.first, s.last, p.in_flight(j));
 }
 
-/// Returns the placements of stage j as a plan for stage_of(chain, p, j), without predicted seconds
-/// and memory.
+/// Returns the placements of stage j as a plan of the chain stage_of(chain, p, j). Its predicted
+/// seconds and memory are not set.
 template <int N>
 basic_plan<N> plan_of_stage(pipeline_plan const& p, int j) {
   auto const& s = p.stages[static_cast<std::size_t>(j)];

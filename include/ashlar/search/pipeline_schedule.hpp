@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Computes when each pass of each stage begins and ends under the 1F1B schedule, for charts. With m
-// micro-batches and s stages, stage j
+// Computes when each forward and backward pass of each stage begins and ends, for charts. The
+// schedule is 1F1B. With m micro-batches and s stages, stage j
 //
-//   first      runs min(m, s - j) forward passes,
-//   then       alternates one backward and one forward pass while forward passes are left,
-//   last       runs the remaining backward passes.
+//   first   runs min(m, s - j) forward passes,
+//   then    alternates one backward and one forward pass while forward passes are left,
+//   last    runs the remaining backward passes.
 //
-// A pass begins as soon as its stage is free and the neighbouring stage has sent its input. If all
-// stages are equal, the last pass ends at the time that price_pipeline.hpp predicts for a step
-// without gradient synchronization. Otherwise it may end earlier. Gradients are synchronized after
-// the last pass.
+// A pass begins as soon as its stage is free and the neighbouring stage has sent its input.
+// Gradients are synchronized after the last pass. Without that synchronization, the last pass ends
+// at the time that price_pipeline.hpp predicts for a step if all stages are equal; otherwise it may
+// end earlier.
 
 #include <vector>
 
@@ -30,7 +30,8 @@ struct pipeline_pass {
 
 namespace detail {
 
-/// Returns pass k of a stage (k from 0) that first runs `ahead` forward passes. Leaves its times 0.
+/// Returns pass number k (from 0) of a stage that first runs `ahead` forward passes. Its times are
+/// 0.
 constexpr pipeline_pass nth_pass(int stage, int ahead, int micro_batches, int k) {
   int const turns = 2 * (micro_batches - ahead), r = k - ahead;
   if (r < 0) return {stage, k, false};
@@ -40,7 +41,7 @@ constexpr pipeline_pass nth_pass(int stage, int ahead, int micro_batches, int k)
 
 }  // namespace detail
 
-/// Returns all passes of a step under 1F1B. The passes of stage 0 come first, in execution order,
+/// Returns all passes of a step under the 1F1B schedule: first those of stage 0 in execution order,
 /// then those of stage 1, and so on.
 inline std::vector<pipeline_pass> one_f_one_b(std::vector<pipeline_stage> const& stages,
                                               int micro_batches) {
@@ -48,8 +49,9 @@ inline std::vector<pipeline_pass> one_f_one_b(std::vector<pipeline_stage> const&
   auto const at = [](int i) { return static_cast<std::size_t>(i); };
   std::vector<pipeline_pass> passes(at(2 * s * m));
   // ended[backward][(stage + 1) * m + micro_batch] is the time at which a pass ends, or -1 if it
-  // has not run. There are two imaginary stages: one before the first stage, whose forward passes
-  // end at time 0, and one after the last stage, whose backward passes end at time 0.
+  // has not run. Two imaginary stages supply the inputs. One is before the first stage, and its
+  // forward passes end at time 0. The other is after the last stage, and its backward passes end at
+  // time 0.
   std::vector<double> ended[2];
   for (auto& e : ended) e.assign(at((s + 2) * m), -1);
   for (int k = 0; k < m; ++k) ended[0][at(k)] = ended[1][at((s + 1) * m + k)] = 0;

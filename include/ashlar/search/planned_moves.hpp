@@ -5,8 +5,8 @@
 
 // Provides exact prices of redistributions. Each redistribution is planned when its price is first
 // needed, and the price is cached. This suits few moves on many axes, where the tables of
-// tabulated_moves.hpp are not worth their cost. Moves that differ only by an exchange of
-// interchangeable axes (interchangeable_axes.hpp) cost the same and share one cache entry.
+// tabulated_moves.hpp would cost too much. Moves that differ only by an exchange of interchangeable
+// axes (equal extent and network tier) cost the same and share one cache entry.
 
 #include <vector>
 

@@ -4,9 +4,9 @@
 #pragma once
 
 // Computes the cost of a plan that runs in s pipeline stages. The schedule is 1F1B (one forward,
-// one backward) without overlap of communication and computation. u_j is the time that stage j
-// needs for both passes of one micro-batch, including its sends to other stages. g_j is the time of
-// its gradient synchronization. A step of m micro-batches takes
+// one backward); communication and computation do not overlap. Let u_j be the seconds that stage j
+// needs for both passes of one micro-batch, including its sends to other stages. Let g_j be the
+// seconds of its gradient synchronization. A step of m micro-batches takes
 //
 //   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
 //
@@ -14,12 +14,11 @@
 // stage, T is the cost of step/problem.hpp.
 //
 // At a boundary between stages, each rank sends its shard to the rank at the same position in the
-// other stage. If the two placements at the boundary differ, the seconds of the redistribution are
-// counted for the receiving stage, and the send is priced for the placement with the smaller
-// shards.
+// other stage. If the placements on the two sides differ, the receiving stage also redistributes.
+// The send is then priced for the placement with the smaller shards.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
-// stage is recomputed, the stage keeps its received input, so that no input is sent twice.
+// stage is recomputed, the stage holds its received input, so that no input is sent twice.
 
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
@@ -27,16 +26,18 @@
 
 namespace ashlar::search {
 
-/// Returns the mesh of one of `stages` stages that divide an axis of `t` (-1: one stage).
+/// Returns the mesh of one stage, if `stages` stages divide the axis `axis` of `t` (-1: one stage).
 inline topology stage_mesh(topology t, int axis, int stages) {
   if (axis >= 0) t.axis[axis].extent /= stages;
   return t;
 }
 
-/// Returns the pipeline that runs `chosen`, a plan of all elements on the mesh of one stage, with
-/// its predicted costs. Stage s runs the elements from limits[s] to limits[s + 1] - 1 and
-/// recomputes its first recomputed[s] segments; chosen.recomputed is ignored. The stages divide the
-/// axis `axis` of the whole mesh (-1: one stage). `lower_bound` of the result stays 0.
+/// Returns the pipeline that runs the plan `chosen`, with its predicted costs. `lower_bound` stays
+/// 0.
+///   chosen       the placements of all elements on the mesh of one stage; `recomputed` is ignored
+///   limits       stage s runs the elements limits[s] .. limits[s + 1] - 1
+///   recomputed   stage s recomputes its first recomputed[s] segments
+///   axis         the axis of the whole mesh that the stages divide; -1: one stage
 template <int N>
 pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
                              std::vector<int> const& limits, std::vector<int> const& recomputed,
@@ -96,7 +97,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     send(stage_at(first - 1), true, extents, whole[first - 1].y, whole[first].x);
     send(stage_at(first), false, extents, whole[first].dx, whole[first - 1].dy);
   }
-  double sum = 0, most = 0, work = 0, synchronize = 0;  // `work` is that of the slowest stage
+  double sum = 0, most = 0, work = 0, synchronize = 0;  // `work`: of the slowest stage
   std::int64_t memory = 0;
   for (auto& stage : result.stages) {
     stage.seconds += stage.work + stage.sending;

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// The interface through which the search asks for the cost of a move, which is the redistribution
-// of one tensor from one placement to another. There are three implementations:
+// The interface through which the search asks for the cost of a move (the redistribution of one
+// tensor from one placement to another). There are three implementations:
 //
-//   tabulated_moves     exact prices, tabulated for all pairs of placements
+//   tabulated_moves     exact prices, from tables for all pairs of placements
 //   planned_moves       the same prices; each redistribution is planned at its first use
 //   basic_role_moves    lower bounds that ignore shard order
 //
-// Algorithms minimize the weight: seconds + tie * collectives. Among plans of equal time they
-// therefore find one with the fewest collectives. `tie` must be so small that it never outweighs a
-// real difference in time (tie_weight in choice_class.hpp).
+// Algorithms minimize the weight: seconds + tie * collectives. So among plans of equal time, they
+// find one with the fewest collectives. `tie` must be so small that it never outweighs a real
+// difference in time (tie_weight in choice_class.hpp).
 
 #include <concepts>
 
@@ -20,15 +20,15 @@
 
 namespace ashlar::search {
 
-/// The price of one move.
+/// The price of one move: seconds, and weight = seconds + tie * collectives.
 struct move_price {
   double seconds = 0;
   double weight = 0;
 };
 
-/// A source of prices for moves on one mesh and machine. `table` returns a handle for tensors with
-/// given extents and bytes per element, whose P axes are sums. Both functions `move` return the
-/// same price, but the one that takes a handle instead of extents is faster.
+/// A class that prices moves on one mesh and machine. table() returns a handle for tensors with the
+/// given extents and bytes per element, whose P axes are sums. move() with a handle returns the
+/// same price as move() with extents, but is faster.
 template <class T>
 concept move_prices = requires(T& prices, int table, shape const& extents, placement const& p) {
   { prices.mesh() } -> std::same_as<topology const&>;
@@ -38,9 +38,9 @@ concept move_prices = requires(T& prices, int table, shape const& extents, place
   { prices.move(extents, 4, p, p) } -> std::same_as<move_price>;
 };
 
-/// A source of prices that tabulates all moves of a tensor. The state of a placement is its number
-/// in a table. `weight_from` returns the weights of all moves from one state, indexed by target
-/// state. `T::orders` says which shard orders the states distinguish.
+/// A class that prices moves from tables. The state of a placement is its number in a table.
+/// weight_from() returns the weights of all moves from one state, indexed by target state. `orders`
+/// says which shard orders the states distinguish.
 template <class T>
 concept tabulated_move_prices = move_prices<T> &&
                                 requires(T& prices, int table, int state, placement const& p) {
@@ -51,7 +51,8 @@ concept tabulated_move_prices = move_prices<T> &&
                                   T::orders;
                                 };
 
-/// Returns the price of the redistribution that plan_redistribution finds.
+/// Returns the price of the redistribution that plan_redistribution finds. `tie` is added to the
+/// weight per collective.
 constexpr move_price planned_price(shape const& extents, int element_size, placement const& from,
                                    placement const& to, topology const& t, machine const& m,
                                    double tie) {

@@ -4,7 +4,7 @@
 #pragma once
 
 // Computes how much memory recomputation (activation checkpointing) saves in a plan and how much
-// time it adds, compared with the same placements without recomputation.
+// time it adds, compared with the same plan without recomputation.
 
 #include <string>
 
@@ -39,7 +39,7 @@ inline std::string effect_text(recomputation_effect const& effect) {
 }
 
 /// Returns a text such as "segments 1-8 of 12 are recomputed: 3.10 GiB less, 1.20 ms (12.0 %)
-/// longer", or an empty one if no segment is recomputed.
+/// longer". Returns an empty text if no segment is recomputed.
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
                             machine const& m) {

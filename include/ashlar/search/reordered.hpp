@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Rearranges a choice: its shards nest in another order of the axes, and its roles move to other
-// axes. The rows and the kind of storage stay the same. If only interchangeable axes exchange
-// roles, the result is therefore again one of the choices that choices.hpp lists.
+// Rearranges a choice: its shards nest in another order of the axes, and signature rows move to
+// other axes. Storage stays replicated or sharded as it was. If rows move only between
+// interchangeable axes (equal extent and network tier), the result is one of the choices that
+// choices.hpp lists.
 
 #include <ashlar/search/choices.hpp>
 
 namespace ashlar::search::detail {
 
-/// Returns the choice in which axis a has the roles of axis from[a] and shards nest in the given
-/// order of the axes.
+/// Returns a rearranged choice: axis a gets the placements that axis from[a] has in `c`, and shards
+/// nest in the given order of the axes.
 constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_order const& from) {
   placement const whole = placement::all_broadcast(order.size());
   auto const nest = [&](placement& p) {
@@ -31,7 +32,7 @@ constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_o
   return c;
 }
 
-/// Returns the choice with shards nested in another order; all roles stay on their axes.
+/// Returns the choice with shards nested in the given order of the axes.
 constexpr layer_choice reordered(layer_choice const& c, axis_order const& order) {
   return reordered(c, order, all_axes(order.size()));
 }

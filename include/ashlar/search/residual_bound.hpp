@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Computes lower bounds of the cost of a residual by relaxation. The exact cost, for which both
-// ends must take the same choice, needs one pass over the elements between the ends per choice. The
-// bounds need one pass per element.
+// Computes lower bounds of the cost of a residual block by relaxation. In the exact cost, both ends
+// take the same choice; that needs one pass over the inner elements per choice. The bounds need
+// only one pass per inner element.
 //
-//   bound[r]     is for choice r of the ends. A path from begin to end is cut at an element e
-//                between them. Its two halves may take different choices of e. The e with the
-//                highest bound counts:
+//   bound[r]     for choice r of the two ends. A path through the block is cut at an inner element
+//                e. Its two halves may take different choices of e. The e with the highest bound
+//                counts:
 //                  max over e of ( min over choices of e of the cost from begin in choice r to e  +
 //                                  min over choices of e of the cost from e to end in choice r )
-//   through[c]   is for choice c of an element between the ends: the least cost of any path through
-//                c. The two ends may take different choices.
+//   through[c]   for choice c of an inner element: the least cost of any path through c. The two
+//                ends may take different choices.
 
 #include <algorithm>
 
@@ -21,10 +21,11 @@
 
 namespace ashlar::search {
 
-/// Returns the lower bounds bound[r] of solver.inside(begin)[r] for the residual that begins at
-/// `begin`. Sets through[i - begin] to the lower bounds for the choices of each element i directly
-/// inside the residual; these include the residual's own cost. If nothing is inside the residual,
-/// returns the exact costs and leaves `through` unchanged.
+/// Computes lower bounds of the cost of the residual block that begins at element `begin`. The
+/// result has a lower bound of the least cost inside the block for each choice of its two ends. If
+/// the block has inner elements, through[k][c] becomes a lower bound for choice c of element
+/// `begin` + k, including the block's own cost. If it has none, the result is exact and `through`
+/// stays unchanged.
 template <int N, class Paths>
 constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int begin,
                                          scratch<scratch<double>>& through) {

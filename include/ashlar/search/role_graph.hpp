@@ -4,18 +4,19 @@
 #pragma once
 
 // Computes lower bounds of the cost of redistributions. They are the lengths of shortest paths in a
-// graph of all placements of one tensor without shard order (axis_roles):
+// graph of all placements of one tensor, where shard order is ignored:
 //
-//   state    A role per axis (role_states.hpp). With `exchange_alike`, placements that differ only
-//            by an exchange of interchangeable axes are one state. The distance between two states
-//            is then the least distance between their placements.
-//   edge     Any set of axes changes from one role to another, not only the innermost axes of a
-//            dim. Slices and zero-pads change one axis at a time. Two axes exchange their roles if
-//            one permute can do that (exchange_roles in plan/redistribution_step.hpp).
+//   state    A role per axis: B, P, or a split of some dim (role_states.hpp). If `exchange_alike`
+//            is set, placements that differ only by an exchange of interchangeable axes are one
+//            state. The distance of two states is then the least distance of their placements.
+//   edge     A set of axes changes from one role to another. A real redistribution step can only
+//            change the innermost axes of a dim; here any set can change. Slices and zero-pads
+//            change one axis at a time. Two axes may also exchange their roles, if one permute can
+//            do that (exchange_roles in plan/redistribution_step.hpp).
 //   weight   The price of the step, which does not depend on shard order (plan/step_prices.hpp).
 //
-// Every plan of a redistribution is a path in this graph, so its weight is at least the distance.
-// role_distances.hpp finds the distances to one target; this class finds those of all pairs.
+// Every redistribution plan is a path in this graph, so the plan's weight is at least the distance.
+// This class computes the distances of all pairs. role_distances.hpp computes those to one target.
 
 #include <type_traits>
 #include <vector>
@@ -28,10 +29,11 @@ namespace ashlar::search {
 
 class role_graph {
  public:
-  /// Builds the graph for tensors with these extents and bytes per element. `dims` is the set of
-  /// dims that states may split; bit d stands for dim d. `tie` is added to the seconds of each
-  /// collective. `exchange_alike` merges placements that differ only by an exchange of
-  /// interchangeable axes.
+  /// Builds the graph for tensors with these extents and bytes per element.
+  ///   dims             the dims that placements may split, as a set of bits (bit d is dim d)
+  ///   tie              seconds added to the price of each collective
+  ///   exchange_alike   whether placements that differ only by an exchange of interchangeable axes
+  ///                    (equal extent and network tier) are one state
   constexpr role_graph(shape const& extents, unsigned dims, int element_size, topology const& t,
                        machine const& m, double tie, bool exchange_alike = false)
       : extents_(extents), numbered_(extents.rank(), dims, t, exchange_alike),
@@ -45,8 +47,8 @@ class role_graph {
     auto const add = [&](int to, double seconds) {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
-    // If exchange_of finds a pair of axes for a state, the state with the two axes exchanged has a
-    // larger number. Its edges are known already, because the loop descends.
+    // If a state equals another one except for an exchange of two interchangeable axes, its edges
+    // are copied (copy_exchanged). The other state has a larger number, so the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -95,17 +97,20 @@ class role_graph {
   constexpr int state(placement const& p) const { return numbered_.state(p); }
 
   /// Returns the distances between all pairs of states, as [source][target]. The method is
-  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In each sweep, a
-  /// state improves its distances by those of its successors, until no distance changes. An edge is
-  /// relaxed again only if the distances of its end have improved since the last time. A distance
-  /// stays the same if the same interchangeable axes are exchanged in source and target. So only
-  /// the targets without an exchange_of pair are searched, and the others are copied at the end.
+  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In a sweep,
+  /// every state updates its distances from its successors. Sweeps are repeated until no distance
+  /// changes. An edge is examined again only if its end has improved since the last time.
+  ///
+  /// A distance stays the same if two interchangeable axes are exchanged in both source and target.
+  /// So only one of the targets that differ by such an exchange is searched. The others are copied
+  /// at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();
     auto const size = static_cast<std::size_t>(n);
     scratch<double> weight(size * size), some(size * lanes);
-    // Per state: the time stamps of its last improvement and of its last visit.
+    // Per state: when it was last improved, and when it was last visited. Time is counted in
+    // visits.
     scratch<int> improved(size), looked(size);
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
@@ -115,7 +120,8 @@ class role_graph {
       int found = 0;
       for (; next < n && found < lanes; ++next)
         if (numbered_.exchange_of(next).first < 0) target[found++] = next;
-      // Nothing is vectorized in constant evaluation, so there only the lanes in use are computed.
+      // At run time all 16 lanes are computed, so that the loop vectorizes. Constant evaluation
+      // does not vectorize, so only the lanes in use are computed there.
       int width = lanes;
       if (ASHLAR_IN_COMPILER) width = found;
       for (double& w : some) w = unreachable;
@@ -148,9 +154,9 @@ class role_graph {
       for (int u = 0; u < n; ++u)
         for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
     }
-    // Fills in the distances to the targets that were not searched. For target t, `like` is t with
-    // the roles of axes a and b exchanged. The distances to `like` are known: `like` was searched,
-    // or it was filled in before t, because it has a larger number.
+    // Fills in the distances to the targets that were not searched. State `like` is target t with
+    // the roles of two interchangeable axes exchanged. Its number is larger, so its distances are
+    // known already.
     for (int t = n - 1; t >= 0; --t) {
       auto const [a, b] = numbered_.exchange_of(t);
       if (a < 0) continue;
@@ -167,9 +173,10 @@ class role_graph {
     double weight;
   };
 
-  /// If an exchange of two interchangeable axes maps `state` to a state with a larger number,
-  /// copies the edges of that state to `list`, with the same two axes exchanged in their ends, and
-  /// returns true. Otherwise returns false.
+  /// Two states are equivalent if an exchange of two interchangeable axes maps one to the other. If
+  /// `state` has an equivalent state with a larger number, copies that state's edges to `list` and
+  /// returns true. The two axes are exchanged in the targets of the copies. Otherwise returns
+  /// false.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);
@@ -183,10 +190,11 @@ class role_graph {
     return true;
   }
 
-  /// Leaves out detours: removes every edge from u to v that weighs more than another edge or a
-  /// path of two edges from u to v. All distances stay the same.
+  /// Removes detours: every edge from u to v that weighs more than a path of at most two edges from
+  /// u to v. All distances stay the same.
   constexpr void drop_detours() {
-    // Per state: the least weight of one edge or two edges from state u of the loop below.
+    // The least weight of a path of one or two edges from u (the state of the loop below) to each
+    // state.
     scratch<double> direct(static_cast<std::size_t>(states()), unreachable);
     double* const d = direct.data();
     edge const* const edges = edges_.data();
@@ -222,7 +230,7 @@ class role_graph {
   shape extents_;
   role_states numbered_;
   std::vector<edge> edges_;   ///< all edges, grouped by source state
-  scratch<int> first_, end_;  ///< per state: its edges are edges_[first] .. edges_[end - 1]
+  scratch<int> first_, end_;  ///< edges_[first_[s]] .. edges_[end_[s] - 1] are the edges of state s
 };
 
 }  // namespace ashlar::search

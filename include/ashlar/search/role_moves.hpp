@@ -4,18 +4,19 @@
 #pragma once
 
 // Provides lower bounds of the cost of redistributions from tables. The bounds are the distances of
-// role_graph.hpp, which ignore shard order; tabulated_moves.hpp provides exact prices. There are
-// (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the number of placements
-// with shard order.
+// role_graph.hpp, which ignore shard order. (tabulated_moves.hpp provides exact prices.) A table
+// has (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the number of
+// placements with shard order.
 //
-// Tables leave out dims that no choice splits, where possible. A redistribution may split such a
-// dim on the way, but it gains nothing by that if another dim, which the table contains, is
-// divisible by the number of all ranks.
+// A table leaves out dims that no choice splits, where possible. A redistribution may split such a
+// dim on the way. It gains nothing by that if another dim of the table is divisible by the number
+// of all ranks.
 //
-// multiset_moves also merges interchangeable axes (role_graph.hpp): on ten axes of extent two in
-// two tiers, a matrix product has 360 choices instead of 59,049.
+// multiset_moves also merges placements that differ only by an exchange of interchangeable axes.
+// For example, a matrix product on ten axes of extent two in two network tiers has 360 choices
+// instead of 59,049.
 //
-// The tables contain only weights. `move` returns the weight of a move also as its seconds.
+// The tables contain only weights. So `move` returns the weight of a move as its seconds, too.
 
 #include <array>
 #include <vector>
@@ -39,8 +40,8 @@ class basic_role_moves {
   constexpr machine const& priced_on() const { return machine_; }
 
   /// Registers that choices split the dims `dims` (bit d is dim d) of tensors with these extents.
-  /// Must be called for all tensors before the first call of table(). All activations of one tensor
-  /// rank share the dims that their states distinguish.
+  /// Must be called for all tensors before the first call of table(). Activations of equal rank
+  /// share one set of dims, so that their placements have the same numbers in all tables.
   constexpr void use(shape const& extents, unsigned dims, bool activation) {
     for (auto& it : used_)
       if (it.extents == extents) {
@@ -88,7 +89,7 @@ class basic_role_moves {
   }
 
   /// Returns the index of the table for tensors with these extents and bytes per element. The table
-  /// applies to all reductions of P axes.
+  /// is valid for every reduction of P axes.
   constexpr int table(shape const& extents, int element_size) {
     int const n = static_cast<int>(tables_.size());
     for (int i = 0; i < n; ++i)
@@ -102,8 +103,8 @@ class basic_role_moves {
     return n;
   }
 
-  /// Returns the number of a placement in a table. Activations of one tensor rank have the same
-  /// numbers in all tables.
+  /// Returns the number of a placement in a table. Activations of equal rank have the same numbers
+  /// in all tables.
   constexpr int state(int table, placement const& p) const {
     return tables_.data()[table].graph.state(p);
   }
@@ -138,14 +139,14 @@ class basic_role_moves {
     role_graph graph;
     scratch<double> weight;  ///< weights [source][target]; empty until first used
   };
-  // Callers hold pointers to weights, so growing the list of tables must move tables, not copy
-  // them.
+  // weight_from() returns pointers into tables. They must stay valid when the list of tables grows,
+  // so tables must be moved, not copied.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Returns the dims that a table for these extents contains: those that choices split, if one of
-  /// them is divisible by the number of all ranks, else all dims. For an activation, these are the
-  /// dims that choices split in any activation of this rank, and each of these activations must
-  /// have such a divisible dim.
+  /// Returns the dims that a table for tensors with these extents contains, as a set of bits. Dims
+  /// that no choice splits are left out. This is permitted only if one of the other dims is
+  /// divisible by the number of all ranks; otherwise no dim is left out. All activations with
+  /// equally many dims have the same set, so each of them must have such a divisible dim.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

@@ -3,18 +3,18 @@
 
 #pragma once
 
-// Numbers placements without shard order, so that they can be indices of tables:
+// Numbers the placements of a tensor without shard order, so that they can be indices of tables:
 //
-//   digit    The role of one axis: B, P, or one of the dims that may be split.
-//   number   The digits of all axes in base `roles`. The digit of axis 0 is the least significant
-//            one. place(a) is the place value of axis a.
-//   state    The index of a number in the ascending list of the numbers in use. Without
-//            `exchange_alike`, all numbers are in use. With it, only those are whose digits ascend
-//            along interchangeable axes. Every other number has the state of the number with these
-//            digits sorted.
+//   role     of an axis: B, P, or a split of one of the dims that may be split
+//   digit    the number of a role, from 0 to `roles` - 1
+//   number   the digits of all axes, read as one number in base `roles`. The digit of axis 0 is the
+//            least significant one. place(a) is the place value of axis a: roles to the power a
+//   state    the rank of a number in the ascending list of all numbers in use
 //
-// Without `exchange_alike`, an exchange of interchangeable axes maps a state to another state
-// (exchange_of, exchanged).
+// Interchangeable axes have equal extent and the same network tier. If `exchange_alike` is set,
+// placements that differ only by an exchange of such axes share a state: the one of the number
+// whose digits ascend along these axes. Otherwise every number is a state of its own, and
+// exchange_of and exchanged relate the states that differ by such an exchange.
 
 #include <vector>
 
@@ -47,7 +47,8 @@ class role_states {
   constexpr int roles() const { return roles_; }
   constexpr int place(int axis) const { return place_[axis]; }
 
-  /// Returns the role (an index of axis_roles::having) that a digit stands for.
+  /// Returns the role (B, P or a split dim) that a digit stands for, as an index of
+  /// axis_roles::having.
   constexpr int role_of(int digit) const { return role_of_[digit]; }
 
   constexpr int number(int state) const { return numbers_.data()[state]; }
@@ -61,17 +62,18 @@ class role_states {
     return state_.data()[number];
   }
 
-  /// Returns the set of axes that have each role in a number.
+  /// Returns, for each role (B, P or a split dim), the set of axes that have it in the placement
+  /// with this number.
   constexpr axis_roles having(int number) const {
     axis_roles roles;
     for (int a = 0; a < axes_; ++a) roles.having[role_of_[digit(number, a)]] |= 1u << a;
     return roles;
   }
 
-  /// Returns whether a move of the axes in `moving` has to be examined. `all` are the axes that
-  /// have the same role; `moving` is a subset of it. Among interchangeable axes in `all`, those in
-  /// `moving` must come first, because moving any others leads to the same state. Always true
-  /// without `exchange_alike`.
+  /// Returns whether a graph of placements needs the edge on which the axes in `moving` change
+  /// their role (B, P or a split dim). `all` are all axes with that role. If interchangeable axes
+  /// are merged (`exchange_alike`), several subsets of `all` lead to the same state. Then only the
+  /// subset that takes interchangeable axes in ascending order needs an edge.
   constexpr bool are_first(axis_set moving, axis_set all) const {
     for (int a = 0; a < axes_; ++a)
       if ((moving >> a & 1u) != 0 && sorted_before_[a] >= 0 &&
@@ -84,15 +86,16 @@ class role_states {
     int first = -1, second = -1;
   };
 
-  /// Returns two interchangeable axes of which the first has the larger digit in the state, or {-1,
-  /// -1} if there are none. With `exchange_alike` there are never any.
+  /// Returns two interchangeable axes whose digits descend in this state, or {-1, -1} if there are
+  /// none. If interchangeable axes are merged (`exchange_alike`), there are never any.
   constexpr axis_pair exchange_of(int state) const {
     for (int b = 0; b < axes_; ++b)
       if (int const a = alike_[b]; a >= 0 && digit(state, a) > digit(state, b)) return {a, b};
     return {};
   }
 
-  /// Returns the state with the roles of two axes exchanged. Expects that every number is a state.
+  /// Returns the state with the roles of two axes exchanged. Expects that interchangeable axes are
+  /// not merged (`exchange_alike`).
   constexpr int exchanged(int state, int a, int b) const {
     return state + (digit(state, a) - digit(state, b)) * (place_[b] - place_[a]);
   }
@@ -123,9 +126,11 @@ class role_states {
   int role_of_[2 + max_rank]{};  ///< the role of each digit
   int digit_[2 + max_rank]{};    ///< the digit of each role
   int place_[max_axes]{};        ///< the place value of each axis
-  /// With exchange_alike, the interchangeable axis before each axis, or -1. Without it, all are -1.
+  /// The last interchangeable axis before each axis, or -1. If interchangeable axes are not merged
+  /// (exchange_alike), all are -1.
   int sorted_before_[max_axes]{};
-  /// Without exchange_alike, the interchangeable axis before each axis, or -1. With it, all are -1.
+  /// The last interchangeable axis before each axis, or -1. If interchangeable axes are merged
+  /// (exchange_alike), all are -1.
   int alike_[max_axes]{};
   scratch<int> state_;        ///< the state of each number
   std::vector<int> numbers_;  ///< the number of each state

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Finds the choices of each layer, without shard order, that can be part of a plan of at most a
-// given weight. by_roles.hpp needs them to prove an optimum. Choice c is such a choice if F(c) +
-// B(c) is at most the weight, where
+// Finds the choices of each layer that can be part of a plan of at most a given weight. The choices
+// ignore shard order. by_roles.hpp needs them to prove an optimum. Choice c is such a choice if
+// F(c) + B(c) is at most the given weight:
 //
-//   F(c)   is the least weight of the elements up to and including choice c, and
-//   B(c)   is the least weight of the elements after it.
+//   F(c)   the least weight of the elements of the chain up to and including choice c
+//   B(c)   the least weight of the elements after it
 //
-// If c is inside a residual, the ends of the residual may take different choices in F(c) and B(c).
-// The other elements take only undominated choices (choice_class.hpp). c itself may be any choice,
-// because a choice that is dominated without shard order may be needed with shard order.
+// If c is inside a residual block, the ends of the block may take different choices in F(c) and
+// B(c). The other elements take only undominated choices (choice_class.hpp). But c itself may be
+// any choice, because a choice that is dominated without shard order may be needed with shard
+// order.
 //
-// Equal residuals with equal neighbours share one result, for which the least F and B over their
-// places in the chain are used. To make the places comparable, the least F of each place is
-// subtracted from its F and added to its B.
+// Equal residual blocks with equal neighbours share one result, for the least F and B of all of
+// them. To make them comparable, the least F of each block is subtracted from its F and added to
+// its B.
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/role_moves.hpp>
@@ -28,7 +29,8 @@ class row_bounds {
  public:
   using model_type = chain_model<N, role_moves>;
 
-  /// Finds the choices. `all` is a model without dropped choices; `upper` is the given weight.
+  /// Finds the choices that can be part of a plan whose weight (seconds, plus a tiny amount per
+  /// collective) is at most `upper`. `all` is a model of the chain without dropped choices.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
       : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),
@@ -39,20 +41,21 @@ class row_bounds {
     find();
   }
 
-  /// Returns a flag for each choice of class k of `all`: whether a plan of at most the given weight
-  /// can contain it.
+  /// Returns a flag per choice of class k (a set of equal elements) of the model `all`: whether a
+  /// plan of at most the given weight can contain the choice.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:
   using values = scratch<scratch<double>>;
 
-  /// A residual, or several equal residuals with equal neighbours. The costs are F and B, shifted
-  /// by `level`.
+  /// A residual block, or several equal blocks with equal neighbours. F is the least cost of a plan
+  /// up to and including a choice, B the least cost after it. `level` makes several blocks
+  /// comparable: it is subtracted from all F and added to all B.
   struct place {
     int begin;
-    scratch<double> before, after;  ///< F at the begin and B at the end, per choice of the residual
-    values around{2};  ///< F per choice of the element before it, B per choice of the one after it
-    double level = unreachable;  ///< the least F at the begin: subtracted from F and added to B
+    scratch<double> before, after;  ///< F of the begin and B of the end, per choice
+    values around{2};  ///< F of the element before the block, B of the one after it, per choice
+    double level = unreachable;  ///< the least F of the begin
   };
 
   constexpr void find() {
@@ -86,7 +89,7 @@ class row_bounds {
     }
   }
 
-  /// Returns whether two residuals are equal and have equal neighbours.
+  /// Returns whether the residual blocks that begin at a and b are equal and have equal neighbours.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b) || (a == 0) != (b == 0)) return false;
     int const end_a = model_.partner(a) + 1, end_b = model_.partner(b) + 1;
@@ -157,8 +160,9 @@ class row_bounds {
       keep[k] |= to.data()[k] + at.data()[k] + from.data()[k] <= upper_;
   }
 
-  /// Returns for each choice of element i in all_ the least weight of all elements before i and of
-  /// the boundary in front of i. `before` is F per choice of element i - 1.
+  /// Returns the least weight of everything before element i, for each choice of element i of the
+  /// model all_. It includes the moves from element i - 1. before[j] is the least weight up to and
+  /// including choice j of element i - 1.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
     auto const ways = boundary(i - 1, left, c);
@@ -169,8 +173,9 @@ class row_bounds {
     return value;
   }
 
-  /// Returns for each choice of element i in all_ the least weight of the boundary behind i and of
-  /// all elements after i. `after` is B per choice of element i + 1.
+  /// Returns the least weight of everything after element i, for each choice of element i of the
+  /// model all_. It includes the moves to element i + 1. after[j] is the least weight after choice
+  /// j of element i + 1.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);
     auto const ways = boundary(i, c, right);
@@ -183,8 +188,9 @@ class row_bounds {
     return value;
   }
 
-  /// Returns the weights of the boundary between element i (choices `left`) and i + 1 (choices
-  /// `right`). One of the two classes belongs to all_, the other one to model_.
+  /// Returns the weights of the moves between elements i (choices `left`) and i + 1 (choices
+  /// `right`) for all pairs of choices. One of the two classes belongs to the model all_, the other
+  /// one to model_.
   constexpr scratch<double> boundary(int i, choice_class const& left, choice_class const& right) {
     auto const& net = model_.net();
     return boundary_weights(left, right, boundary_extents(net, i), net,
@@ -195,7 +201,7 @@ class row_bounds {
   model_type model_;
   bounded_choices<N, role_moves> bounds_;
   double upper_;
-  scratch<scratch<char>> keep_;  ///< per class of all_: the result
+  scratch<scratch<char>> keep_;  ///< per class of all_: a flag per choice, the result
 };
 
 }  // namespace ashlar::search

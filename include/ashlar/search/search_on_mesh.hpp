@@ -3,31 +3,34 @@
 
 #pragma once
 
-// Finds the fastest plan on one mesh of many axes, in two steps: a lower bound, then a plan. A
-// search over many meshes can therefore compare their bounds before it makes any plan. Bounds are
-// computed without redundant rows (needed_rows.hpp). On up to `most_exact_axes` axes the plan is
-// the optimum. On more axes it is the optimum if its gap is 0. Otherwise the gap says how much
-// faster another plan can be at most.
+// Finds the fastest plan on one mesh, in two steps: a lower bound, then a plan. It is meant for
+// three or more axes. A search over many meshes can thus compare their bounds before it makes any
+// plan. On up to `most_exact_axes` axes the plan is the optimum. On more axes it is the optimum if
+// plan.gap is 0. Otherwise plan.gap bounds the fraction of the time that another plan can save.
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
 //   interchangeable axes                          by multisets; if that leaves a gap on up to
 //   (interchangeable_axes.hpp)                    most_exact_axes axes, by_roles.hpp
 //
-// The search by multisets is meant for meshes of many axes of extent two:
+// The search by multisets suits meshes of many axes of extent two:
 //
-//   1. a lower bound   The optimum if interchangeable axes are not distinguished: per tier, a
-//                      choice says how many axes have each row, but not which ones. On 1,024 ranks
-//                      as ten axes of two in two tiers, a matrix product has 360 choices instead of
-//                      59,049.
+//   1. a lower bound   The optimum if interchangeable axes are not distinguished: a choice says how
+//                      many axes of each network tier have each signature row, but not which ones.
+//                      On 1,024 ranks as ten axes of two in two tiers, a matrix product has 360
+//                      choices instead of 59,049.
 //   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
 //                      can be part of a plan that costs no more than the bound.
 //
-// In a chain without residuals a plan usually attains the bound: if two neighbours use
-// interchangeable axes differently, all elements behind their boundary can exchange these axes
-// together. Three things can prevent that: an activation and its gradient use the same axes, a
-// residual uses the same axes at both of its ends, and a move may need another shard order than the
-// mesh's own. plan.gap states how far the plan may then be from the optimum.
+// In a chain without residual blocks, a plan usually attains the bound: if two neighbours use
+// interchangeable axes differently, all later layers can exchange these axes, too. Three things can
+// prevent that:
+//
+//   - An activation and its gradient use the same axes.
+//   - The two ends of a residual block use the same axes.
+//   - A move may need another shard order than that of the mesh axes.
+//
+// plan.gap shows how far the plan may then be from the optimum.
 
 #include <memory>
 #include <optional>
@@ -41,10 +44,10 @@
 
 namespace ashlar::search {
 
-/// The largest number of axes on which every search finds the optimum, also with pins, a filter,
-/// recomputed segments or a memory limit. Searches with one of these enumerate all choices of a
-/// layer, whose number grows exponentially with the number of axes. On more axes such searches are
-/// not supported, and a plan may have a gap.
+/// The largest number of axes on which every search finds the optimum. Searches with pins, a
+/// filter, recomputed segments or a memory limit enumerate all choices of a layer. Their number
+/// grows exponentially with the number of axes, so such searches are not supported on more axes.
+/// Other searches may leave a gap there.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
@@ -57,8 +60,8 @@ inline std::string more_than_exact_axes() {
 
 }  // namespace detail
 
-/// The search by multisets on one mesh. The constructor computes the bound; plan() computes the
-/// plan.
+/// Searches one mesh without distinguishing interchangeable axes (equal extent and network tier).
+/// The constructor computes a lower bound; plan() then assigns rows to axes.
 template <int N>
 class search_by_multisets {
  public:
@@ -71,12 +74,12 @@ class search_by_multisets {
     bounds.narrow(bound_);
   }
 
-  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
-  /// most one part in 1e9.
+  /// Returns a lower bound of the seconds of every plan. It may be too large by at most one part in
+  /// 1e9, because a tiny tie-breaking weight is added per collective.
   double bound() const { return bound_; }
 
-  /// Returns a plan, whatever its memory: decides which axes have which row. If the plan's gap is
-  /// 0, it is the optimum.
+  /// Decides which axes have which signature row, and returns the plan. Its memory is not limited.
+  /// If its gap is 0, it is the optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -90,11 +93,12 @@ class search_by_multisets {
 
 namespace detail {
 
-/// The maximum number of choices per layer. With more, the cost matrices may not fit in memory.
+/// The maximum number of choices per layer. With more choices, the cost matrices may need too much
+/// memory.
 inline constexpr double most_choices = 50'000;
 
-/// Returns the number of ways in which n interchangeable axes can have `rows` rows, if it does not
-/// matter which axis has which row.
+/// Returns the number of multisets of n rows out of `rows`: the ways to give rows to n
+/// interchangeable axes if it does not matter which axis has which row.
 inline double multisets(int n, int rows) {
   double ways = 1;
   for (int k = 1; k <= n; ++k) ways = ways * (rows + k - 1) / k;
@@ -102,7 +106,7 @@ inline double multisets(int n, int rows) {
 }
 
 /// Throws ashlar::error if a layer has more than `most_choices` choices. Choices that differ only
-/// by an exchange of interchangeable axes count as one.
+/// by an exchange of interchangeable axes (equal extent and network tier) count as one.
 template <int N>
 void demand_few_choices(basic_problem<N> const& net, topology const& t) {
   for (int l = 0; l < length(net.layers); ++l) {
@@ -128,8 +132,8 @@ void demand_few_choices(basic_problem<N> const& net, topology const& t) {
 template <int N>
 class search_on_mesh {
  public:
-  /// `chain` must outlive this object. Throws ashlar::error if a layer has too many choices on this
-  /// mesh.
+  /// Computes the lower bound. Throws ashlar::error if a layer has too many choices on this mesh.
+  /// `chain` must outlive this object.
   search_on_mesh(basic_problem<N> const& chain, topology const& t, machine const& m)
       : chain_(chain), less_(std::make_unique<basic_problem<N> const>(with_needed_rows(chain, t))),
         mesh_(t), machine_(m) {
@@ -138,11 +142,11 @@ class search_on_mesh {
     else rows_.emplace(chain, *less_, t, m);
   }
 
-  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
-  /// most one part in 1e9.
+  /// Returns a lower bound of the seconds of every plan. It may be too large by at most one part in
+  /// 1e9, because a tiny tie-breaking weight is added per collective.
   double bound() const { return alike_ ? alike_->bound() : rows_->bound(); }
 
-  /// Returns the fastest plan, whatever its memory. If its gap is 0, it is the optimum.
+  /// Returns the fastest plan found. Its memory is not limited. If its gap is 0, it is the optimum.
   basic_plan<N> plan() {
     if (alike_) {
       auto found = alike_->plan();
@@ -154,7 +158,8 @@ class search_on_mesh {
 
  private:
   basic_problem<N> const& chain_;
-  std::unique_ptr<basic_problem<N> const> less_;  ///< the chain without redundant rows
+  /// The chain without redundant rows (needed_rows.hpp).
+  std::unique_ptr<basic_problem<N> const> less_;
   topology mesh_;
   machine machine_;
   std::optional<search_by_multisets<N>> alike_;

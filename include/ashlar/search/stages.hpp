@@ -3,19 +3,19 @@
 
 #pragma once
 
-// Cuts a chain into pipeline stages. It is cut only between repeated blocks, and every stage gets
-// equally many blocks. The first stage also gets all elements before the first block, and the last
-// stage all elements after the last block. In this example, the blocks begin at element 1, and four
-// blocks form two stages:
+// Cuts a chain of layers into pipeline stages. Cuts are only between repeated blocks, and every
+// stage gets equally many blocks. The first stage also gets all elements before the first block,
+// and the last stage all elements after the last block. In this example, four blocks form two
+// stages:
 //
 //   embedding  block  block  |  block  block  norm  linear  loss
 //
 // Blocks are found by comparing the elements of the chain. A block is the sequence of layers and
-// complete residuals whose immediate repetition covers most of the chain. If several sequences
-// cover equally many elements, the shortest one is the block.
+// complete residual blocks whose immediate repetition covers most of the chain. If several
+// sequences cover equally many elements, the shortest one is the block.
 //
-// Each stage can recompute its first segments; their number may differ between stages. A segment
-// that a stage boundary cuts counts as two segments.
+// Each stage can recompute its first segments; their number may differ between stages. If a
+// boundary between stages divides a segment, the two parts count as two segments.
 
 #include <vector>
 
@@ -33,8 +33,8 @@ struct repeated_blocks {
 
 namespace detail {
 
-/// Returns the elements before which a chain can be cut, which are all that are not inside a
-/// residual, followed by the number of all elements.
+/// Returns the indices of the elements before which the chain can be cut into stages: all elements
+/// that are not inside a residual block. The last entry is the number of all elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
@@ -46,8 +46,8 @@ constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   return points;
 }
 
-/// Returns whether two layers are equal except for what their backward passes omit. The first layer
-/// of a net, for example, omits dx.
+/// Returns whether two layers are equal. They may differ in whether the backward pass computes dx,
+/// which the first layer of a net omits.
 constexpr bool same_layer(layer_spec const& a, layer_spec const& b) {
   if (!(a.name == b.name && a.x == b.x && a.y == b.y) ||
       a.parameters.size() != b.parameters.size() || !(a.rows == b.rows))
@@ -57,7 +57,7 @@ constexpr bool same_layer(layer_spec const& a, layer_spec const& b) {
   return true;
 }
 
-/// Returns whether elements a and b are equal, independent of their positions.
+/// Returns whether elements a and b of the chain are equal, apart from their positions.
 template <int N>
 constexpr bool alike(basic_problem<N> const& net, int a, int b) {
   bool const tied = net[a].kind != element_kind::layer;
@@ -68,7 +68,7 @@ constexpr bool alike(basic_problem<N> const& net, int a, int b) {
 
 }  // namespace detail
 
-/// Returns the blocks of a chain, or one block of all elements if nothing repeats.
+/// Returns the repeated blocks of a chain. If nothing repeats, returns one block of all elements.
 template <int N>
 constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   auto const cut = detail::cutting_points(net);
@@ -76,7 +76,7 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   repeated_blocks best{0, net.size(), 1};
   int covered = 0;
   for (int period = 1; 2 * period <= units; ++period) {
-    // Each iteration measures the repetition that starts at cutting point u with this period.
+    // Each iteration measures how often the elements from cut.data()[u] on repeat with this period.
     for (int u = 0; u + 2 * period <= units;) {
       int const first = cut.data()[u], size = cut.data()[u + period] - first;
       int end = first + size;
@@ -86,7 +86,7 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
         covered = count * size;
         best = {first, size, count};
       }
-      // The next repetition of this period begins at the end of this one at the earliest.
+      // Continue with the next position at which another repetition of this period can begin.
       int const passed = count >= 2 ? first + (count - 1) * size : first;
       while (u + 2 * period <= units && cut.data()[u] <= passed) ++u;
     }
@@ -94,8 +94,8 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   return best;
 }
 
-/// Returns the first element of each of `stages` stages, followed by the number of all elements.
-/// Expects that `stages` divides the number of blocks.
+/// Returns the index of the first element of each of `stages` stages, followed by the number of all
+/// elements. Expects that `stages` divides the number of blocks.
 template <int N>
 constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
                                         int stages) {
@@ -106,9 +106,9 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
   return limits;
 }
 
-/// Returns the elements first .. last - 1 as a chain of their own, which holds the saved values of
-/// `in_flight` micro-batches at a time. The chain recomputes a segment if `net` recomputes it.
-/// Expects that no residual is cut.
+/// Returns the elements first .. last - 1 as a chain of their own. In its backward pass, it needs
+/// the saved activations of `in_flight` micro-batches at a time. It recomputes the segments that
+/// `net` recomputes. Expects that no residual block is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {
@@ -132,10 +132,10 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
   return stage;
 }
 
-/// Returns the chain in which the first recomputed[s] segments of every stage s are recomputed.
-/// Segments are renumbered so that these come first, because runs() treats the first segments of a
-/// chain as recomputed. The memory of a single stage has to be computed with stage_of. Expects that
-/// stage s has at least recomputed[s] segments.
+/// Returns the chain with the first recomputed[s] segments of every stage s recomputed. Expects
+/// that stage s has at least that many. A chain recomputes its first segments. So segments are
+/// renumbered such that the recomputed ones come first. The memory of a stage must be computed from
+/// stage_of, not from this chain.
 template <int N>
 constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> const& limits,
                                      std::vector<int> const& recomputed) {
@@ -154,7 +154,7 @@ constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> cons
   return net;
 }
 
-/// Returns how many segments of every stage are recomputed according to the chain.
+/// Returns, for every stage, how many of its segments `net` recomputes.
 template <int N>
 constexpr std::vector<int> recomputed_in_stages(basic_problem<N> const& net,
                                                 std::vector<int> const& limits) {

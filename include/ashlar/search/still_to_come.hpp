@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes bounds of the memory that the later elements of a chain need, whatever choices they
-// take, in addition to the memory_so_far (step/memory_fold.hpp) of the earlier elements.
-// label_search.hpp uses these bounds to discard partial plans that cannot fit or that are
+// Computes bounds of the memory that the later elements of a chain need in addition to that of the
+// earlier ones (memory_so_far in step/memory_fold.hpp). They hold for all choices of the later
+// elements. label_search.hpp uses them to discard partial plans that cannot fit or that are
 // dominated.
 
 #include <algorithm>
@@ -17,22 +17,24 @@ namespace ashlar::search {
 template <int N>
 class still_to_come {
  public:
-  /// Computes the bounds. The model must outlive this object, and its choices must not change.
+  /// Computes the bounds for all elements of the chain. The model must outlive this object, and its
+  /// choices must not change.
   constexpr explicit still_to_come(chain_model<N> const& model)
       : model_(model), behind_(static_cast<std::size_t>(model.size())) {
     for (int i = model.size() - 1; i > 0; --i)
       behind_.data()[i - 1] = in_front(i, behind_.data()[i]);
   }
 
-  /// Returns a lower bound of the bytes that the elements after element i hold for the whole step.
+  /// Returns a lower bound of the bytes that all elements after element i hold for the whole step.
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
-  /// Returns an upper bound of the bytes that any element after i needs while it synchronizes its
-  /// gradients. These include gradients of other elements after i that are synchronized already.
+  /// Returns an upper bound of the bytes that are needed while an element after i synchronizes its
+  /// gradients. It includes the synchronized gradients of other elements after i.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
-  /// Returns a lower bound of the peak memory of every step that continues a partial plan, given
-  /// its memory after element i. Excludes the bytes that later elements hold for the whole step.
+  /// Returns a lower bound of the peak memory of every complete plan that begins like a partial
+  /// plan. `memory` is the memory of the partial plan, which ends with element i. The bound does
+  /// not include the bytes that later elements hold for the whole step.
   constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
     auto const& later = behind_.data()[i];
     return std::max(
@@ -41,22 +43,24 @@ class still_to_come {
 
  private:
   struct needed {
-    /// A lower bound of the bytes that are held for the whole step.
+    /// A lower bound of the bytes that the elements hold for the whole step.
     std::int64_t lasting = 0;
-    /// A lower bound of the bytes that are needed at some moment in addition to
-    /// memory_so_far::forward.
+    /// A lower bound of the bytes that the elements need at some moment, in addition to those that
+    /// earlier elements hold in the forward pass (memory_so_far::forward).
     std::int64_t forward = 0;
-    /// The same for memory_so_far::backward, but only for the elements up to the end of the current
-    /// recomputed segment.
+    /// A lower bound of the bytes that the elements need in addition to memory_so_far::backward, up
+    /// to the end of the current recomputed segment.
     std::int64_t backward = 0;
-    /// An upper bound of the bytes in addition to memory_so_far::synchronize.
+    /// An upper bound of the bytes that the elements need in addition to
+    /// memory_so_far::synchronize.
     std::int64_t synchronize = 0;
   };
 
-  /// Returns the needs of the elements from i on. `here` are the needs of the elements after i.
+  /// Returns the memory needs of element i and all later elements. `here` are those of the later
+  /// ones.
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
-    std::int64_t running = -1;  // the least bytes that element i needs while it runs; -1: not set
+    std::int64_t running = -1;  // least bytes that element i needs while it runs; -1: not known yet
     needed all{here.lasting, 0, 0, 0};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
     bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();
@@ -81,7 +85,7 @@ class still_to_come {
   }
 
   chain_model<N> const& model_;
-  scratch<needed> behind_;  ///< per element: the needs of the elements after it
+  scratch<needed> behind_;  ///< per element: the memory needs of the elements after it
 };
 
 }  // namespace ashlar::search

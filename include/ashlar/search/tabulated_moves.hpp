@@ -3,13 +3,16 @@
 
 #pragma once
 
-// Provides exact prices of redistributions from tables. There is one graph of placements per tensor
-// rank, one list of edge prices per extents and element size, and one shortest-path tree per source
-// placement. Each of these is built when it is first needed, and all layers share it. The results
-// are those of plan_redistribution, also for paths of equal cost.
+// Provides exact prices of redistributions from tables, which are filled when they are first needed
+// and shared by all layers:
 //
-// On meshes of more than three axes, a single move is not looked up in a tree but planned by
-// plan_redistribution, which is faster than building the tree.
+//   graph of placements    one per tensor rank and reduction
+//   prices of its edges    one list per extents and bytes per element
+//   shortest-path tree     one per source placement
+//
+// The prices equal those of plan_redistribution, also for paths of equal cost. On meshes of more
+// than three axes, a single move is planned by plan_redistribution, which is faster than building
+// the tree.
 
 #include <type_traits>
 #include <vector>
@@ -20,10 +23,10 @@
 
 namespace ashlar::search {
 
-/// Finds the state number of a placement in a placement_graph by direct table look-up. Each axis is
-/// a digit (B, P, or a split with its dim and depth), and the digits form the index. The search
-/// does this for every tensor of every choice; placement_graph::find uses a hash table, which takes
-/// ten times as many steps of constant evaluation.
+/// Finds the state number of a placement in a placement_graph by table look-up. Each axis is a
+/// digit (B, P, or a split with its dim and depth), and the digits form the index. The search needs
+/// this for every tensor of every choice. The hash table of placement_graph::find takes ten times
+/// as many steps of constant evaluation.
 class state_index {
  public:
   constexpr state_index() = default;
@@ -39,8 +42,8 @@ class state_index {
   /// Returns false if the table would be too large. Callers must then use placement_graph::find.
   constexpr bool usable() const { return state_.size() != 0; }
 
-  /// Returns the number of the state, or -1 if the graph does not contain it. Expects a placement
-  /// on the graph's mesh with dims and depths of a tensor of the graph's rank.
+  /// Returns the state number of a placement, or -1 if the graph does not contain it. Expects a
+  /// placement on the graph's mesh of a tensor of the graph's rank.
   constexpr int find(placement const& p) const { return state_.data()[place(p)]; }
 
  private:
@@ -98,7 +101,7 @@ class tabulated_moves {
   }
 
   /// Returns the seconds of the moves from one source state, indexed by target state. weight_from
-  /// returns their weights.
+  /// returns their weights: seconds plus a tiny tie-breaking amount per collective.
   constexpr double const* seconds_from(int table, int source) {
     return tree(table, source).seconds.data();
   }
@@ -138,14 +141,15 @@ class tabulated_moves {
     reduction op;
     int graph;
     scratch<double> price;  ///< the price of each edge
-    scratch<row> rows;      ///< a row per source state, which is empty until it is first used
+    scratch<row> rows;  ///< per source state: its shortest-path tree; empty until it is first used
   };
 
-  // Callers hold pointers to rows, so growing the list of tables must move tables, not copy them.
+  // Callers hold pointers into rows. They must stay valid when the list of tables grows, so tables
+  // must be moved, not copied.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Returns whether the P axes of the two placements have different reductions, so that no graph
-  /// contains both.
+  /// Returns whether both placements have P axes, but with different reductions. Each graph has
+  /// only one reduction, so no graph contains both placements.
   static constexpr bool untabulated(placement const& from, placement const& to) {
     return from.has_partial() && to.has_partial() && from.op() != to.op();
   }

@@ -30,8 +30,9 @@ inline std::string percent_text(double share, int digits = 1) {
   return text;
 }
 
-/// Joins pieces with "; " into lines of at most 100 columns. The first line starts at `column`, and
-/// further lines are indented to it. A piece that is too long for one line is broken at a space.
+/// Joins pieces with "; " into lines of at most 100 columns. The first line starts at column
+/// `column`, and the others are indented to it. A piece that is too long for one line is broken at
+/// a space.
 inline std::string wrapped(std::vector<std::string> const& pieces, std::size_t column) {
   std::string text;
   std::size_t at = column;

@@ -4,25 +4,27 @@
 #pragma once
 
 // Finds the fastest plan that fits a memory limit. The memory of a plan is the high-water mark of
-// its program in serial order (step/memory_fold.hpp). For a fixed number r of recomputed segments,
-// the search has two steps (memory_search.hpp):
+// its program in serial order (step/memory_fold.hpp). The plan may recompute (activation
+// checkpointing) its first r segments. For a fixed r, the search has two steps (memory_search.hpp):
 //
-//   1. The Lagrangian dual with one price of memory (lagrangian.hpp) gives a lower bound of the
-//      seconds. Its iterations also find plans that fit; if none does, least_memory.hpp looks for
-//      any plan that fits.
-//   2. Label setting (label_search.hpp) examines the plans whose cost exceeds the bound by at most
-//      a margin. The margin grows until a plan is found. The fastest such plan is the optimum.
+//   1. Compute a lower bound of the seconds: the Lagrangian dual, with one price of memory
+//      (lagrangian.hpp). Its iterations also find plans that fit. If none does, least_memory.hpp
+//      looks for any plan that fits.
+//   2. Examine the plans whose cost exceeds the bound by at most a margin, by label setting
+//      (label_search.hpp). The margin grows until a plan is found. The fastest such plan is
+//      optimal.
 //
-// The best r is found by best-first branch and bound. Each range of values of r has a lower bound:
+// The best r is found by best-first branch and bound over ranges of r. A range has a lower bound:
 //
-//   least .. most   The dual with optimistic costs: each element has the seconds for r = least and
-//                   the memory for r = most.
-//   a single r      The dual with the costs for this r. When this bound is the least of all open
-//                   ranges, label setting follows.
+//   least .. most   the dual with optimistic costs: each element has the seconds for r = least and
+//                   the memory for r = most
+//   a single r      the dual with the costs for this r. If this bound is the least of all open
+//                   ranges, label setting follows
 //
 // In each iteration, the range with the least bound is halved, until no range can contain a better
-// plan than the best known one. If there are too many labels (deep nets of nearly equal blocks,
-// tight limits), the search stops early, and basic_plan::gap bounds the distance to the optimum.
+// plan than the best known one. The search stops early if it makes too many labels. This happens
+// for deep nets of nearly equal blocks and tight limits. basic_plan::gap then bounds the distance
+// to the optimum.
 
 #include <vector>
 
@@ -32,7 +34,8 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Replaces detail::watch (algorithm.hpp) in a search that has no budget and reports no progress.
+/// Takes the place of detail::watch (algorithm.hpp) in a search without a budget and without
+/// progress reports.
 struct no_watch {
   constexpr bool go_on() { return true; }
   constexpr bool improves(double) { return true; }
@@ -47,15 +50,15 @@ class recomputation_search {
                                  Filter const& filter, Watch& watch)
       : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
 
-  /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if there is
-  /// none.
+  /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
+  /// fits.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
     open_.clear();
     known_ = unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
-    // The least bound of all r for which label setting is finished.
+    // The least lower bound over all numbers of recomputed segments whose search is finished.
     double labelled = unreachable;
     if (all.is_range()) consider(all);
     else labelled = search({all.least, all.least}, true);
@@ -84,8 +87,8 @@ class recomputation_search {
     return best_;
   }
 
-  /// Returns the least memory per rank of any plan. Sets `again` to the number of segments that
-  /// this plan recomputes.
+  /// Returns the least bytes per rank that any plan needs. Sets `again` to the number of segments
+  /// that this plan recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -107,9 +110,9 @@ class recomputation_search {
   }
 
  private:
-  /// When label setting has made this many labels, for all r together, it is not used again.
+  /// The maximum number of labels (partial plans) that label setting makes in the whole search.
   static constexpr std::int64_t most_labels = label_effort;
-  /// The maximum number of values of r that `least` searches.
+  /// The maximum number of different numbers of recomputed segments that least() tries.
   static constexpr std::size_t most_numbers = 8;
 
   struct range {
@@ -117,7 +120,8 @@ class recomputation_search {
     double bound;
   };
 
-  /// Forwards to the watch of the whole search. Ignores lower bounds, which hold only for one r.
+  /// Passes the progress of a search for one number of recomputed segments on to the observer of
+  /// the whole search. Lower bounds are ignored, because they hold only for that number.
   struct within {
     Watch& watch;
     constexpr bool go_on() { return watch.go_on(); }
@@ -125,8 +129,9 @@ class recomputation_search {
     constexpr void raise_bound(double) {}
   };
 
-  /// Computes the bound of a range and adds it to the open ranges if it may contain a better plan
-  /// that fits.
+  /// Computes a lower bound of the cost of all plans in a range of numbers of recomputed segments.
+  /// Adds the range to the open ranges if it may contain a plan that fits and is better than the
+  /// best known one.
   constexpr void consider(recomputation again) {
     if (!again.is_range()) {
       double const bound = search(again, false);
@@ -145,9 +150,9 @@ class recomputation_search {
     if (dual.bound < known_) open_.push_back({again, dual.bound});
   }
 
-  /// Searches the plans with one number of recomputed segments, also by label setting if `labels`
-  /// is true. Returns a lower bound of the weight of those that are better than the best known
-  /// plan.
+  /// Searches the plans with one number of recomputed segments. Uses label setting
+  /// (label_search.hpp) only if `labels` is true. Returns a lower bound of the weight of those
+  /// plans that are better than the best known one.
   constexpr double search(recomputation again, bool labels) {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
@@ -162,8 +167,8 @@ class recomputation_search {
     return one.bound();
   }
 
-  /// Looks for any plan that fits, after a search that was stopped before it found one. If there is
-  /// none, throws an error that states the least memory.
+  /// Looks for any plan that fits, after a search that stopped before it found one. If no plan
+  /// fits, throws an error that states the least memory.
   constexpr void take_any() {
     for (auto const& [bound, r] : numbers_by_need()) {
       if (bound > limit_) break;
@@ -183,8 +188,8 @@ class recomputation_search {
     int again;
   };
 
-  /// Returns the possible numbers of recomputed segments, each with a lower bound of the memory of
-  /// its plans, in ascending order of that bound.
+  /// Returns all possible numbers of recomputed segments, sorted by a lower bound of the memory of
+  /// their plans.
   constexpr std::vector<needed> numbers_by_need() {
     std::vector<needed> list;
     for (int r = net_.recomputed; r <= net_.segments || list.empty(); ++r) {
@@ -201,17 +206,17 @@ class recomputation_search {
   Watch& watch_;
   chain_model<N> model_;  ///< the model with all choices
   std::int64_t limit_ = 0;
-  std::vector<range> open_;
+  std::vector<range> open_;     ///< ranges that may contain a better plan
   double known_ = unreachable;  ///< weight of the best plan so far
   basic_plan<N> best_;
-  std::int64_t made_ = 0;  ///< labels made so far
+  std::int64_t made_ = 0;  ///< labels (partial plans) made so far
 };
 
 }  // namespace detail
 
 /// Returns the plan of least predicted seconds among those of at most machine.memory bytes per
-/// rank. Throws ashlar::error if there is none; the message states the least possible memory.
-/// Arguments are as for `optimal`.
+/// rank. Arguments are as for `optimal`. Throws ashlar::error if no plan fits; the message states
+/// the least possible memory.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,

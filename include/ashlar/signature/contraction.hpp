@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Rule tables of contractions (matmul in all its forms). As in einsum, a string names each
-// operand's dimensions with one letter per dimension:
+// Defines signature tables of contractions (matmul in all its forms). A signature row says with
+// which placements of its operands the operator is local on one mesh axis. As in einsum, a string
+// names each operand's dims with one letter per dim:
 //
 //   matmul "mk","kn" -> "mn"        transposed "km","kn" -> "mn"      batched "bmk","bkn" -> "bmn"
 //   a linear layer "bsd","df" -> "bsf"
 //
-// The table has these rows for one mesh axis:
-//   - Any one letter may be split, on all operands that have it. The result is then split on this
+// A contraction has these rows:
+//   - Any one letter is split, on all operands that have it. The result is then split on this
 //     letter, or partial if the contraction sums over it.
-//   - Both operands may be broadcast. The result is then broadcast.
-//   - One operand may be partial while the other is broadcast, because a contraction is linear in
-//     each operand. The result is then partial.
+//   - Both operands are broadcast, and so is the result.
+//   - One operand is partial and the other is broadcast. The result is then partial, because a
+//     contraction is linear in each operand.
 // A matmul of matrices has six rows. Two partial operands never have a local result.
 
 #include <string_view>
@@ -24,8 +25,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns an operand's role when `letter` is split: S(the letter's position), or B without the
-/// letter.
+/// Returns the placement of an operand if `letter` is split: S(the letter's position), or B if the
+/// operand does not have the letter.
 constexpr axis_placement role_of(std::string_view letters, char letter) {
   for (std::size_t i = 0; i < letters.size(); ++i)
     if (letters[i] == letter) return split(static_cast<int>(i), 0);
@@ -34,7 +35,7 @@ constexpr axis_placement role_of(std::string_view letters, char letter) {
 
 }  // namespace detail
 
-/// Returns the rule table of the contraction a, b -> c.
+/// Returns the signature table of the contraction a, b -> c, with dims given by letters.
 constexpr signature_table contraction_signatures(std::string_view a, std::string_view b,
                                                  std::string_view c) {
   signature_table table;
@@ -54,18 +55,18 @@ constexpr signature_table contraction_signatures(std::string_view a, std::string
   return table;
 }
 
-/// Returns the table of a matmul of two matrices, each optionally transposed.
+/// Returns the signature table of a matmul of two matrices, each optionally transposed.
 constexpr signature_table matmul_signatures(bool transpose_a = false, bool transpose_b = false) {
   return contraction_signatures(transpose_a ? "km" : "mk", transpose_b ? "nk" : "kn", "mn");
 }
 
-/// Returns the table of a matmul of rank-3 tensors with a common leading batch dimension.
+/// Returns the signature table of a matmul of rank-3 tensors with a common leading batch dim.
 constexpr signature_table batched_matmul_signatures(bool transpose_a = false,
                                                     bool transpose_b = false) {
   return contraction_signatures(transpose_a ? "bkm" : "bmk", transpose_b ? "bnk" : "bkn", "bmn");
 }
 
-/// Returns one of the two tables above, by the operands' number of dims (2 or 3).
+/// Returns the signature table of a matmul of matrices (rank 2) or of batches of matrices (rank 3).
 constexpr signature_table product_signatures(int rank, bool transpose_a, bool transpose_b) {
   return rank == 2 ? matmul_signatures(transpose_a, transpose_b)
                    : batched_matmul_signatures(transpose_a, transpose_b);

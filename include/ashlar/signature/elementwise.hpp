@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Rule tables of element-wise operators and of operators that work within rows. Each entry is a row
-// for one mesh axis; d is any dim of the operand, and d' the same dim in the result:
+// Defines signature tables of element-wise operators, transposes, reductions and softmax. A row
+// says with which placements of its operands an operator is local on one mesh axis. d is any dim of
+// the operand, and d' the same dim in the result:
 //
 //   linear map f(x)     S(d) -> S(d)        B -> B        P -> P
 //   other map f(x)      S(d) -> S(d)        B -> B        not P, as f(a + b) is not f(a) + f(b)
@@ -19,8 +20,8 @@
 //   min over dim r      S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
 //   softmax over dim r  S(d), d not r       B -> B
 //
-// The second operand may be repeated along some dims of the first one, as a bias is. For this, the
-// dims of both operands are given by letters: add_signatures("bsf", "f").
+// The second operand may be repeated along some dims of the first one, as a bias is. Letters for
+// the dims of both operands express this, as in einsum: add_signatures("bsf", "f").
 
 #include <string_view>
 
@@ -43,7 +44,8 @@ constexpr signature_table nonlinear_map_signatures(int rank) {
   return table;
 }
 
-/// Returns the table of x + y. If y lacks some of x's letters, it is repeated along these dims.
+/// Returns the signature table of x + y, with dims given by letters. If y lacks some letters of x,
+/// it is repeated along these dims.
 constexpr signature_table add_signatures(std::string_view x, std::string_view y) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -58,8 +60,8 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   return table;
 }
 
-/// Returns the table of the element-wise product x · y. If y lacks some of x's letters, it is
-/// repeated along these dims.
+/// Returns the signature table of the element-wise product x · y, with dims given by letters. If y
+/// lacks some letters of x, it is repeated along these dims.
 constexpr signature_table multiply_signatures(std::string_view x, std::string_view y) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -71,8 +73,8 @@ constexpr signature_table multiply_signatures(std::string_view x, std::string_vi
   return table;
 }
 
-/// Returns the table of the transposition in which dim i of the result is dim order[i] of the
-/// operand.
+/// Returns the signature table of the transpose whose result has the operand's dim order[i] as dim
+/// i.
 constexpr signature_table transpose_signatures(inplace_vector<int, max_rank> const& order) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -82,7 +84,7 @@ constexpr signature_table transpose_signatures(inplace_vector<int, max_rank> con
   return table;
 }
 
-/// Returns the table of a sum, maximum or minimum over `dim`. The result does not have this dim.
+/// Returns the signature table of a sum, maximum or minimum over dim `dim`, which the result lacks.
 constexpr signature_table reduce_signatures(int rank, int dim, reduction op) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});

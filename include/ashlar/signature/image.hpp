@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Rule tables of layers on images [batch, channels, height, width]. Rows for one mesh axis:
+// Defines signature tables of layers on images [batch, channels, height, width]. A row says with
+// which placements an operator is local on one mesh axis.
 //
 //   convolution       x, weight [outputs, channels, k, k] -> y. In the first two dims, this is the
 //                     contraction "nc","oc" -> "no": images, output channels (y is split) or input
@@ -15,16 +16,15 @@
 //                     split of c h w features. A linear layer that reads the three dims c, h, w
 //                     itself can keep a split of channels.
 //
-// No row of these tables splits height or width. A rank that has h / p rows of an image also needs
-// some rows of its neighbours (a halo), because the window reaches over the border of its rows.
-// None of the collectives that the planner composes moves such rows. `halo_row` is an additional
-// row for such layers:
+// No row of these tables splits height or width, because that is not local. A rank that has h / p
+// rows of an image also needs some rows of its neighbours (a halo), since windows reach over the
+// border. No collective of the planner moves a halo. `halo_row` is an additional row for such
+// layers:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //
-// It is local only after the exchange of the halo, which step/halo.hpp prices. The tables
-// themselves contain only local rows and not this one. A layer offers it only on request
-// (nn/window.hpp).
+// It is local only after an exchange of halos, which step/halo.hpp prices. A layer offers this row
+// only on request (nn/window.hpp).
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -38,7 +38,8 @@ constexpr signature_table max_pool_signatures() { return nonlinear_map_signature
 
 constexpr signature_table average_pool_signatures() { return linear_map_signatures(2); }
 
-/// Returns the table of flatten. `planes_of_one` says that all dims but the first two are 1.
+/// Returns the signature table of flatten. `planes_of_one` says that all dims but the first two
+/// have extent 1.
 constexpr signature_table flatten_signatures(bool planes_of_one) {
   signature_table table;
   for (auto const& row : linear_map_signatures(2))
@@ -50,17 +51,17 @@ constexpr training_table convolution_training_rows(bool bias) {
   return linear_training_rows("nc", "oc", "no", bias ? "o" : "");
 }
 
-/// Returns the training rows of maximum pooling. The forward pass records the position of each
-/// maximum. dx is linear in dy and depends on x through these positions. So the rows are the same
-/// as for an element-wise non-linear map.
+/// Returns the signature rows for training (forward and backward) of maximum pooling. They equal
+/// those of an element-wise non-linear map: dx is linear in dy and depends on x through the
+/// positions of the maxima, which the forward pass records.
 constexpr training_table max_pool_training_rows() { return nonlinear_training_rows("nc"); }
 
 constexpr training_table average_pool_training_rows() {
   return join_independent(average_pool_signatures());
 }
 
-/// Returns the row that splits the rows of images, for a layer with the given number of parameters.
-/// It requires the exchange of a halo.
+/// Returns the signature row for training that splits images by their rows (dim 2), for a layer
+/// with the given number of parameters. It requires an exchange of halos.
 constexpr training_row halo_row(int parameters) {
   auto const rows = split(2, 0);
   training_row row{rows, rows, rows, rows, {}, {}, {}};

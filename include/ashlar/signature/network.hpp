@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Rule tables of the operators of neural networks. Rows for one mesh axis (last is the feature dim,
-// d any dim before it):
+// Defines signature tables of the operators of neural networks. A row says with which placements an
+// operator is local on one mesh axis. S(last) splits the feature dim, S(d) any dim before it:
 //
 //   layer norm   x, gain, bias      S(d), B, B -> S(d)      B, B, B -> B       B, P, P -> P
 //   embedding    ids, table         S(d), B -> S(d)         B, S(1) -> S(last) (columns)
@@ -14,11 +14,15 @@
 //                                   S(0) -> S(0) (sequences)  S(2) -> S(2) (heads)  B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
 //                                   S(d), S(d) -> P         B, B -> B
-//     If the classes are split, the cross-entropy is not a single local operator. It then consists
-//     of three: the maximum over the classes, a sum of exponentials, and a look-up of the target's
-//     logit. The table of the maximum has the row S(last) -> Pmax. The other two have a second
-//     operand (the maximum or the target of each row), and the row S(last), B -> P
-//     (shifted_sum_signatures).
+//
+// If the classes are split, the cross-entropy is not a single local operator, but consists of
+// three:
+//
+//   maximum over the classes        S(last) -> Pmax
+//   sum of exponentials             S(last), B -> P (the second operand is the maximum of each row)
+//   look-up of the target's logit   S(last), B -> P (the second operand is the target of each row)
+//
+// shifted_sum_signatures is the table of the last two.
 
 #include <ashlar/signature/elementwise.hpp>
 
@@ -33,7 +37,8 @@ constexpr signature_table layer_norm_signatures(int rank) {
   return table;
 }
 
-/// Returns the table of an embedding of ids with `rank` dims. The result has one dim more.
+/// Returns the signature table of an embedding of ids with `rank` dims. The result has one dim
+/// more.
 constexpr signature_table embedding_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -52,7 +57,8 @@ constexpr signature_table attention_signatures() {
   return table;
 }
 
-/// Returns the table of the cross-entropy of logits with `rank` dims.
+/// Returns the signature table of the cross-entropy of logits with `rank` dims. Classes are not
+/// split.
 constexpr signature_table cross_entropy_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -60,9 +66,9 @@ constexpr signature_table cross_entropy_signatures(int rank) {
   return table;
 }
 
-/// Returns the table of operators that compute, for each row, a sum over the classes of some
-/// g(logit, v), where v is the row's maximum or target. These are the sum of exponentials and the
-/// target's logit. Because of the sum over the classes, a split of the class dim gives P.
+/// Returns the signature table of operators that sum g(logit, v) over the classes of each row. v is
+/// the maximum of the row (sum of exponentials) or its target (the target's logit). A split of the
+/// class dim gives P, because each rank sums over its classes only.
 constexpr signature_table shifted_sum_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});

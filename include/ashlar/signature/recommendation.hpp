@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Rule tables of the layers of recommendation models (DLRM, Naumov et al. 2019). Rows for one mesh
-// axis:
+// Defines signature tables of the layers of recommendation models (DLRM, Naumov et al. 2019). A row
+// says with which placements an operator is local on one mesh axis:
 //
 //   embedding tables   ids [batch, tables], values [tables, rows, d] -> [batch, tables, d]
 //                        S(0), B -> S(0)   samples       S(1), S(0) -> S(1)   whole tables
@@ -18,9 +18,9 @@
 //                      the n vectors. B.. means that all (or all other) weights are broadcast
 //                        S(0), B.. -> S(0)     B, B.. -> B     S(2), B.., S(1) -> S(2)
 //
-// In the embedding with split rows, ids outside a rank's shard give zero. In the interaction with
-// split columns, each rank contributes the part of the dot products that comes from its columns,
-// and its columns of the first vector if that is part of the result.
+// If the rows of an embedding are split, ids outside a rank's shard give zero. If the columns of an
+// interaction are split, each rank contributes its columns' part of the dot products. It also
+// contributes its columns of the first vector, if that is part of the result.
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -45,7 +45,7 @@ constexpr signature_table interaction_signatures() {
   return table;
 }
 
-/// Returns the table of the interaction's gradient: dy, x -> dx.
+/// Returns the signature table of the gradient of the interaction: dy, x -> dx.
 constexpr signature_table interaction_gradient_signatures() {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -55,7 +55,8 @@ constexpr signature_table interaction_gradient_signatures() {
   return table;
 }
 
-/// Returns the training rows of embedding tables. Ids have no gradient, so dx is B.
+/// Returns the signature rows for training (forward and backward) of embedding tables. Ids have no
+/// gradient, so dx is B.
 constexpr training_table embedding_tables_training_rows() {
   training_table table;
   for (auto const& f : embedding_tables_signatures()) {
@@ -80,8 +81,9 @@ constexpr training_table interaction_training_rows() {
   return join_map(interaction_signatures(), interaction_gradient_signatures());
 }
 
-/// Returns the training rows of an MLP with `layers` weights. Of dy, the backward pass of the MLP
-/// reads only the first vector, which is the one that the MLP computed.
+/// Returns the signature rows for training (forward and backward) of the bottom MLP with `layers`
+/// weights. Its backward pass reads only the first vector of dy, because the MLP computed only that
+/// vector.
 constexpr training_table bottom_mlp_training_rows(int layers) {
   training_table table;
   auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,

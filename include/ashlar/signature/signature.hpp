@@ -3,17 +3,17 @@
 
 #pragma once
 
-// A signature is one row of an operator's rule table, for ONE mesh axis. It lists a placement for
-// each operand and for the result. If the operands have these placements, running the operator on
-// the local shards gives the result in its placement, without communication.
+// A signature is one row of an operator's signature table, for ONE mesh axis. It lists a placement
+// of each operand and of the result. If the operands have these placements, the operator needs no
+// communication: running it on the local shards gives the result in its placement.
 //
-//   S(0), B -> S(0)      the left operand's rows are split and the right operand is broadcast: the
-//                        result's rows are split
+//   S(0), B -> S(0)      the rows of the left operand are split and the right operand is broadcast:
+//                        the rows of the result are split
 //
-// The rows for different axes combine freely. An operator is local on a mesh if its placements
-// match a row on every axis, and if axes that split the same letter (a dimension that operands have
-// in common) nest in the same order on all operands; see `resolve`. Tests in tests/unit prove each
-// table by enumeration: every row is right, and no right row is missing.
+// Rows for different axes combine freely. An operator is local on a mesh if two conditions hold.
+// Its placements match a row on every axis. Axes that split the same letter (a dim that operands
+// have in common) nest in the same order on all operands (see `resolve`). Tests in tests/unit prove
+// each table by enumeration: every row is right, and no right row is missing.
 
 #include <optional>
 
@@ -29,7 +29,7 @@ struct signature {
 
 using signature_table = inplace_vector<signature, 24>;
 
-/// Returns the index of the row whose operands have these roles on one axis, or -1 if there is
+/// Returns the index of the row whose operands have these placements on one axis, or -1 if there is
 /// none.
 template <class... Operands>
 constexpr int find_row(signature_table const& table, Operands const&... operands) {
@@ -40,12 +40,13 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
   return -1;
 }
 
-/// Returns the placement of the result if the operator needs no communication with these placements
-/// of its operands. Otherwise returns an empty optional, and writes an axis to `failing_axis`
-/// unless that is null: the axis on which no row matches, or which nests differently on two
-/// operands. If two axes split the same dim of the result, they have the same shard order there as
-/// on an operand on which both of them split one dim. If there is no such operand, they are in
-/// canonical order.
+/// Returns the placement of an operator's result, given those of its operands, if no communication
+/// is needed. Otherwise returns an empty optional and writes an axis to `failing_axis`, unless that
+/// is null. On this axis no row of the table matches, or its shards nest differently on two
+/// operands.
+///
+/// If two axes split the same dim of the result, they nest as on an operand on which both split one
+/// dim. If there is no such operand, they nest in the order of the mesh axes.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {
@@ -59,19 +60,20 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
     result.axis[a] = table[row].out;
-    // One axis would give a partial maximum and another one a partial minimum. No valid placement
-    // describes such a result.
+    // One axis would give a partial maximum and another one a partial minimum. No placement can
+    // describe that result.
     if (result.axis[a].is_partial() && result.axis[a].op != result.op()) {
       if (failing_axis != nullptr) *failing_axis = a;
       return std::nullopt;
     }
   }
-  // Two axes that split the same letter must nest in the same order on every operand that has it.
+  // Two axes that split the same letter (dim in common) must nest in the same order on every
+  // operand.
   for (int a = 0; a < axes; ++a) {
     if (result.axis[a].is_split()) result.axis[a].depth = 0;
     for (int b = 0; b < axes; ++b) {
       if (a == b) continue;
-      bool known = false, before = false;  // `before`: whether axis b is outside axis a
+      bool known = false, before = false;  // `before`: axis b is outside axis a
       for (std::size_t i = 0; i < sizeof...(operands); ++i) {
         auto const &pa = (*all[i])[a], &pb = (*all[i])[b];
         if (!pa.is_split() || !pb.is_split_of(pa.dim)) continue;

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// A training row describes one mesh axis of a layer in training: the placements of its input,
-// output, parameters and of all their gradients. It joins a forward signature with the backward
-// signatures that fit it, so a row is valid if and only if each of these operators is local. An
-// operator declares its forward and backward signatures once, and the rows are derived from them.
+// A training row describes a layer in training on one mesh axis: the placements of its input, its
+// output, its parameters, and all their gradients. It joins the signature of the forward operator
+// with those of the backward operators that fit it. So all of these operators are local. An
+// operator declares its forward and backward signatures, and the training rows are derived from
+// them.
 //
 //   x, y      input and output activation     dy, dx    their gradients; dy may differ from y
 //   use[i]    parameter i as the forward and backward operators read it
 //   grad[i]   the gradient of parameter i as the backward operator produces it
-//   stat[i]   a statistic that the layer itself redistributes from one placement to another
-//             (the row maxima and sums of a cross-entropy whose classes are split)
+//   stat[i]   a statistic that the layer itself redistributes from one placement to another (the
+//             row maxima and sums of a cross-entropy whose classes are split)
 //
 // The gradient of a split tensor has the same split. The gradient of a broadcast or partial tensor
-// is broadcast or partial. (Rows that slice a broadcast gradient first are not listed, as this is a
-// redistribution, which the planner can add anyway.)
+// is broadcast or partial. Rows that first slice a broadcast gradient are not listed, because the
+// planner can add this redistribution anyway.
 
 #include <ashlar/signature/network.hpp>
 
@@ -40,9 +41,9 @@ struct training_row {
 
 using training_table = inplace_vector<training_row, 24>;
 
-/// Returns the rows of a map without parameters whose gradient dx is linear in dy and depends on x.
-/// Joins the rows of `forward` (x -> y) with the rows of `backward` (dy, x -> dx) that have the
-/// same x.
+/// Returns the signature rows for training (forward and backward) of a map without parameters. Its
+/// gradient dx is linear in dy and depends on x. Joins each signature of `forward` (x -> y) with
+/// those of `backward` (dy, x -> dx) that have the same placement of x.
 constexpr training_table join_map(signature_table const& forward, signature_table const& backward) {
   training_table table;
   for (auto const& f : forward)
@@ -52,9 +53,10 @@ constexpr training_table join_map(signature_table const& forward, signature_tabl
   return table;
 }
 
-/// Returns the rows of a map whose gradient needs nothing from the forward pass (identity, scale,
-/// dropout, the sum of a residual). A split in the forward pass requires the same split in the
-/// backward pass. B or P in the forward pass combines freely with B or P in the backward pass.
+/// Returns the signature rows for training (forward and backward) of a map whose gradient needs
+/// nothing from the forward pass (identity, scale, dropout, residual addition). A split in the
+/// forward pass requires the same split in the backward pass. B or P in the forward pass combines
+/// freely with B or P in the backward pass.
 constexpr training_table join_independent(signature_table const& forward) {
   training_table table;
   for (auto const& f : forward)
@@ -66,8 +68,9 @@ constexpr training_table join_independent(signature_table const& forward) {
   return table;
 }
 
-/// Returns the rows of a linear layer y = x w + bias, with dims given by letters. Joins the forward
-/// pass with dx = dy wᵀ, dw = xᵀ dy and dbias = Σ dy.
+/// Returns the signature rows for training (forward and backward) of a linear layer y = x w + bias,
+/// with dims given by letters. Joins the signatures of the forward pass with those of dx = dy wᵀ,
+/// dw = xᵀ dy and dbias = Σ dy.
 constexpr training_table linear_training_rows(std::string_view x, std::string_view w,
                                               std::string_view y, std::string_view bias) {
   training_table table;
@@ -83,8 +86,8 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
       if (w_row < 0) continue;
       training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}, {}};
       if (!bias.empty()) {
-        // Find the bias's placement that fits y. The bias's gradient is dy summed over the dims
-        // that the bias lacks.
+        // Find the placement of the bias that fits y. The gradient of the bias is dy, summed over
+        // the dims that the bias lacks.
         int added = -1;
         for (int a = 0; a < add.size() && added < 0; ++a)
           if (same_role(add[a].in[0], f.out) && same_role(add[a].out, f.out)) added = a;
@@ -104,20 +107,22 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
   return table;
 }
 
-/// Returns the rows of an element-wise non-linear map (gelu, relu). Its gradient is the product
-/// dx = dy · f'(x).
+/// Returns the signature rows for training (forward and backward) of an element-wise non-linear map
+/// (gelu, relu), whose gradient is dx = dy · f'(x).
 constexpr training_table nonlinear_training_rows(std::string_view letters) {
   return join_map(nonlinear_map_signatures(static_cast<int>(letters.size())),
                   multiply_signatures(letters, letters));
 }
 
-/// Returns the rows of dropout, of a scale, of the identity and of the sum of a residual.
+/// Returns the signature rows for training (forward and backward) of dropout, scale, identity and
+/// residual addition.
 constexpr training_table independent_training_rows(int rank) {
   return join_independent(linear_map_signatures(rank));
 }
 
-/// Returns the rows of layer norm over the last dim. For a given x, dx and the parameters'
-/// gradients are linear in dy. The parameters' gradients are sums over all rows of x.
+/// Returns the signature rows for training (forward and backward) of layer norm over the last dim.
+/// For a given x, dx and the gradients of the parameters are linear in dy. The gradients of the
+/// parameters are sums over all rows of x.
 constexpr training_table layer_norm_training_rows(int rank) {
   training_table table;
   for (auto const& f : layer_norm_signatures(rank)) {
@@ -133,8 +138,8 @@ constexpr training_table layer_norm_training_rows(int rank) {
   return table;
 }
 
-/// Returns the rows of the attention core. For given q, k, v its gradient is linear in dy and is
-/// computed for each sequence and head on its own.
+/// Returns the signature rows for training (forward and backward) of the attention core. For given
+/// q, k and v, its gradient is linear in dy. Each sequence and each head is computed on its own.
 constexpr training_table attention_training_rows() {
   training_table table;
   for (auto const& f : attention_signatures()) {
@@ -144,9 +149,9 @@ constexpr training_table attention_training_rows() {
   return table;
 }
 
-/// Returns the rows of a token embedding: ids [batch, seq] -> [batch, seq, d]. Its parameters are
-/// the table [vocabulary, d] and, with `positions`, the learned positions [length, d]. Ids have no
-/// gradient, so dx is B.
+/// Returns the signature rows for training (forward and backward) of a token embedding: ids [batch,
+/// seq] -> [batch, seq, d]. The parameters are the table [vocabulary, d] and, if `positions` is
+/// set, the learned positions [length, d]. Ids have no gradient, so dx is B.
 constexpr training_table embedding_training_rows(bool positions) {
   training_table table;
   int const feature = 2;
@@ -179,9 +184,10 @@ constexpr training_table embedding_training_rows(bool positions) {
   return table;
 }
 
-/// Returns the rows of the cross-entropy loss of logits [.., classes]. y is the scalar loss, whose
-/// gradient is the constant 1. The two statistics are the row maxima, then the row sums of
-/// exponentials together with the target logits.
+/// Returns the signature rows for training (forward and backward) of the cross-entropy loss of
+/// logits [.., classes]. y is the scalar loss, whose gradient is the constant 1. There are two
+/// statistics: first the row maxima, then the row sums of exponentials together with the target
+/// logits.
 constexpr training_table cross_entropy_training_rows(int rank) {
   training_table table;
   role_move const none{broadcast(), broadcast()};
@@ -205,8 +211,8 @@ constexpr training_table cross_entropy_training_rows(int rank) {
   return table;
 }
 
-/// Returns the rows of a loss that sums a function of x and a target over all elements. With any
-/// dim split, each rank's loss is a partial sum.
+/// Returns the signature rows for training (forward and backward) of a loss that sums a function of
+/// x and a target over all elements. If any dim is split, each rank's loss is a partial sum.
 constexpr training_table summed_loss_training_rows(int rank) {
   training_table table;
   table.push_back({broadcast(), broadcast(), broadcast(), broadcast(), {}, {}, {}});
