@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A second, naive definition of placements, against which the library is tested. It uses no code of
-// the library. It says which indices a rank holds, how a tensor is divided into the shards of the
-// ranks, and whether given shards form a given tensor. Partial tensors are divided into different
-// addends of both signs.
+// A second, naive definition of placements, against which the library is tested. It uses only the
+// library's type of a placement, not its layouts. It says which indices a rank holds, how a tensor
+// is divided into the shards of the ranks, and whether given shards form a given tensor. Partial
+// tensors are divided into different addends of both signs.
 
 #include <algorithm>
 #include <map>

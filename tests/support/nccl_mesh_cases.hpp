@@ -52,7 +52,7 @@ inline index as_index(ashlar::shape const& extents) {
 struct pair_of {
   ashlar::shape extents;
   placement from, to;
-  std::vector<std::vector<std::int32_t>> before, after;  // the expected shards, by rank
+  std::vector<std::vector<std::int32_t>> before, after;  // shards, by rank
 };
 
 inline std::vector<pair_of> pairs(ashlar::topology const& t, std::size_t one_in) {
