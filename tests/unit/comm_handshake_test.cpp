@@ -191,8 +191,7 @@ TEST_CASE(
       CHECK_FALSE(last.advance());  // rank 2 reduces its part
       if (when != gives_up::after_it_arrived) {
         first.advance(), second.advance();
-        CHECK_FALSE(
-            last.advance());  // rank 2 copies the other parts; no rank waits for it any more
+        CHECK_FALSE(last.advance());  // copies the other parts; no rank waits for rank 2 any more
         if (when == gives_up::when_it_has_ended) {
           first.advance(), second.advance();
           CHECK(last.advance());
