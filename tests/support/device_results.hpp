@@ -60,7 +60,7 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto const v = static_cast<double>(values[i]);
     double const gap = v == expected[i] ? 0 : std::abs(v - expected[i]) / (1 + std::abs(v));
-    most = gap <= most ? most : gap;  // also taken if it is NaN, but a later gap replaces NaN
+    most = gap <= most ? most : gap;  // takes NaN too, but a later gap replaces it
   }
   return most;
 }

@@ -119,7 +119,7 @@ inline double difference(whole_parameters const& a, whole_parameters const& b) {
     for (std::size_t i = 0; i < a[k].size(); ++i) {
       largest = std::max(largest, std::abs(a[k][i]));
       double const d = std::abs(a[k][i] - b[k][i]);
-      apart = d <= apart ? apart : d;  // also taken if d is NaN, but a later d replaces NaN
+      apart = d <= apart ? apart : d;  // takes NaN too, but a later d replaces it
     }
     worst = apart / largest <= worst ? worst : apart / largest;
   }

@@ -34,8 +34,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
                                                            ashlar::machine const& m, int count,
                                                            std::uint64_t seed) {
   namespace search = ashlar::search;
-  std::vector<double>
-      least;  // by layer: the least share of its work that its busiest rank can have
+  std::vector<double> least;  // by layer: least possible share of its work on the busiest rank
   for (auto const& spec : net.layers) {
     least.push_back(1);
     for (auto const& c : search::layer_choices(spec, t))
@@ -52,8 +51,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   search::detail::draws draw(seed);
   std::vector<std::pair<double, ashlar::scratch<int>>> drawn;
   for (int sample = 0; sample < 40 * count; ++sample) {
-    double const share = std::pow(
-        2.0, -draw.below(8));  // probability that a choice is random instead of optimal
+    double const share = std::pow(2.0, -draw.below(8));  // probability of a random choice
     for (int i = 0, v = 0; i < model.size(); ++i) {
       if (model.kind(i) == search::element_kind::residual_end) continue;
       bool const leaves = draw.uniform() < share;

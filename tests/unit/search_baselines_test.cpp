@@ -82,8 +82,7 @@ TEST_CASE("Summa splits both dims of both operands and of the result") {
     auto const& linear = layer(net, plan, "linear", which);
     CHECK(to_string(linear.parameters[0].store) == "[S(0),S(1)]");
     CHECK(to_string(linear.parameters[0].use) == "[B,S(1)]");
-    CHECK(to_string(linear.x) ==
-          "[S(0),B]");  // the layer before makes [S(0),S(2)], which is gathered
+    CHECK(to_string(linear.x) == "[S(0),B]");  // gathered: x arrives as [S(0),S(2)]
     CHECK(to_string(linear.y) == "[S(0),S(2)]");
   }
   CHECK(to_string(layer(net, plan, "gelu").x) == "[S(0),S(2)]");
@@ -100,8 +99,7 @@ TEST_CASE("images stay data parallel beside dense layers that are not") {
   flat.x = image;
   flat.y = {4, 12};
   flat.rows = ashlar::independent_training_rows(1);
-  search::layer_spec dense = linear_spec({4, 12},
-                                         8);  // the same work as a dense layer on [3, 2, 2]
+  search::layer_spec dense = linear_spec({4, 12}, 8);  // equal to a dense layer on [3, 2, 2]
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
   SUBCASE("direct input of a dense layer") {}
@@ -227,7 +225,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     CHECK(tight.memory <= m.memory);
     CHECK(tight.recomputed > 0);
     CHECK(tight.seconds >= free.seconds);
-    auto fewer = net;  // does not fit with one recomputed segment less
+    auto fewer = net;  // with one recomputed segment less, the plan must not fit
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);

@@ -128,13 +128,11 @@ TEST_CASE("halos as in textbooks") {
   auto const rows = [&](sliding_window const& w, std::int64_t n) {
     return search::halo_coordinates(w, n, w.places(n), four, {0});
   };
-  CHECK(rows({3, 1, 1}, 64) ==
-        search::halo_traffic{{2, 2}, {2, 2}});  // a rank reads one row from each side
+  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // a row from each side
   CHECK(rows({5, 1, 2}, 64) == search::halo_traffic{{2, 4}, {2, 4}});
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
   CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
-  CHECK(rows({2, 2, 0}, 10).forward ==
-        traffic{1, 1});  // ranks have 3 3 2 2 rows and 2 1 1 1 windows
+  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // rows 3 3 2 2, windows 2 1 1 1
   // Ranks have 2 1 1 1 rows, so the windows of a rank reach beyond its neighbours' rows.
   CHECK(rows({5, 1, 2}, 5).forward.messages == 3);
 }
@@ -145,8 +143,7 @@ TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
   ashlar::machine const m{{2e-6, 1e-10}, {5e-6, 1e-9}, 1e12, 1e11, 0};
   auto const along_gpu = rows_split(spec, ashlar::parse_placement("S(0),S(2)"));
   auto const inside = search::halo_of(spec, along_gpu, t);
-  CHECK(inside.forward ==
-        traffic{2, 2 * 2 * 6 * 20});  // one row from each side, of 2 images with 6 channels
+  CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});  // 2 rows of 2 images with 6 channels
   CHECK(inside.backward == inside.forward);
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
   CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));
