@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests common plans in the same way as nn_plan_test tests random ones: searched plans with
-// replicated and sharded storage and under memory limits, data and tensor parallel plans, and
-// hand-written plans that split rows, columns and the inner dimension on two and three axes.
+// Tests that training under common plans equals training on one process, with exactly the
+// collectives that search::schedule predicts. The plans are searched (with replicated and sharded
+// storage, and under memory limits), data parallel, tensor parallel, and written by hand. The
+// hand-written plans split rows, columns and the inner dimension on two and three axes.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -26,8 +27,8 @@ nn::token_batch const batch{5, 4, 2};
 
 using gpt_trial = training_trial<std::remove_const_t<decltype(gpt)>, nn::token_batch>;
 
-/// A plan that is written by hand: the placements of x and y for each element of the GPT above.
-/// Everything else comes from the first choice of the element that has these placements.
+/// A plan that is written by hand: the placements of x and y for each layer of the GPT above. The
+/// other placements are those of the first legal choice with this x and y.
 using hand_written = std::vector<std::pair<char const*, char const*>>;
 
 search::plan plan_of(plan_source const& plans, hand_written const& lies) {
