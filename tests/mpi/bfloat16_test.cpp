@@ -135,8 +135,8 @@ TEST_CASE("a_local_product_is_rounded_once") {
   }
 }
 
-// If k is split, the addends of the product are rounded to bfloat16 before they are summed. The
-// result is then exact only if all sums are small integers, as here.
+// If the inner dimension is split, the addends of the product are rounded to bfloat16 before they
+// are summed. The result is then exact only if all sums are small integers, as here.
 TEST_CASE("products_that_bfloat16_can_represent_are_exact_with_every_plan") {
   std::mt19937 random(3);
   dense const a = random_integers(random, {11, 29}, -2, 2);

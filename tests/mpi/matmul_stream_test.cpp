@@ -91,7 +91,7 @@ int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents
       try {
         plan_matmul(left, right, p, wanted);
       } catch (ashlar::error const&) {
-        return;  // this letter cannot be streamed between these placements
+        return;  // panels along this letter are not possible here
       }
       ++streamed;
       CHECK(try_streamed(left, right, p, wanted, c) == "");

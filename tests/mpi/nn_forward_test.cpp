@@ -98,7 +98,7 @@ struct reader {
   }
 };
 
-/// Returns the sums of word and position embeddings.
+/// Returns for each token the sum of its word embedding and its position embedding.
 rows_of embedded(reader& read, std::vector<std::int32_t> const& ids, std::size_t length,
                  std::size_t features) {
   auto const& table = read.next();

@@ -76,7 +76,7 @@ TEST_CASE("searched, data and tensor parallel plans") {
 
 TEST_CASE("below a memory limit") {
   for (auto const& m : all_meshes()) {
-    if (m.axes() > 2) continue;  // a search takes seconds on every rank
+    if (m.axes() > 2) continue;  // on three axes, a search takes seconds
     gpt_trial it(gpt, batch, m, 11, 11);
     auto machine = m.machine();
     auto const& t = m.topology();
@@ -99,7 +99,7 @@ TEST_CASE("below a memory limit") {
 
 TEST_CASE("rows, columns and inner dimension on two axes") {
   hand_written const rows_and_columns{
-      {"S(0),B", "S(0),P"},  // vocabulary split
+      {"S(0),B", "S(0),P"},  // axis 1 splits the vocabulary
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
       {"S(0),B", "S(0),S(2)"},                              // columns, so each rank has some heads
       {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner dimension, by heads

@@ -83,7 +83,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
   ashlar::matmul_plan plan;
   try {
     plan = plan_matmul(a, b, c.c, wanted);
-  } catch (ashlar::error const&) {  // this letter cannot be streamed between these placements
+  } catch (ashlar::error const&) {  // panels along this letter are not possible here
     if (c.stream == 0) throw;
     wanted = {};
     plan = plan_matmul(a, b, c.c, wanted);

@@ -30,8 +30,7 @@ inline index image(extent_source& extents, naive_window const& w) {
 /// Pixels in the padding are skipped.
 ///
 ///   x              the extents of the image tensor
-///   i              {row of the position, column of the position, row within the window, column
-///                  within the window}
+///   i              {row and column of the position, row and column within the window}
 ///   row, column    the coordinates of the pixel in the image
 template <class Visit>
 void for_each_pixel(index const& x, naive_window const& w, Visit visit) {

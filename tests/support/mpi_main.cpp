@@ -4,11 +4,11 @@
 // The main function of every MPI test, compiled once. All ranks run the same cases in the same
 // order.
 //
-//   after each case     the ranks agree on its verdict, over a communicator of the harness
+//   after each case     the ranks agree on its result, over a communicator that no test uses
 //   output              failures of every rank, each line prefixed with its rank; one summary
 //   exit code           1 on every rank if a case failed on any rank
-//   a rank left early   (REQUIRE or an exception) while others did not: the job is aborted, because
-//                       the following communication of the ranks would no longer match
+//   a rank left early   by REQUIRE or an exception, while others did not: the job is aborted,
+//                       because the following communication of the ranks would not match
 //   too slow            the job is aborted after ASHLAR_TEST_DEADLINE seconds (default 120)
 //
 // This file also defines the MPI calls that traffic_check counts, because they must be defined once

@@ -24,7 +24,7 @@ inline index dims(extent_source& extents, int count) {
   return e;
 }
 
-/// Stores x's extents by the letters of its dimensions. Returns false on a contradiction.
+/// Stores x's extents by dimension letter. Returns false if a letter already has another extent.
 inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
   if (static_cast<int>(letters.size()) != x.rank()) return false;
   for (std::size_t d = 0; d < letters.size(); ++d)
@@ -242,7 +242,7 @@ inline operation embedding(int rank) {
 }
 
 /// Returns attention or its gradient. qkv has the shape [batch, seq, heads, 3 head_dim]. `result` 0
-/// is y from qkv. 1 is the gradient of qkv from (qkv, dy).
+/// computes y from qkv. 1 computes the gradient of qkv from (qkv, dy).
 inline operation attention(int result, bool causal = true) {
   return {
       [=](extent_source& extents) {

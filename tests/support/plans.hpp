@@ -56,10 +56,9 @@ class plan_source {
 
   /// Returns a random plan. An element of a plan is a layer, or the begin or the end of a residual.
   ///
-  ///   placements      each element gets a random legal choice; the two ends of a residual get the
-  ///                   same
-  ///   storage         one element in four stores its parameters in arbitrary placements
-  ///   recomputation   a random number of segments is recomputed
+  ///   placements      random legal choices, the same for both ends of a residual
+  ///   storage         one element in four stores its parameters in random placements
+  ///   recomputation   of a random number of segments
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {
       return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);

@@ -3,7 +3,7 @@
 #pragma once
 
 // An element of a network (a layer, or an end of a residual) that sleeps instead of computing. With
-// such elements, nn::executor can run any program without a network. It moves tensors of their real
+// such elements, nn::executor can run the program of any step. It moves tensors of their real
 // extents over the real transports.
 //
 //   an action of s seconds   sleeps for s seconds in total, in short intervals between which

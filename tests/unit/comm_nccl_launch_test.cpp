@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a process derives its rank, size and rendezvous from the variables of each launcher,
-// and the errors for wrong variables.
+// Tests how a process derives its rank, the number of ranks and the rendezvous from the environment
+// variables of each launcher, and the errors for wrong variables.
 
 #include <map>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the front of plans in time and memory. It must begin with the fastest plan and end with the
-// plan of least memory. No plan may dominate another. Each plan must be the one that the search
-// finds under the plan's own memory as limit.
+// plan of least memory. No plan may dominate another. If the memory of a plan is given to the
+// search as the limit, the search must find a plan of the same cost.
 
 #include <sstream>
 

@@ -61,8 +61,8 @@ constexpr search::layer_spec layer_norm_spec(shape const& x) {
   return s;
 }
 
-/// Returns attention. x has the shape [batch, seq, 3 heads head_dim] and is viewed as [batch, seq,
-/// heads, 3 head_dim].
+/// Returns an attention layer. x has the shape [batch, seq, 3 heads head_dim] and is viewed as
+/// [batch, seq, heads, 3 head_dim].
 constexpr search::layer_spec attention_spec(shape const& x, std::int64_t heads) {
   search::layer_spec s;
   s.name = "attention";

@@ -3,8 +3,8 @@
 
 // Tests that check and check_order find errors in the programs of training steps. The test makes
 // mutants of small programs and runs them on two simulated ranks (step_explorer.hpp). The checks
-// must reject a mutant if it goes wrong in some run, and accept it otherwise. They may also reject
-// mutants that run correctly but break one of these rules of order:
+// must reject a mutant that goes wrong in some run. They must also reject a mutant that runs
+// correctly but breaks one of the rules of order below. They must accept all other mutants.
 //
 //   a recomputation comes after the forward pass of its element
 //   the moves of a bucket begin directly one after another
