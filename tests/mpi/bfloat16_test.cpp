@@ -3,7 +3,8 @@
 // ranks: 1 2 3 4
 
 // Tests tensors of bfloat16 and of integers. Every operator computes in the accumulation type and
-// rounds once, so the same operator on floats determines each result bitwise.
+// rounds once. The expected bits therefore come from the same operator on float tensors, rounded
+// once.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +32,7 @@ using ashlar::bfloat16;
 using ashlar::reduction;
 using ashlar::sbp;
 
-/// Returns whether two lists of numbers have the same bits after each is rounded to bfloat16.
+/// Rounds the numbers of both lists to bfloat16. Returns whether they then have the same bits.
 template <class X, class Y>
 bool same_bits(X const& x, Y const& y) {
   if (x.size() != y.size()) return false;
@@ -134,8 +135,8 @@ TEST_CASE("a_local_product_is_rounded_once") {
   }
 }
 
-// The addends of a partial tensor have the element type. Results with and without a split of k are
-// therefore equal only for products that bfloat16 represents exactly.
+// If the inner dimension is split, the addends of the product are rounded to bfloat16 before they
+// are summed. The result is then exact only if all sums are small integers, as here.
 TEST_CASE("products_that_bfloat16_can_represent_are_exact_with_every_plan") {
   std::mt19937 random(3);
   dense const a = random_integers(random, {11, 29}, -2, 2);
@@ -190,7 +191,8 @@ TEST_CASE("a_partial_of_bfloat16_becomes_its_float_sum_rounded_once") {
         return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
       };
       for (std::int64_t i = 0; i < n; ++i) x.data()[i] = addend(world_rank(), i);
-      // Member j's block is summed starting with the next member's addend. Its own addend is last.
+      // Member j of the group sums block j. It starts with the addend of member j + 1 and adds its
+      // own last.
       std::vector<bfloat16> expected;
       for (int j = 0; j < p; ++j) {
         auto const part = ashlar::balanced_part({0, n}, p, j);

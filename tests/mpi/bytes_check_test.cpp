@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 3
 
-// Tests that the byte check can fail: it detects data movement that is not planned, not recorded or
-// not counted.
+// Tests the byte check (support/traffic_check.hpp). It must detect data movement that is not
+// planned, not recorded, or not counted.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

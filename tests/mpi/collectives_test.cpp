@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the algorithms of the collectives. An algorithm table forces each algorithm, which must
-// give the same bits and bytes as the pairwise algorithm, both in a blocking call and in the
-// background. Also tests how a mesh selects an algorithm by its table, the text form of tables, and
-// their errors.
+// Tests the algorithms of collectives: pairwise, ring, and the MPI library's own. An algorithm
+// table can force each of them. All must give the same bits and move the same bytes, both in a
+// blocking call and in the background. Also tests how a mesh selects an algorithm by its table, the
+// text form of tables, and their errors.
 
 #include <algorithm>
 #include <bit>
@@ -38,8 +38,8 @@ using ashlar::placement;
 using ashlar::reduction;
 using namespace ashlar::mpi;
 
-/// A file that exists for the lifetime of the object. Only rank 0 writes it, because only rank 0 of
-/// a mesh reads it.
+/// A file that exists for the lifetime of the object. Only rank 0 writes it, because a mesh reads
+/// its algorithm table on rank 0.
 class table_file {
  public:
   explicit table_file(std::string const& text)
@@ -62,7 +62,7 @@ std::string always(algorithm use) {
   return text;
 }
 
-/// Creates a mesh on messages with this algorithm table.
+/// Creates a mesh that uses messages and this algorithm table.
 ashlar::mesh mesh_with(std::string const& table, ashlar::topology const& t) {
   table_file const file(table);
   scoped_environment const setting("ASHLAR_COLLECTIVES", file.name());
@@ -89,13 +89,13 @@ struct array {
   std::vector<T> values() const { return {data, data + count}; }
 };
 
-/// Returns gathers and reductions along all axes together, and along the last axis alone.
+/// Returns gathers and reductions along all axes together, and along the last axis only.
 std::vector<ashlar::redistribution_step> steps_on(ashlar::topology const& t, reduction op) {
   std::vector<ashlar::redistribution_step> steps;
   ashlar::axis_list all, last{static_cast<signed char>(t.axes() - 1)};
   for (int a = 0; a < t.axes(); ++a) all.push_back(static_cast<signed char>(a));
   for (auto const& axes : {all, last}) {
-    if (!steps.empty() && t.axes() == 1) break;  // the same axes again
+    if (!steps.empty() && t.axes() == 1) break;  // with one axis, both lists are the same
     auto const whole = placement::all_broadcast(t.axes());
     auto rows = whole, columns = whole, sums = whole;
     for (auto const a : axes) {
@@ -147,7 +147,7 @@ std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribu
 }
 
 /// Shapes with uneven blocks, with empty blocks and with blocks of one element. The last shape is
-/// so large that each lane of a ring is used twice.
+/// so large that the ring algorithm, which handles a few chunks at a time, needs a second round.
 ashlar::shape const shapes[] = {{7, 5}, {1, 3}, {0, 4}, {307, 211}, {1021, 1031}};
 
 template <class T>
@@ -204,7 +204,8 @@ TEST_CASE(
   ashlar::topology const t{{"gpu", 2}};
   auto const messages = mesh_on(transport::messages, t),
              direct = mesh_on(transport::shared_memory, t);
-  // The ranks exchange complete arrays of the first size, but only parts of the second.
+  // Arrays of 30001 elements are exchanged as a whole. Arrays of 40001 elements are reduced by
+  // halves, one on each rank.
   for (auto const& [n, op] :
        all_combinations(std::vector<std::int64_t>{30001, 40001}, all_reductions)) {
     auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.coordinate(), op);
@@ -244,7 +245,7 @@ TEST_CASE("repeated transfers allocate no new memory") {
       for (auto const& s : steps_on(t, reduction::sum)) {
         auto const what = make_transfer(s, extents, t, m.coordinate());
         array<float> const source(m, what.from.elements()), target(m, what.to.elements());
-        // Run it twice first, because the arena and MPI allocate on their first use.
+        // The first two runs may allocate memory in the arena and in MPI.
         for (int i = 0; i < 2; ++i) m.run(what, element_type::f32, source.data, target.data);
         int const before = allocations;
         m.run(what, element_type::f32, source.data, target.data);
@@ -257,7 +258,7 @@ TEST_CASE("repeated transfers allocate no new memory") {
 TEST_CASE("a mesh uses the algorithm of its table") {
   ashlar::topology const t{{"gpu", world_size()}};
   int const p = world_size();
-  ashlar::shape const extents{p, 100000};  // two chunks per block
+  ashlar::shape const extents{p, 100000};  // a ring sends each block in two chunks
   ashlar::redistribution_step const gather{collective::all_gather,
                                            {0},
                                            placement::all_broadcast(1).with_split(0, 0),
@@ -279,8 +280,7 @@ TEST_CASE("a mesh uses the algorithm of its table") {
   CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
   CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
   CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
-  // Each rank contributes 400 kB. With three ranks, the array reaches the 1200000 bytes of this
-  // rule.
+  // Each rank contributes 400 kB. This table row applies from 1200000 bytes, so from three ranks.
   std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
   CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));
   std::string const of_members = "all-gather 4 0 any library\nall-gather 8 0 one-node ring";
@@ -309,8 +309,8 @@ TEST_CASE("the last row that matches and may carry the transfer counts") {
   CHECK((x.type = element_type::f64, taken(x)) == algorithm::ring);
   CHECK((x.type = element_type::bf16, taken(x)) == algorithm::pairwise);
   CHECK((x.kind = collective::all_gather, taken(x)) == algorithm::pairwise);
-  // The order of a sum of two operands does not matter. That of a maximum does, because of NaN and
-  // the sign of zero.
+  // A floating-point sum of two operands is the same in both orders. A maximum is not, because of
+  // NaN and the sign of zero.
   exchange_facts two{
       collective::reduce_scatter, element_type::f32, reduction::sum, 2, 8, spread::any, true};
   CHECK(may_carry(algorithm::library, two));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the transport. A transfer gives the same bits and bytes whether it blocks or runs in the
-// background, and whether it uses shared memory or messages, along every group of axes. Also tests
-// nested logs, and meshes that forbid communication.
+// Tests the transport of a mesh, along every group of axes. A transfer must give the same bits and
+// bytes whether it blocks or runs in the background, and whether it uses shared memory or messages.
+// Also tests nested communication logs, and meshes that forbid communication.
 
 #include <algorithm>
 #include <cstdio>
@@ -34,7 +34,7 @@ using ashlar::collective;
 using ashlar::element_type;
 using ashlar::sbp;
 
-/// Returns the communicating steps of the redistribution plans between all placements in which each
+/// Returns the communicating steps of all redistribution plans between placements in which each
 /// axis is S(0), S(1), B or P.
 std::vector<ashlar::redistribution_step> all_steps_on(ashlar::topology const& t,
                                                       ashlar::shape const& extents) {
@@ -79,8 +79,8 @@ struct floats {
   std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// One extent is large enough for all-reduces in halves and for several chunks of messages. The
-/// others are small.
+/// The first shape is so large that shared memory all-reduces it in two phases, and that its
+/// messages are divided into chunks. The others are small.
 ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
@@ -140,7 +140,7 @@ TEST_CASE("several transfers of one group and of others are pending; dropping on
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
                                  background.back()->data, m.take_ticket(what)}));
     }
-    // A blocking transfer runs after the pending ones.
+    // Each of these blocking transfers must wait for the pending ones.
     for (std::size_t i = 0; i < whats.size(); ++i)
       m.run(whats[i], element_type::f32, sources[i]->data, at_once[i]->data);
     while (!pending.empty()) pending.pop_back();
@@ -154,7 +154,7 @@ TEST_CASE("with a shard outside the window the complete group uses messages") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
-  // Fills the shared-memory region on the last rank only.
+  // The last rank fills its shared-memory region. Its next shard is then in ordinary memory.
   std::vector<std::unique_ptr<floats>> fill;
   auto const has_room = [&] {
     return fill.empty() || m.memory().offset_in_region(fill.back()->data) >= 0;
@@ -189,8 +189,8 @@ TEST_CASE("small all-reduces in place, one after the other") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
-    // Arrays of this size are so small that every rank could read all of them directly. In place,
-    // this would race with the results that other ranks write.
+    // This array is so small that every rank could read it directly from all other ranks. If the
+    // all-reduce is in place, such reads would race with the results that the other ranks write.
     std::int64_t const n = 8000;
     auto const what = ashlar::flat_all_reduce(n, {0}, t, m.coordinate(), ashlar::reduction::sum);
     int wrong = 0;
@@ -232,7 +232,7 @@ TEST_CASE("wrong settings on one rank are the same error on all ranks") {
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
           "mesh: the requested shared memory is -7 bytes per rank" + on + advice);
   }
-  // If several ranks have errors, the message is that of the first rank.
+  // If several ranks have wrong settings, the error is that of the first of them.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
                                    ("x" + std::to_string(world_rank())).c_str());
   CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
@@ -276,8 +276,8 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
         throw std::runtime_error("meanwhile");
       } catch (std::runtime_error const&) {
       }
-      // Messages of the dropped transfer may still arrive in the memory of `target`, so it must not
-      // be reused.
+      // Messages of the dropped transfer may still arrive in the memory of `target`, so this memory
+      // must not be reused.
       CHECK(m.memory().is_retired());
       target.reset();
       floats const other(m, 64);
@@ -296,7 +296,7 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
   enum class ended { handle, mesh, before_its_turn };
   for (auto const what : {ended::handle, ended::mesh, ended::before_its_turn})
     for (auto const& [elements, asynchronous] :
-         // 8 elements are moved by an eager transfer, 1 << 17 by a direct one.
+         // 8 elements are copied through a staging buffer, larger tensors are read directly.
          {std::pair{8, false}, {8, true}, {1 << 17, false}, {1 << 17, true}}) {
       bool const eager = elements == 8;
       std::optional<ashlar::mesh> m(mesh_on(transport::shared_memory, t));
@@ -315,7 +315,7 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
         if (what == ended::before_its_turn) m->operations().abandon();
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
-        // Without the barrier, the transfer of the rank that leaves might end before its exception.
+        // Waits for the exception on the rank that leaves. Else its transfer might end normally.
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
         auto const x = ashlar::full<float>(*m, {elements}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
@@ -323,8 +323,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
           if (asynchronous) y = redistribute_async(x, sbp<B>{}).wait();
           else y = x | ashlar::to<B>;
         });
-        // The transfer may succeed if the rank that left was the last to begin it, or if its data
-        // was copied to a staging buffer.
+        // The transfer may succeed in two cases: the leaving rank was the last one to begin it, or
+        // its data was already in a staging buffer.
         if (y && (what == ended::mesh || (eager && what == ended::handle)))
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == elements);
         else CHECK_MESSAGE(message.starts_with(expected), message);

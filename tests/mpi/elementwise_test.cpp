@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests elementwise operators and softmax on every placement, or on every pair of placements. Where
-// the rule table allows an operation, its result must be correct. Otherwise it must be rejected
-// with the rule's sentence and both operands. The expected legality is derived from the meaning of
-// placements, not from the tables.
+// Tests elementwise operators and softmax on every placement, or on every pair of placements. If
+// the signature table allows an operation, its result must be correct. If not, the error must
+// contain the sentence for the violated rule, and both operands. The test derives what is allowed
+// from the meaning of placements, not from the tables.
 
 #include <cmath>
 
@@ -40,8 +40,8 @@ bool partial_on(placement const& p, int axis, reduction op) {
 
 bool has_extremum(placement const& p) { return p.has_partial() && p.op() != reduction::sum; }
 
-/// Returns whether both placements split the same dimensions in the same way. Partial axes may
-/// differ from replicated ones.
+/// Returns whether both placements split the same dimensions along the same axes. A partial axis
+/// may correspond to a replicated one.
 bool same_splits(placement const& p, placement const& q) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
@@ -72,7 +72,8 @@ ashlar::topology small_mesh() {
   return {{"node", 2}, {"gpu", n / 2}};
 }
 
-/// If `legal`, checks the result. Otherwise checks that the error has `sentence` and the operands.
+/// If `legal` is true, checks the result of `action`. Otherwise checks that the error message
+/// contains `sentence` and the operands.
 template <class Action, class... Operands>
 void expect(bool legal, Action action, dense const& truth, std::string const& sentence,
             double tolerance, Operands const&... operands) {
@@ -97,7 +98,8 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
   for (auto const& p : states)
     for (auto const& q : states) {
       auto const x = placed<T, 2>(m, a, p, 1), y = placed<T, 2>(m, b, q, 2);
-      // Adding a replicated y to a maximum is monotone, so x + y may stay P(max).
+      // A sum of a P(max) tensor and a replicated one has placement P(max), because adding a
+      // constant is monotone. The library may accept such a pair, so it is skipped below.
       bool const max_plus_whole = [&] {
         if (!same_splits(p, q)) return false;
         for (int i = 0; i < p.axes(); ++i) {
@@ -200,7 +202,8 @@ TEST_CASE("typed results have the right placements") {
   static_assert(std::same_as<decltype(2 * sums)::placement_type, sbp<B, P>>);
   static_assert(std::same_as<decltype(softmax(whole))::placement_type, sbp<B, B>>);
   CHECK(wrong_with(sums * whole, mapped(a, a, std::multiplies{})) == "");
-  // If only one operand is statically typed, the decision is made at run time.
+  // If only one operand has a static placement, the placement of the result is determined at run
+  // time.
   auto const mixed = split + split.as_dynamic();
   static_assert(std::same_as<decltype(mixed)::placement_type, ashlar::dynamic>);
   CHECK(wrong_with(mixed, mapped(a, a, std::plus{})) == "");

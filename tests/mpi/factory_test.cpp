@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests factories, whose value for a global index does not depend on mesh and placement, and the
-// conversions back to full arrays.
+// Tests factories (functions that create filled tensors) and the conversions back to full arrays.
+// The value of an element depends only on its global index, not on mesh or placement.
 
 #include <sstream>
 
@@ -29,8 +29,8 @@ dense as_dense(shape const& extents, auto const& values) {
   return x;
 }
 
-/// Calls make(mesh, placement), which returns a tensor with Rank dimensions, on every mesh and
-/// placement. Compares the result with the replicated tensor on a mesh with one axis.
+/// Calls make(mesh, placement), which creates a tensor of Rank dimensions, for every mesh and
+/// placement. Compares each tensor with the replicated one on a mesh with one axis.
 template <int Rank, class Make>
 void same_everywhere(Make make) {
   ashlar::mesh const plain(MPI_COMM_WORLD, {{"gpu", world_size()}});

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the harness of the MPI tests: all ranks run, stay synchronized, and can communicate.
+// Tests the main function of the MPI tests (support/mpi_main.cpp): all ranks run, stay
+// synchronized, and can communicate.
 
 #include <doctest/doctest.h>
 #include <mpi.h>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// Tests that the plan of a product is the cheapest among all pairs of operand placements whose
-// product is local, including shard orders, and that the planner finds the textbook algorithms.
+// Tests that the plan of a matrix product is the cheapest one over all pairs of operand placements
+// (including shard orders) whose product needs no communication. The planner must also find the
+// textbook algorithms.
 
 #include <map>
 
@@ -106,14 +107,14 @@ TEST_CASE("the costs lead to the textbook algorithms") {
   ashlar::topology const t{{"a", 4}, {"b", 4}};
   auto const p = [](char const* text) { return ashlar::parse_placement(text); };
 
-  // Data parallel: with many rows and a small replicated weight, nothing moves.
+  // Data parallel: a has many rows, and the small weight b is replicated, so nothing moves.
   auto const data = plan_of({{100000, 64}, {64, 64}, p("S(0),S(0)"), p("B,B"), p("S(0),S(0)")}, t,
                             m);
   CHECK(data.a.is_local());
   CHECK(data.b.is_local());
   CHECK(data.c.is_local());
 
-  // A long inner dimension is split, so only partial results move.
+  // The inner dimension is long. It is split, so only partial results move.
   auto const inner = plan_of({{64, 100000}, {100000, 64}, p("S(1),S(1)"), p("S(0),S(0)"), p("B,B")},
                              t, m);
   CHECK(inner.a.is_local());

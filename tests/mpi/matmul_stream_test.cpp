@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests products that are streamed in panels. Their values must be correct, and their memory must
-// not exceed the prediction of the plan. They must move the bytes of the plan and, if splits are
-// even, those of the same product without panels. Values are integers, so sums are exact.
+// Tests matrix products that are streamed: computed in panels, one after another, to save memory.
+// Their values must be correct, and their memory must not exceed the prediction of the plan. They
+// must move the bytes of the plan. If splits are even, these are as many bytes as without panels.
+// Values are integers, so sums are exact.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -23,8 +24,8 @@ using ashlar::matmul_options;
 // The planner's bound for the buffers of a step assumes the chunk size of the transport.
 static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 
-/// Returns an upper bound for the memory that the arena uses for `bytes` in at most 32 blocks. The
-/// arena rounds sizes up.
+/// Returns an upper bound for the memory that the mesh's allocator (the arena) uses for `bytes` in
+/// at most 32 blocks. It rounds block sizes up.
 std::size_t rounded_up(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes) / 8 * 9 + 32 * 512;
 }
@@ -66,7 +67,8 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
                              plan.panels.letter + ":" + wrong;
 }
 
-/// Tries random placements and panels. Returns the number of products that were streamed.
+/// Tries products of random placements, in random numbers of panels. Returns how many of them could
+/// be computed in panels.
 template <class T, int Rank>
 int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta, bool tb,
            int samples) {
@@ -89,7 +91,7 @@ int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents
       try {
         plan_matmul(left, right, p, wanted);
       } catch (ashlar::error const&) {
-        return;  // this letter cannot be streamed between these placements
+        return;  // panels along this letter are not possible here
       }
       ++streamed;
       CHECK(try_streamed(left, right, p, wanted, c) == "");

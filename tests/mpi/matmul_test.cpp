@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests matrix products: the local product for every row of the table, and the planned product
-// between sampled placements of operands and result, transposed and batched. Values are integers,
-// so sums are exact.
+// Tests matrix products. Local products are tested for every signature row. Planned products are
+// tested between sampled placements of the operands and the result, also transposed and batched.
+// Values are integers, so sums are exact.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -59,7 +59,8 @@ void sample_planned(ashlar::mesh const& m, index const& a_extents, index const& 
   }
 }
 
-/// Checks a typed local product along one axis of the mesh.
+/// Checks a product that needs no communication, of tensors with static placements on a mesh with
+/// one axis.
 template <class A, class X, class Result>
 void typed_row(ashlar::mesh const& m) {
   int const n = world_size();

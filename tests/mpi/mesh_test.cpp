@@ -27,14 +27,14 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::sbp;
 
-/// Returns the number of mappings in the address space of this process.
+/// Returns the number of memory mappings of this process.
 std::ptrdiff_t mappings() {
   std::ifstream maps("/proc/self/maps");
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
 }
 
-/// Returns the bytes of shared memory that this process has touched and that still have pages, or
-/// -1 if the system does not report them.
+/// Returns the resident bytes of shared memory of this process, or -1 if the system does not report
+/// them.
 std::int64_t shared_pages() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
@@ -162,7 +162,8 @@ TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") 
     works(*second);
     (world_rank() % 2 == 0 ? first : second).reset();
     MPI_Barrier(MPI_COMM_WORLD);
-    // Frees neither the first nor the second mesh, because some rank still uses each.
+    // Creating a mesh frees meshes that no rank uses any more. Some rank still uses the first and
+    // some rank the second one, so neither is freed here.
     auto const third = mesh_on(on, t);
     works(third);
     (world_rank() % 2 == 0 ? second : first).reset();
@@ -195,13 +196,13 @@ TEST_CASE("pages of a mesh that has ended are free before its window is") {
     auto const m = mesh_on(transport::shared_memory, t);
     auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
     bool const is_shared = m.memory().offset_in_region(x.data()) >= 0;
-    // The kernel updates the count of a process in batches of pages, so it can be a little behind.
+    // The kernel's count of shared pages is updated in batches, so it may be a little too low.
     if (before >= 0 && is_shared) CHECK(shared_pages() - before > 3 * elements);
   }
   if (before >= 0) CHECK(shared_pages() - before < 2 * elements);
 }
 
-// This case is last, because its mesh lives until the program ends.
+// This test case is the last one, because its mesh exists until the program ends.
 TEST_CASE("transfers that were pending when an exception ended the mesh arrive completely") {
   if (world_size() != 4) return;
   ashlar::shared::settings sharing;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Compares the output of networks on images, and of networks on categories, with plain loops over
+// Compares the output of networks on images, and of recommendation networks, with plain loops over
 // the gathered parameters. The networks run under random plans.
 
 #include <support/forward_trial.hpp>

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4 6 8
 
 // Compares the output of a GPT, a BERT and a perceptron with plain loops over the gathered
-// parameters. The networks run under random plans. Tests of gradients, and comparisons between
-// plans, would not notice a wrong formula.
+// parameters. The networks run under random plans. Other tests compare gradients with the network's
+// own forward pass, and plans with each other. Both would miss a wrong formula in the forward pass.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>
@@ -18,7 +18,7 @@ namespace nn = ashlar::nn;
 
 using vector = std::vector<double>;
 
-/// A list of rows of equal length.
+/// A matrix, stored by rows.
 struct rows_of {
   std::size_t columns;
   vector values;
@@ -60,8 +60,8 @@ rows_of sum(rows_of a, rows_of const& b) {
   return a;
 }
 
-/// Computes attention, causal or over complete sequences. A row belongs to a token and holds q, k
-/// and v of each head.
+/// Computes attention over sequences of `length` tokens. A row of qkv belongs to a token and holds
+/// q, k and v of each head.
 rows_of attention(rows_of const& qkv, std::size_t length, std::size_t heads, bool causal = true) {
   std::size_t const size = qkv.columns / heads / 3;
   rows_of y{heads * size, vector(qkv.rows() * heads * size)};
@@ -83,7 +83,7 @@ rows_of attention(rows_of const& qkv, std::size_t length, std::size_t heads, boo
   return y;
 }
 
-/// Reads the parameters in order.
+/// Reads the parameters of a network in order, and applies the layers to which they belong.
 struct reader {
   whole_parameters const& all;
   std::size_t at = 0;
@@ -98,7 +98,7 @@ struct reader {
   }
 };
 
-/// Returns the sums of word and position embeddings.
+/// Returns for each token the sum of its word embedding and its position embedding.
 rows_of embedded(reader& read, std::vector<std::int32_t> const& ids, std::size_t length,
                  std::size_t features) {
   auto const& table = read.next();

@@ -3,9 +3,9 @@
 //
 // ranks: 4
 
-// Tests a model with a plan from a header (io/plan_header.hpp). The plan compiles as
-// nn::constant<...>, the tensors have their placements in their types, and the loss equals that of
-// the same plan as a run-time value.
+// Tests a model whose plan comes from a C++ header (io/plan_header.hpp), as nn::constant<...>. The
+// tensors must have their placements in their types. The loss must equal that of the same plan as a
+// run-time value.
 
 #include <doctest/doctest.h>
 #include <plans/mlp_2x2.inc>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the central guarantee of the library with random legal plans. The networks together have
-// every layer. Each training step has the loss of a single-process run, and performs exactly the
-// collectives that search::schedule predicts.
+// Tests the central guarantee of the library with random legal plans. Each training step has the
+// loss of a single-process run, and performs exactly the collectives that search::schedule
+// predicts. The networks of this test together use every layer.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -17,8 +17,8 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// Tries `count` random plans on each mesh of all ranks, once for each of two machines that price
-/// the redistributions.
+/// Tries `count` random plans on each mesh of all ranks. This is done for two machines, with which
+/// the planner chooses different redistributions.
 template <class Net, class Batch>
 void try_random_plans(Net const& net, Batch const& batch, int vocabulary, int classes, int count) {
   unsigned seed = 0;

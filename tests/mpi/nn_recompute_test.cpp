@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests recomputed segments: losses and gradients are bitwise unchanged, and the memory decreases
-// as the plan predicts.
+// Tests plans that recompute segments of the network in the backward pass. Losses and gradients
+// must be bitwise unchanged, and the memory must decrease as the plan predicts.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -55,7 +55,7 @@ void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes
   }
 }
 
-/// Returns the peak memory of the arena during a step, the maximum over ranks.
+/// Returns the peak memory of tensors during a step, the maximum over ranks.
 template <class Model, class Data>
 std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data) {
   accumulate_step(model, data);
@@ -69,7 +69,7 @@ std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data
 /// Compares predicted and measured memory for increasing numbers of recomputed segments.
 template <class Input, class Net, class Batch>
 void check_memory(Net const& net, Batch const& batch, int vocabulary, int classes) {
-  auto const problem = any_length(nn::describe<double>(net, batch, 0));  // 0 optimizer states
+  auto const problem = any_length(nn::describe<double>(net, batch, 0));  // without optimizer states
   auto const data = random_batch<Input>(batch, vocabulary, classes, 1);
   auto const& priced = ashlar::machines::workstation;
   for (auto const& t : topologies(world_size())) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests that training a small VGG equals training on one process under common plans: searched, data
-// and tensor parallel, random, and with channels split by hand. Each step performs exactly the
-// collectives of the plan's schedule.
+// Tests that training a small VGG under common plans equals training on one process. The plans are
+// searched, data parallel, tensor parallel, random, and written by hand with split channels. Each
+// step must perform exactly the collectives of the plan's schedule.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -26,8 +26,9 @@ nn::image_batch const batch{3, 2, 8, 9, 2};
 
 using trial = training_trial<std::remove_const_t<decltype(net)>, nn::image_batch>;
 
-/// Returns a plan in which each element has the given roles of x and y along all axes. Gradients
-/// have the roles of their values.
+/// Returns a plan in which x and y of each layer have the same placement along all mesh axes.
+/// `roles` lists these placements of x and y by layer. The other placements are those of the first
+/// legal choice with this x and y.
 search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
                          std::vector<std::pair<char const*, char const*>> const& roles) {
   auto const everywhere = [&](ashlar::placement const& p, char const* role) {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests common plans in the same way as nn_plan_test tests random ones: searched plans with
-// replicated and sharded storage and under memory limits, data and tensor parallel plans, and
-// hand-written plans that split rows, columns and the inner dimension on two and three axes.
+// Tests that training under common plans equals training on one process, with exactly the
+// collectives that search::schedule predicts. The plans are searched (with replicated and sharded
+// storage, and under memory limits), data parallel, tensor parallel, and written by hand. The
+// hand-written plans split rows, columns and the inner dimension on two and three axes.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -26,8 +27,8 @@ nn::token_batch const batch{5, 4, 2};
 
 using gpt_trial = training_trial<std::remove_const_t<decltype(gpt)>, nn::token_batch>;
 
-/// A plan that is written by hand: the placements of x and y for each element of the GPT above.
-/// Everything else comes from the first choice of the element that has these placements.
+/// A plan that is written by hand: the placements of x and y for each layer of the GPT above. The
+/// other placements are those of the first legal choice with this x and y.
 using hand_written = std::vector<std::pair<char const*, char const*>>;
 
 search::plan plan_of(plan_source const& plans, hand_written const& lies) {
@@ -75,7 +76,7 @@ TEST_CASE("searched, data and tensor parallel plans") {
 
 TEST_CASE("below a memory limit") {
   for (auto const& m : all_meshes()) {
-    if (m.axes() > 2) continue;  // a search takes seconds on every rank
+    if (m.axes() > 2) continue;  // on three axes, a search takes seconds
     gpt_trial it(gpt, batch, m, 11, 11);
     auto machine = m.machine();
     auto const& t = m.topology();
@@ -98,7 +99,7 @@ TEST_CASE("below a memory limit") {
 
 TEST_CASE("rows, columns and inner dimension on two axes") {
   hand_written const rows_and_columns{
-      {"S(0),B", "S(0),P"},  // vocabulary split
+      {"S(0),B", "S(0),P"},  // axis 1 splits the vocabulary
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
       {"S(0),B", "S(0),S(2)"},                              // columns, so each rank has some heads
       {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner dimension, by heads

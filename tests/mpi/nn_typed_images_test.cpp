@@ -3,8 +3,8 @@
 // ranks: 4
 
 // Runs image layers under a plan that is found at compile time, and under the same plan as a
-// run-time value. The results must be bitwise equal, and every tensor of the typed model has its
-// placement in its type.
+// run-time value. The results must be bitwise equal. In the model of the compile-time plan, every
+// tensor must have its placement in its type.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

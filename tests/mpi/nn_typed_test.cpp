@@ -3,8 +3,8 @@
 // ranks: 2 4 6
 
 // Runs networks under a constexpr plan, and under the same plan as a run-time value. The results
-// must be bitwise equal, also with recomputed segments. In the typed model every tensor has its
-// placement in its type, which a probe layer between the other layers checks.
+// must be bitwise equal, also with recomputed segments. With the constexpr plan, every tensor must
+// have its placement in its type. A probe layer between the other layers checks this.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -22,7 +22,8 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// An identity layer. With a typed plan, it compiles only between typed tensors.
+/// An identity layer. It compiles only if its tensors have static placements exactly when the plan
+/// is a constexpr one.
 class probe {
  public:
   constexpr search::layer_spec spec(ashlar::shape const& x) const {
@@ -46,8 +47,8 @@ class probe {
   }
 };
 
-/// Returns a plan that takes choices from different places in the lists of choices, so that many
-/// tensors must be redistributed.
+/// Returns a plan whose layers have unrelated placements, so that many tensors must be
+/// redistributed.
 template <int N>
 constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
                                           ashlar::topology const& t, std::size_t seed) {
@@ -68,8 +69,8 @@ constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
   return plan;
 }
 
-/// A machine with expensive computation and cheap communication, so that the best plans split
-/// tensors.
+/// A machine on which computation is expensive and communication cheap, so that the best plans
+/// split tensors.
 constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
 constexpr auto features = nn::chain(probe(), nn::linear(6, 7), probe(), nn::gelu(),
@@ -137,9 +138,9 @@ constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int agai
 }
 constexpr auto one_again = recomputing(scattered(segments_problem, square, 3), 1);
 
-/// Compares a typed model that recomputes segments with a model that has the same placements and
-/// recomputes nothing. Loss and gradients must be bitwise equal, and the recorded collectives must
-/// be those of the schedule.
+/// Compares a model with a constexpr plan that recomputes segments with a model that has the same
+/// placements and recomputes nothing. Loss and gradients must be bitwise equal. The recorded
+/// collectives must be those of the schedule.
 template <auto const& Plan>
 void compare_with_kept() {
   if (Plan.mesh.ranks() != world_size()) return;
@@ -156,7 +157,8 @@ void compare_with_kept() {
   plan.recomputed = Plan.recomputed;
   plan.choices.assign(Plan.choices.begin(), Plan.choices.end());
   auto const expected = expected_records(any_length(segments_problem), plan, m);
-  // Leaves out the last expected record. It is the trainer's all-reduce, and no trainer runs here.
+  // The last expected record is the trainer's all-reduce. It is left out, because no trainer runs
+  // here.
   CHECK(std::equal(records.begin(), records.end(), expected.begin(), expected.end() - 1));
   log.clear();
   accumulate_step(kept, data, true);

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// Tests that nn::verify rejects wrong rows. In each row of several layers, each entry is replaced
-// by every other role in turn, and the changed row must be rejected. There are two exceptions. The
-// changed row may be another row of the layer's table. And P(max) may replace B for y, because the
-// maximum of equal copies is the copy itself.
+// Tests that nn::verify rejects wrong signature rows. In each row of several layers, each entry is
+// replaced by every other placement in turn. nn::verify must reject the changed row, with two
+// exceptions. The changed row may be another row of the layer's table. And P(max) may replace B for
+// y, because the maximum of equal copies is the copy itself.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// A layer with a single row instead of its own rows.
+/// A layer whose signature table has only the given row.
 template <class Layer>
 struct with_one_row : Layer {
   ashlar::training_row row;

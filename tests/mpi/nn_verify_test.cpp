@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// Tests that nn::verify accepts every layer of the library and names the row that is wrong. Each
-// kind of mistake occurs once, in a test layer whose rows and arithmetic a case may change.
+// Tests that nn::verify accepts every layer of the library, and that it rejects wrong layers and
+// names the wrong row. Each kind of mistake occurs once, in a test layer whose rows and arithmetic
+// a test case can change.
 
 #include <functional>
 
@@ -32,7 +33,7 @@ namespace {
 namespace nn = ashlar::nn;
 using ashlar::broadcast, ashlar::partial, ashlar::split;
 
-/// The mistakes that a case introduces in the layer below.
+/// The mistakes that a test case introduces in the layer `spoilt_gain`.
 struct spoiling {
   std::function<void(ashlar::search::layer_spec&)> spec = [](auto&) {};
   bool replaces_gradient = false, writes_input = false, forgets_last = false;
@@ -41,7 +42,8 @@ struct spoiling {
   bool counts_rank = false;  ///< y depends on the rank's coordinates
 };
 
-/// y = x · gain. Statistic 0 is the largest x of each row, which y does not use.
+/// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row, which y does
+/// not use. It makes the mistakes that `wrong` selects.
 class spoilt_gain {
  public:
   using parameters = nn::ranks<1>;

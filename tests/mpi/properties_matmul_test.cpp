@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Tests products of random matrices and batches, with all transpositions, unstreamed and in panels,
-// between random placements on random meshes. Results must equal those of three nested loops, with
-// the planned bytes.
+// Tests products of random matrices and batches between random placements on random meshes, with
+// all transpositions. A product is computed at once, or in panels one after another. Results must
+// equal those of three nested loops, and the moved bytes those of the plan.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -48,7 +48,7 @@ struct product_case {
 rc::Gen<product_case> products() {
   return rc::gen::exec([] {
     product_case c;
-    // Planning a product on four axes takes up to seconds, so at most three are drawn.
+    // Meshes have at most three axes, because planning a product on four axes may take seconds.
     c.mesh = *meshes(3);
     c.in_double = *between(0, 1) == 1;
     c.transpose_a = *between(0, 1) == 1;
@@ -83,7 +83,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
   ashlar::matmul_plan plan;
   try {
     plan = plan_matmul(a, b, c.c, wanted);
-  } catch (ashlar::error const&) {  // this letter cannot be streamed between these placements
+  } catch (ashlar::error const&) {  // panels along this letter are not possible here
     if (c.stream == 0) throw;
     wanted = {};
     plan = plan_matmul(a, b, c.c, wanted);

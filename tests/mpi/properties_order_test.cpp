@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Tests that sums of arbitrary floating-point numbers are bitwise reproducible. Each rank's shard
-// must equal that of a single process which runs the plan in the canonical order of reduction, both
-// on messages and in shared memory. Products must have the same bits on both transports. All
-// transfers must have the planned bytes.
+// Tests that sums of arbitrary floating-point numbers are bitwise reproducible. A single process
+// simulates the plan and adds in the library's canonical order. Each rank's shard must have the
+// bits of this simulation, with messages and with shared memory. Matrix products must have the same
+// bits on both transports. All transfers must have the planned bytes.
 
 #include <cmath>
 #include <cstring>
@@ -49,7 +49,8 @@ rc::Gen<order_case> cases() {
   });
 }
 
-/// Returns a number with random mantissa bits and an exponent between -8 and 8.
+/// Returns element i of an addend: a number with random mantissa bits and an exponent between -8
+/// and 8.
 template <class T>
 T number(int seed, index const& addend, int i) {
   std::mt19937 random(static_cast<unsigned>(seed * 7919 + i));
@@ -82,7 +83,8 @@ bool equal_bits(std::span<T const> x, std::span<T const> y) {
          (x.empty() || std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
 }
 
-/// Redistributes `source` to c.to. Appends differences in the bytes to `wrong`.
+/// Redistributes `source` to c.to. If the moved bytes are not those of the plan, appends a
+/// description to `wrong`.
 template <class Tensor>
 Tensor moved(Tensor const& source, order_case const& c, transport on, std::string& wrong) {
   auto const& m = source.mesh();
@@ -125,8 +127,8 @@ std::string try_any_order(order_case const& c) {
   }
 }
 
-/// Compares a product on both transports. The operands are placed by c.from and c.to, the result by
-/// c.to.
+/// Computes a product with messages and with shared memory, and compares the bits. The first
+/// operand has placement c.from, the second operand and the result have placement c.to.
 std::string try_product_order(order_case const& c) {
   std::string wrong;
   auto const product = [&](transport t) {

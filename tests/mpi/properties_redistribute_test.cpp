@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4 5 6 7 8
 
 // Tests redistributions of random tensors between random placements on random meshes. The shards of
-// the result equal those of the naive definition, partial addends are reduced exactly once, a round
-// trip is the identity, the source is unchanged, and the bytes agree at three levels
-// (support/traffic_check.hpp).
+// the result equal those of the naive definition, and partial addends are reduced exactly once. A
+// round trip is the identity, and the source is unchanged. The planned, recorded and counted bytes
+// agree (support/traffic_check.hpp).
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>
@@ -45,7 +45,8 @@ rc::Gen<move_case> moves() {
     int const rank = *between(1, 4), axes = c.mesh.topology.axes();
     c.extents = draw_extents(rank);
     auto const op = draw_reduction();
-    // Planning between two kinds of reduction takes seconds on four axes.
+    // On four axes, both placements use the same reduction, because planning between different
+    // reductions would take seconds.
     bool const same = axes == 4 || *between(0, 3) > 0;
     c.from = draw_placement(rank, axes, op);
     c.to = draw_placement(rank, axes, same ? op : draw_reduction());

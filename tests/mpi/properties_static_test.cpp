@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4 5 6 7 8
 
 // Compares redistributions between static placements with those between the same placements at run
-// time. The placements are all pairs from a list, the meshes and extents are random. Plans,
-// exchanges and bits must be equal.
+// time. Plans, exchanged bytes and resulting bits must be equal. The placements are all pairs from
+// a list. The meshes and extents are random.
 
 #include <cstring>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests asynchronous redistributions. Values and bytes must equal those of blocking ones, with
-// other transfers pending and in any order of waiting. Also tests statically placed results and
-// handles that are dropped.
+// Tests asynchronous redistributions. Values and bytes must equal those of blocking ones, even if
+// other transfers are pending, and in any order of waiting. Also tests results with static
+// placements, and handles that are destroyed without waiting.
 
 #include <random>
 
@@ -126,9 +126,9 @@ TEST_CASE("a product between begin and end lets the transfer progress") {
 
 TEST_CASE("repeated redistributions allocate no new memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // plans with many steps
-      // After this large block the arena need not merge its free blocks, which would allocate list
-      // nodes.
+    for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // gives plans with many steps
+      // Merging free blocks would allocate list nodes. After this large block, the memory allocator
+      // need not merge blocks.
       m.memory().release(m.memory().allocate(8 << 20), 8 << 20);
       auto const values = numbers({64, 48}, 3);
       auto const x = placed<float, 2>(m, values,
@@ -145,7 +145,8 @@ TEST_CASE("repeated redistributions allocate no new memory") {
           CHECK(wrong_with(move(), values) == "");
           CHECK(traffic.difference(predicted(m, plan_redistribution(x, to).plan)) == "");
         }
-        // The arena's lists of blocks stop growing once each has held its maximum number of blocks.
+        // The lists in the memory allocator grow until each has held its maximum number of blocks.
+        // These runs reach this state.
         for (int i = 0; i < 5; ++i) (void)redistribute(move(), x.placement());
         int const before = allocations;
         auto const moved = move();

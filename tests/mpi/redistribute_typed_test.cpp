@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4 6
 
-// Tests redistribution between static placements. Plan and values equal those of run-time
-// placements, a round trip is the identity, a tensor that does not move shares its memory, and
-// impossible redistributions give a clear error.
+// Tests redistribution between static placements. Plan and values must equal those of run-time
+// placements, and a round trip is the identity. If the placement stays the same, the result shares
+// the memory of the source. Impossible redistributions give a clear error.
 
 #include <sstream>
 #include <tuple>

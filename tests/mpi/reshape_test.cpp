@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests reshapes, slices and concatenations on every placement. Each must be correct and local, or
-// rejected with advice. If the advice is followed literally, the operation must be correct and
-// local.
+// Tests reshapes, slices and concatenations on every placement. Each must be correct without
+// communication, or be rejected with a message that advises another placement. If the operand is
+// redistributed to exactly this placement, the operation must succeed.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -39,7 +39,7 @@ dense sliced(dense const& x, int dim, int begin, int size) {
   return cut(x, items);
 }
 
-/// Returns the placement in brackets after the text `before` in a message.
+/// Returns the placement in brackets that follows the text `before` in a message.
 placement advised(std::string const& message, std::string const& before) {
   auto const begin = message.find(before + "[");
   REQUIRE_MESSAGE(begin != std::string::npos, message);
@@ -124,14 +124,14 @@ TEST_CASE("typed reshapes have the requested placement, or the error says what t
   static_assert(std::same_as<decltype(y), ashlar::tensor<float, 3, sbp<B, S<0>>> const>);
   CHECK(y.data() == x.data());
   CHECK(wrong_with(y, with_extents(a, {n, 2, 6})) == "");
-  // Along an axis of extent 1, any split equals replication.
+  // Along an axis of extent 1, a split is the same as a replication.
   CHECK(wrong_with(ashlar::reshape<sbp<S<1>, S<0>>>(x, {n, 2, 6}), with_extents(a, {n, 2, 6})) ==
         "");
   CHECK(wrong_with(ashlar::reshape<sbp<B, S<0>>>(x.as_dynamic(), {12 * n}),
                    with_extents(a, {12 * n})) == "");
   if (n == 1) return;
 
-  // The result would have another placement, which the message names.
+  // Without communication, the result would have another placement. The message names it.
   auto message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(x, {1, 2 * n, 6}); });
   CHECK_MESSAGE(has(message, "reshape: " + describe(x) + " to 1x" + std::to_string(2 * n) +
                                  "x6 as [B,S(0)]: elements would have to move between ranks. "),
@@ -139,11 +139,12 @@ TEST_CASE("typed reshapes have the requested placement, or the error says what t
   CHECK_MESSAGE(has(message, "Nothing moves if the result has placement [B,S(1)]: reshape it to "
                              "that placement, and redistribute that to [B,S(0)]."),
                 message);
-  // Another placement of x would work.
+  // With another placement of x, the operation would succeed. The message names it.
   auto const columns = placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(1)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(columns, {12 * n}); });
   CHECK_MESSAGE(has(message, "Redistribute it to [B,S(0)] first."), message);
-  // No placement of x would work.
+  // No placement of x makes this operation possible without communication. The message advises two
+  // redistributions.
   auto const uneven = placed<float, 2>(m, seeded_integers({n + 1, 5 * n}),
                                        {ashlar::broadcast(), ashlar::split(0)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(uneven, {5 * n * (n + 1)}); });

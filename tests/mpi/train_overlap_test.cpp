@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests steps whose transfers overlap with computation. For every pass and every transport, the
-// results are bitwise equal to those without overlap, and the same bytes are sent in a different
-// order.
+// Tests training steps whose transfers overlap with computation. The optimization passes of the
+// step's program move transfers to other places. For every pass and every transport, the results
+// must be bitwise equal to those without overlap. The same bytes are moved, in a different order.
 
 #include <algorithm>
 #include <map>
@@ -29,7 +29,8 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 namespace train = ashlar::train;
 
-/// The results of a program: this rank's share of the loss, and the gradients.
+/// The results of running a step's program: this rank's share of the loss, the gradients, and the
+/// traffic.
 struct outcome {
   double loss = 0;
   whole_parameters gradients;
@@ -55,7 +56,8 @@ outcome walk(Model& model, step::program const& p, Data const& data) {
   return made;
 }
 
-/// Returns every program that the passes make of `p`. Each must differ from `p` and be valid.
+/// Returns the programs that the optimization passes make of `p`. Passes that change nothing are
+/// skipped.
 std::vector<step::program> variants(step::program const& p) {
   std::vector<step::program> all;
   auto const add = [&](step::pass_result const& r) {
@@ -129,7 +131,7 @@ TEST_CASE("a perceptron with a residual under every pass") {
 TEST_CASE("a trainer that overlaps and one that does not") {
   auto const net = nn::chain(nn::linear(5, 8), nn::gelu(), nn::linear(8, 8), nn::linear(8, 6));
   nn::feature_batch const batch{7, 5, 2};
-  // Computation and transfers take similar times, so that overlap pays.
+  // Computation and transfers take similar times on this machine, so overlap is worthwhile.
   constexpr ashlar::machine even{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
   auto const problem = any_length(nn::describe<double>(net, batch));
   int overlapped = 0;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the parts of a trainer's step around the update: micro-batches accumulate, equal runs give
-// equal bits, copies of a parameter stay equal, and bad data changes nothing and is reported on
-// every rank.
+// Tests the parts of a trainer's step other than the parameter update. Micro-batches accumulate
+// gradients. Equal runs give equal bits. Copies of a parameter on several ranks stay equal. Bad
+// data changes nothing and is reported on every rank.
 
 #include <cstring>
 #include <limits>
@@ -48,7 +48,7 @@ std::vector<T> local_values(Model& model) {
   return all;
 }
 
-/// Returns whether ranks that hold the same part of a parameter hold the same bits.
+/// Returns whether all ranks that hold the same part of a tensor hold the same bits.
 template <class Tensor>
 bool copies_agree(Tensor const& t) {
   bool agree = true;
@@ -56,7 +56,7 @@ bool copies_agree(Tensor const& t) {
   for (int a = 0; a < p.axes(); ++a) {
     if (!p[a].is_broadcast()) continue;
     auto const& topology = t.mesh().topology();
-    int colour = 0;  // equal for the ranks that differ from this one only along axis a
+    int colour = 0;  // equal on the ranks that differ from this one only along axis a
     for (int b = 0; b < p.axes(); ++b)
       colour = colour * topology.extent(b) +
                (b == a ? 0 : t.mesh().coordinate()[static_cast<std::size_t>(b)]);
@@ -103,7 +103,7 @@ TEST_CASE("equal runs give equal bits, and copies of a parameter stay equal") {
   on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(9);
     for (int turn = 0; turn < 3; ++turn) {
-      auto plan = plans.random(random);  // made for double; the same choices are legal for float
+      auto plan = plans.random(random);  // made for double, but also legal for float
       plan.problem_hash = ashlar::search::hash(nn::describe<float>(net, batch));
       std::vector<double> losses[2];
       std::vector<float> values[2];

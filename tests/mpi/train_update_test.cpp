@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Compares updates with naive ones: the formulas of AdamW and of gradient descent applied to
-// gathered values and gradients, and clipping by a naively computed norm, under plans that
-// replicate and plans that shard the parameters. Also compares one complete training with plain
-// loops.
+// Compares parameter updates with naive ones, under plans that replicate and plans that shard the
+// parameters. The naive updates apply the formulas of AdamW and of gradient descent to gathered
+// values and gradients, and clip by a naively computed norm. Also compares one complete training
+// with plain loops.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -33,7 +33,7 @@ std::vector<bool> decaying(auto& model) {
   return all;
 }
 
-/// The state of one element and its update as in the papers.
+/// The AdamW state of one parameter element, and its update as in the papers.
 struct naive_adam_w {
   train::adam_w o;
   double m = 0, v = 0;
@@ -57,7 +57,8 @@ struct naive_sgd {
   }
 };
 
-/// Runs five steps of the trainer and repeats each naively on the gathered values.
+/// Runs five steps of the trainer. After each step, repeats the update naively on the gathered
+/// values, and compares.
 template <class Naive, class Optimizer>
 void follow(ashlar::mesh const& m, search::plan const& plan, Optimizer const& optimizer,
             double clip) {

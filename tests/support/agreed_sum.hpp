@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An all-reduce with a time limit, for verdicts that all ranks share. Another rank may be stuck
-// inside the case that failed on this one, so a rank that knows of a failure does not wait forever:
-// it gives up after a few seconds.
+// An all-reduce with a time limit, for the results of a test case. If a case fails on one rank, the
+// other ranks may still wait inside the case for a message from that rank. They then never reach
+// the all-reduce. A rank that knows of a failure therefore gives up after a few seconds.
 
 #include <array>
 #include <chrono>
@@ -14,11 +14,11 @@
 
 namespace ashlar_test {
 
-/// The time for which a rank waits for the others once it knows of a failure on itself.
+/// How long a rank that knows of a failure waits for the other ranks.
 inline constexpr auto grace = std::chrono::seconds(5);
 
-/// Sums `mine` over the ranks of `comm`. If `failed` is true and the other ranks do not join within
-/// `grace`, calls `give_up`, which does not return. Communicates: one all-reduce.
+/// Returns the sums of `mine` over the ranks of `comm`. If `failed` is true and the other ranks do
+/// not join within `grace`, calls `give_up`, which must not return. Communicates: one all-reduce.
 template <std::size_t N, class GiveUp>
 std::array<int, N> agreed_sum(std::array<int, N> const& mine, MPI_Comm comm, bool failed,
                               GiveUp give_up) {

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares a rule table with the enumeration of all rows that hold, on mesh axes of two and three
-// ranks.
+// Compares a table of signature rows with the list of all valid rows, which role_prover.hpp finds
+// by enumeration on one mesh axis of two and of three ranks.
 
 #include <doctest/doctest.h>
 #include <support/role_prover.hpp>
 
 namespace ashlar_test {
 
-/// Checks that the table has exactly the rows that hold for every operation in `class_of`.
-/// `class_of` lists all operations that use the table. `excluded` lists rows that hold but that the
-/// table omits on purpose.
+/// Checks that the table has exactly the rows that are valid for every operation in `class_of`.
+///
+///   class_of    all operations that use the table
+///   excluded    valid rows that the table omits on purpose
 inline void check_table(ashlar::signature_table const& table,
                         std::vector<operation> const& class_of, row_set const& excluded = {}) {
   auto const claimed = rows_of(table);
@@ -27,7 +28,8 @@ inline void check_table(ashlar::signature_table const& table,
   }
 }
 
-/// Checks that one row holds. `part` names the row in the failure message.
+/// Checks that the row `in` -> `out` is valid for `op`. `part` names the row in the failure
+/// message.
 inline void check_part(char const* part, operation const& op, std::vector<axis_placement> const& in,
                        axis_placement const& out) {
   for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, ": ", row_text(in, out));

@@ -10,8 +10,8 @@
 
 namespace ashlar_test {
 
-/// Computes c = op(a) · op(b) for matrices or batches of matrices. `ta` and `tb` say whether op
-/// transposes.
+/// Returns op(a) · op(b) for two matrices, or for two batches of matrices. op transposes a if `ta`
+/// is true, and b if `tb` is true.
 inline dense product(dense const& a, dense const& b, bool ta, bool tb) {
   int const rank = a.rank(), batch = rank == 3 ? a.extent(0) : 1;
   int const m = a.extent(ta ? rank - 1 : rank - 2), k = a.extent(ta ? rank - 2 : rank - 1);

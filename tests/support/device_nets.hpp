@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares networks that run on several ranks, each with a device, with the same networks on one
-// rank of the host. It compares predictions, gradients, losses of training steps, and the
+// Runs networks on several ranks with one device each, and compares them with the same networks on
+// one rank of the host. It compares predictions, gradients, losses of training steps, and the
 // collectives that each step records. The cases run on a real device (tests/cuda) and on the fake
-// device (tests/cuda/fake). Each function that takes a device mesh is called by every rank. A
-// failure throws.
+// device (tests/cuda/fake). All ranks must call each function that takes a device mesh. A failure
+// throws.
 
 #include <optional>
 #include <stdexcept>
@@ -27,8 +27,8 @@ namespace ashlar_test {
 
 namespace nn = ashlar::nn;
 
-/// Returns a network that maps token ids [batch, 5], below 11, to logits [batch, 5, 11]. It uses
-/// every layer that runs on a device except flatten.
+/// Returns a network that maps token ids in [0, 11) of shape [batch, 5] to logits [batch, 5, 11].
+/// It uses every layer that runs on a device, except flatten.
 inline auto every_layer() {
   return nn::chain(nn::embedding(11, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)), nn::layer_norm(6),
                    nn::relu(), nn::linear(6, 11, false));
@@ -42,8 +42,8 @@ struct net_trace {
   std::string unplanned;       ///< how recorded transfers differ from planned ones; empty if equal
 };
 
-/// Runs the network on a mesh. Records predictions and gradients for the first step's data, then
-/// runs `steps` training steps.
+/// Runs the network under `plan` on a mesh. Records the predictions and gradients of the first
+/// batch in `data`, and then the losses of `steps` training steps.
 template <class T, class Mesh, class Net, class Data>
 net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
                 search::plan const& plan, std::vector<Data> const& data, int steps) {
@@ -73,20 +73,21 @@ net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
   return made;
 }
 
-/// Returns the largest difference between `made` and `right`, relative to the largest value of
+/// Returns the largest difference between `made` and `right`, divided by the largest value of
 /// `right`.
 inline double apart(std::vector<double> const& made, std::vector<double> const& right) {
   return difference({made}, {right});
 }
 
-/// The largest allowed differences from the host's results. Predictions and gradients are relative
-/// to the largest value; losses are absolute.
+/// The largest allowed differences from the host's results. Those of predictions and gradients are
+/// relative to the largest value. Those of losses are absolute.
 struct tolerances {
   double predictions, gradients, losses;
 };
 
-/// A network, its data, and its results in float on one rank of the host. A program that does not
-/// initialize MPI itself may construct at most one.
+/// Holds a network, its data, and its results in float on one rank of the host. The constructor
+/// initializes and finalizes MPI if the program has not initialized it. Such a program may
+/// construct only one object, because MPI can be initialized only once.
 template <class Net, class Batch>
 class device_trial {
  public:
@@ -96,8 +97,7 @@ class device_trial {
       : net_(net), batch_(batch), steps_(steps) {
     for (unsigned i = 0; i < 4; ++i)
       data_.push_back(random_batch<input>(batch, vocabulary, classes, i, 5));
-    // The reference run needs MPI. If the program has not initialized it, it is initialized and
-    // finalized here, because the fake device does not need it.
+    // Programs that use the fake device do not initialize MPI, but this reference run needs it.
     int begun = 0, argc = 0;
     char** argv = nullptr;
     MPI_Initialized(&begun);
@@ -108,8 +108,8 @@ class device_trial {
     host_ = trace<float>(net, m, problem, plan_source(problem, m).whole(), data_, steps);
   }
 
-  /// Checks the data-parallel, tensor-parallel and ZeRO-3 plans, the optimal plan, and `drawn`
-  /// random plans.
+  /// Checks the results of the data-parallel, tensor-parallel, ZeRO-3 and optimal plans, and of
+  /// `drawn` random plans. Throws if they differ from the host's by more than `near`.
   template <class T>
   void hold_all(ashlar::nccl::mesh const& m, int drawn, tolerances const& near) const {
     auto const problem = any_length(nn::describe<T>(net_, batch_));

@@ -4,13 +4,14 @@
 
 // Compares tensor operators on several ranks, each with a device, with the host's kernels on
 // unsharded arrays. The cases run on a real device (tests/cuda) and on the fake device
-// (tests/cuda/fake), and are compiled once for both. Every rank calls each function. Tests on host
-// meshes already cover which placements an operator accepts, because that code is shared. These
-// tests therefore skip combinations that are rejected, but require that enough of them are
-// accepted.
+// (tests/cuda/fake), and are compiled once for both. Every rank calls each function.
 //
-//   values             small integers, so that sums and products are exact; partial values are
-//                      split unevenly
+// These tests do not check which placements an operator accepts: tests on host meshes cover the
+// shared code that decides this. They skip the placements that an operator rejects, and only
+// require that it accepts some.
+//
+//   values             small integers, so that sums and products are exact; the addends of a
+//                      partial tensor differ between ranks
 //   exact              + - * scale relu max min sums transpose matmul
 //   within 1e-5        gelu, softmax (bfloat16: 8e-3, because both sides round once)
 
@@ -22,8 +23,8 @@ using device_mesh = ashlar::nccl::mesh;
 
 /// Checks operators of one and of two tensors on every placement, in several element types.
 void check_operators(device_mesh const& m);
-/// Checks products between many placements, with and without transposition, unstreamed and streamed
-/// in panels.
+/// Checks matrix products between many placements. Operands are transposed or not. A product is
+/// computed at once, or in panels (blocks of m, n or k) one after another.
 void check_products(device_mesh const& m);
 /// Checks operators on tensors with static placements, on a mesh with one axis.
 void check_typed_operators(device_mesh const& m);

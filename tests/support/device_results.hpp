@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Helpers of device_operators.hpp: tensors on devices with known values, and the distance of
-// results from expected values.
+// Helpers of device_operators.hpp. They create device tensors with known values, and measure how
+// far results are from their expected values.
 
 #include <cmath>
 #include <string>
@@ -30,7 +30,8 @@ inline dense small_integers(index extents, unsigned seed) {
   return random_integers(random, std::move(extents), -3, 3);
 }
 
-/// Places x by p. Along partial axes every rank's addend differs, and the addends sum to x.
+/// Returns a tensor with the values of x and the placement p. If p has partial axes, each rank
+/// along them holds a different addend, and the addends sum to x.
 template <class T, int Rank>
 auto put(device_mesh const& m, dense const& x, placement const& p) {
   std::vector<T> values;
@@ -59,13 +60,13 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto const v = static_cast<double>(values[i]);
     double const gap = v == expected[i] ? 0 : std::abs(v - expected[i]) / (1 + std::abs(v));
-    most = gap <= most ? most : gap;  // NaN fails `<=`, so it becomes the maximum and stays
+    most = gap <= most ? most : gap;  // takes NaN too, but a later gap replaces it
   }
   return most;
 }
 
-/// Counts the accepted calls and the wrong results among them. A call that throws ashlar::error is
-/// skipped, unless NCCL caused the error.
+/// Counts the operator calls that succeed, and those among them whose results are wrong. A call
+/// that throws ashlar::error is skipped, unless NCCL caused the error.
 struct operator_count {
   int done = 0, wrong = 0;
 

@@ -6,15 +6,15 @@
 // section 6.11, table 5). tests/unit/search_noise_test.cpp and bench/search --noise use it. These
 // parameters of the machine are disturbed:
 //
-//   α, β     of the links of each tier, either separately for every collective
-//            (noise::of_collectives) or equally for all collectives (noise::of_tiers)
-//   flops    of products
-//   memory   bandwidth of maps
+//   α, β     of the links of each tier (inside a node, between nodes), either separately for every
+//            collective (noise::of_collectives) or equally for all collectives (noise::of_tiers)
+//   flops    of matrix products
+//   memory   bandwidth
 //
 // Each is multiplied by its own factor 1 + u, with u uniform in [-most, most].
 //
-// The plan keeps everything that was chosen for the disturbed machine: the placements and the steps
-// of every redistribution. These steps are then priced on the true machine.
+// The plan keeps the placements and redistribution steps that were chosen for the disturbed
+// machine. Its cost is then computed with the true machine.
 
 #include <cstdint>
 
@@ -27,7 +27,8 @@ namespace ashlar_test {
 
 enum class noise : signed char { of_tiers, of_collectives };
 
-/// Returns `m` with disturbed parameters. The result depends only on the arguments.
+/// Returns `m` with disturbed parameters. `most` is the largest relative error. The result depends
+/// only on the arguments.
 inline ashlar::machine disturbed(ashlar::machine m, double most, std::uint64_t seed,
                                  noise kind = noise::of_collectives) {
   ashlar::search::detail::draws draw(seed);
@@ -46,7 +47,8 @@ inline ashlar::machine disturbed(ashlar::machine m, double most, std::uint64_t s
   return m;
 }
 
-/// Returns the seconds of a step on `truth` under a plan whose redistributions were planned for
+/// Returns the seconds of a training step on the machine `truth`. The plan `chosen` gives the
+/// placements. The redistributions between them are those that are cheapest on the machine
 /// `supposed`.
 inline double seconds_on(ashlar::search::problem const& net, ashlar::search::plan const& chosen,
                          ashlar::machine const& supposed, ashlar::machine const& truth) {

@@ -3,13 +3,15 @@
 
 #pragma once
 
-// The emulated device on which the kernel cases (tests/support/kernel_*.hpp) run without CUDA. Its
-// memory is the host's. tests/cuda/device_arrays.hpp has the same interface for a real device.
+// Arrays in host memory, on which the kernel cases (tests/support/kernel_*.hpp) run without CUDA.
+// emulated_device.hpp executes the kernels. tests/cuda/device_arrays.hpp has the same interface for
+// a real device. In the functions below, `skip` is the number of elements between an address
+// aligned to 16 bytes and the first element of the array.
 //
 //   queue()                 the first argument of a kernel's function
-//   upload(values, skip)    a copy that begins `skip` elements after an address aligned to 16 bytes
+//   upload(values, skip)    an array with a copy of the values
 //   download(array)         the values of the array
-//   make<T>(n, skip)        n elements with values that no kernel writes
+//   make<T>(n, skip)        an array of n elements whose bytes are all 0xff
 
 #include <cstddef>
 #include <cstdint>

@@ -11,12 +11,12 @@
 //                        `backwards` is set; a kernel that depends on the order, for example
 //                        because a barrier is missing, then gives different results
 //   shared memory        has exactly the requested size, and is initialized to NaN
-//   fold                 combines values in the order of the device's shuffles
+//   fold                 combines values of threads in the same order as a device's warp shuffles
 //   mma, load_matrices   place elements as kernel/warp_matrix.hpp says; each row of 16 bytes must
 //                        be aligned
-//   copy_async           sets its target to NaN at once, and writes the data when it is waited for;
-//                        overwriting a row that another warp has loaded since the last barrier is
-//                        an error
+//   copy_async           sets its target to NaN at once, and writes the data when the kernel waits
+//                        for it; overwriting a row that another warp has loaded since the last
+//                        barrier is an error
 
 #include <cmath>
 #include <cstddef>
@@ -207,7 +207,8 @@ class emulated_block {
   std::byte* shared_;
   bool backwards_;
   mutable std::vector<copy> copies_;
-  // For each row of 16 bytes, by its address: a bit mask of the warps that have read it.
+  // For each row of 16 bytes in shared memory, by its address: a bit mask of the warps that have
+  // read it.
   mutable std::map<void const*, std::uint32_t> loaded_;
   mutable int thread_ = 0;
   mutable int group_ = 0;

@@ -3,8 +3,9 @@
 #pragma once
 
 // Compares the predictions of a network with formulas that the test writes as plain loops. The
-// network runs under random plans, with noise added to its parameters. Tests of gradients, and
-// comparisons between plans, would not notice a wrong formula.
+// network runs under random plans, with noise added to its parameters. Other tests compare
+// gradients with the network's own forward pass, and plans with each other. Both would miss a wrong
+// formula in the forward pass.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -13,7 +14,7 @@
 
 namespace ashlar_test {
 
-/// Checks predictions on all meshes of the world. `by_hand(parameters, inputs)` returns the
+/// Checks predictions on all meshes of MPI_COMM_WORLD. `by_hand(parameters, inputs)` returns the
 /// expected predictions in row-major order.
 template <class Net, class Batch, class ByHand>
 void check_predictions(Net const& net, Batch const& batch, int vocabulary, ByHand by_hand) {

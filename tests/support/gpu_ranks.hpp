@@ -11,8 +11,8 @@
 
 namespace ashlar_test {
 
-/// Returns the world of all ranks. The first call creates the environment, so all ranks must make
-/// it.
+/// Returns the world of all ranks. The first call creates the environment, which is collective, so
+/// all ranks must make this call.
 inline ashlar::nccl::world const& gpu_ranks() {
   static int argc = 0;
   static char** argv = nullptr;

@@ -8,8 +8,8 @@
 //                     every element of every parameter
 //   random plans      compares the loss and all gathered gradients with those of one process
 //
-// The finite differences use five points with step h, so the error is about h^4 + ε / h. The ranks
-// divide the elements of the parameters among themselves.
+// The finite differences use five points with step h, so the error is about h^4 + ε / h. Each rank
+// computes the finite differences of some of the elements.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -18,7 +18,8 @@
 
 namespace ashlar_test {
 
-/// A network placed on one process with its data, both the same on every rank.
+/// Checks the gradients of one network. Every rank holds an unsharded copy of the network, with the
+/// same parameters and the same data, as the reference.
 template <class Net, class Batch>
 class gradient_check {
  public:
@@ -38,7 +39,8 @@ class gradient_check {
     gradients_ = gradients_of(model_);
   }
 
-  /// Returns the largest error of an element, relative to the largest gradient of its parameter.
+  /// Compares the backward pass of the unsharded network with finite differences. Returns the
+  /// largest error of an element, relative to the largest gradient of its parameter. Communicates.
   double error_of_backward() {
     double const h = 1e-4;
     whole_parameters numeric;
@@ -65,7 +67,8 @@ class gradient_check {
     return difference(numeric, gradients_);
   }
 
-  /// Returns a description of what is wrong with the network placed by `plan`, or an empty text.
+  /// Compares the network under `plan` with the unsharded network: initial parameters, loss and
+  /// gradients. Returns a description of the differences, or an empty text. Communicates.
   std::string wrong_with(ashlar::mesh const& m, search::plan const& plan) const {
     auto model = ashlar::nn::place<double>(net_, m, plan, 7);
     std::string text;
@@ -79,7 +82,8 @@ class gradient_check {
     return text.empty() ? text : text + describe(problem_, plan);
   }
 
-  /// Runs both checks. The second uses `count` random plans on each mesh of the world.
+  /// Checks the backward pass against finite differences, and `count` random plans on each mesh of
+  /// MPI_COMM_WORLD against the unsharded network.
   void run(int count) {
     CHECK(error_of_backward() < 1e-7);
     unsigned seed = 0;

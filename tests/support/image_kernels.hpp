@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Naive local kernels of the layers on images [batch, channels, height, width], for the proofs of
-// the rule tables (role_prover.hpp). A kernel loops over the indices of the shard of one rank and
-// treats the shard as the complete tensor.
+// Naive kernels of the layers on images [batch, channels, height, width]. role_prover.hpp runs them
+// on the shards of simulated ranks to find out which signature rows are valid. A kernel treats the
+// shard of its rank as a complete tensor.
 
 #include <support/role_prover.hpp>
 
 namespace ashlar_test {
 
-/// A square window that slides over an image.
+/// A square window that slides over an image. places(n) returns the number of its positions along a
+/// dimension of n pixels.
 struct naive_window {
   int extent, stride, padding;
   int places(int n) const {
@@ -18,16 +19,19 @@ struct naive_window {
   }
 };
 
-/// Draws extents of x: small, but large enough for the window.
+/// Draws the extents of an image tensor: small, but larger than the window.
 inline index image(extent_source& extents, naive_window const& w) {
   auto const few = [&] { return std::min(extents(), 4); };
   int const n = few(), c = few();
   return {n, c, w.extent + uniform(extents.random, 1, 4), w.extent + uniform(extents.random, 1, 4)};
 }
 
-/// Calls visit(i, row, column) for all pairs of a window position and a pixel of x under the
-/// window. `i` holds the position and the row and column within the window. `row` and `column` give
-/// the pixel.
+/// Calls visit(i, row, column) for all pairs of a window position and a pixel under the window.
+/// Pixels in the padding are skipped.
+///
+///   x              the extents of the image tensor
+///   i              {row and column of the position, row and column within the window}
+///   row, column    the coordinates of the pixel in the image
 template <class Visit>
 void for_each_pixel(index const& x, naive_window const& w, Visit visit) {
   for_each_index({w.places(x[2]), w.places(x[3]), w.extent, w.extent}, [&](index const& i) {
@@ -37,8 +41,11 @@ void for_each_pixel(index const& x, naive_window const& w, Visit visit) {
   });
 }
 
-/// Returns one of the three products of a convolution, chosen by `result`. 0: y from (x, weight).
-/// 1: dx from (dy, weight). 2: dweight from (x, dy).
+/// Returns one of the three products of a convolution, chosen by `result`:
+///
+///   0    y from (x, weight)
+///   1    dx from (dy, weight)
+///   2    dweight from (x, dy)
 inline operation convolution(naive_window const& w, int result) {
   return {[=](extent_source& extents) {
             index const x = image(extents, w);
@@ -82,14 +89,15 @@ inline operation convolution(naive_window const& w, int result) {
           }};
 }
 
-/// Returns a pooling operation. result 0: y from x. result 1: dx from (dy, x).
+/// Returns max pooling or average pooling (`maximum`), in one direction. If `result` is 0, the
+/// operation computes y from x. If it is 1, it computes dx from (dy, x).
 inline operation pooling(naive_window const& w, bool maximum, int result) {
   return {[=](extent_source& extents) {
             index const x = image(extents, w);
             index const y{x[0], x[1], w.places(x[2]), w.places(x[3])};
             auto make = [&](index const& e) {
               auto t = random_integers(extents.random, e);
-              for (auto& v : t.values) v *= w.extent * w.extent;  // makes averages integers
+              for (auto& v : t.values) v *= w.extent * w.extent;  // so that averages are integers
               return t;
             };
             if (result == 0) return std::vector{make(x)};
@@ -121,7 +129,8 @@ inline operation pooling(naive_window const& w, bool maximum, int result) {
           1e-12};
 }
 
-/// Flattens [batch, channels, pixels] to [batch, channels * pixels].
+/// Returns the operation that flattens [batch, channels, pixels] to [batch, channels * pixels]. If
+/// `pixels` is false, the number of pixels is 1.
 inline operation flattening(bool pixels) {
   return {[=](extent_source& extents) {
             index const e{extents(), extents(), pixels ? uniform(extents.random, 2, 3) : 1};

@@ -4,9 +4,9 @@
 #pragma once
 
 // Compares attention, forward and backward, with the host's computation in double from the same
-// inputs. The lengths of sequences are close to one and two tiles. The cases include causal and
-// full attention, several heads, head dimensions that tensor cores support, and others that they do
-// not support.
+// inputs. The sequence lengths are close to the sizes of one and of two tiles. The cases include
+// causal and full attention, several heads, head dimensions that tensor cores support, and others
+// that they do not support.
 
 #include <cstdint>
 #include <vector>
@@ -35,14 +35,14 @@ std::vector<double> in_double(std::vector<V> const& values) {
   return result;
 }
 
-/// Returns the largest difference from the reference, where each difference is relative to 1 +
-/// |expected|.
+/// Returns the largest difference |actual - expected| / (1 + |expected|).
 template <class V>
 double double_gap(std::vector<V> const& actual, std::vector<double> const& expected) {
   return ashlar::test::distance(in_double(actual), expected);
 }
 
-/// Checks all cases. `long_heads` adds head_dim 130, which the kernels in double do not support.
+/// Checks all cases. `long_heads` adds a case with head_dim 130, which the kernels in double do not
+/// support.
 template <class T, class Machine>
 void check_attention(Machine& m, bool long_heads) {
   using A = accumulation_t<T>;
@@ -70,7 +70,8 @@ void check_attention(Machine& m, bool long_heads) {
     CHECK(double_gap(m.download(on_out), out) < tolerance<T>());
     CHECK(double_gap(m.download(on_log_sum_exp), log_sum_exp) < tolerance<A>());
 
-    // The reference uses the device's rounded output, as the device's backward pass does.
+    // The device's backward pass reads the output of its forward pass, which is rounded to T. The
+    // reference reads the same rounded values.
     auto const rounded = in_double(m.download(on_out));
     host::attention_backward(in_double(dout).data(), in_double(qkv).data(), rounded.data(),
                              log_sum_exp.data(), e, workspace.data(), dqkv.data());

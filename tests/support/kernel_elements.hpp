@@ -5,7 +5,8 @@
 
 // Compares elementwise and column kernels with the host's: maps, conversions, random elements and
 // dropout, optimizer updates, sums of squares, column sums, embeddings. The numbers of elements are
-// close to the sizes of a pack and of a thread block. Arrays are aligned and unaligned.
+// close to the size of a thread block and to the number of elements in one 16-byte load. Arrays are
+// aligned and unaligned.
 
 #include <cmath>
 #include <cstdint>
@@ -107,7 +108,7 @@ void check_random(Machine& m) {
         std::vector<T> expected(size_of(n));
         auto made = m.template make<T>(n, skip);
         // Both sides use the same random words and operations, so uniform values are equal. Normal
-        // deviates may differ where a compiler contracts operations.
+        // deviates may differ if a compiler fuses a multiplication and an addition.
         host::fill_uniform<T>(7, 3, first, n, A(0), A(1), expected.data());
         fill_uniform(m.queue(), 7, 3, first, n, A(0), A(1), made.data());
         CHECK(m.download(made) == expected);
@@ -133,8 +134,8 @@ void check_random(Machine& m) {
   CHECK_THROWS_AS(dropout(m.queue(), x, 1, 1.0, 7, 4, 0, made.data()), std::invalid_argument);
 }
 
-/// Checks optimizer updates. G is the type of the gradient, W the type of the weight. `with_copy`:
-/// the update also writes a copy of the weights in bfloat16.
+/// Checks optimizer updates. G is the type of the gradient, W the type of the weight. If
+/// `with_copy` is true, the update also writes a copy of the weights in bfloat16.
 template <class G, class W, class Machine>
 void check_updates(Machine& m, bool with_copy) {
   namespace host = ashlar::device::host;

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Compares the row kernels with the host's: softmax, cross-entropy and layer norm, as single
-// kernels and as separate phases. The lengths of rows are close to the sizes of a warp, a pack, a
-// thread block, and the part of a row that threads hold in registers. Rows are aligned and
-// unaligned. Results overwrite the input in some cases and not in others.
+// Compares the row kernels with the host's: softmax, cross-entropy and layer norm. Each is tested
+// as a single kernel, and as the separate phases that a sharded row needs. The lengths of rows are
+// close to the sizes of a warp, a 16-byte load, a thread block, and the part of a row that threads
+// hold in registers. Rows are aligned and unaligned. In some cases, results overwrite the input.
 
 #include <algorithm>
 #include <cstdint>
@@ -59,7 +59,8 @@ void check_softmax(Machine& m) {
     softmax_forward(m.queue(), static_cast<T const*>(in_place.data()), rows, cols, in_place.data());
     CHECK(m.download(in_place) == m.download(on_y));
 
-    // The reference uses the device's rounded y, as the device's backward pass does.
+    // The device's backward pass reads its own y, which is rounded to T. The reference reads the
+    // same rounded values.
     auto const rounded = wide(m.download(on_y));
     host::softmax_backward(wide(dy).data(), rounded.data(), rows, cols, dx.data());
     auto on_dy = m.upload(dy, skip);
@@ -119,8 +120,8 @@ void check_cross_entropy(Machine& m) {
                   static_cast<T*>(nullptr));
     CHECK(gap(m.download(on_loss), loss) < tolerance<A>());
 
-    // With the vocabulary in two shards, the sums over both shards equal the sums of the full
-    // vocabulary.
+    // Splits the vocabulary into two shards. The sums over both shards must equal the sums over the
+    // full vocabulary.
     std::int64_t const first = cols / 2;
     auto on_maximum = m.template make<A>(rows), on_sum = m.template make<A>(rows);
     row_max(m.queue(), logits, rows, cols, on_maximum.data());
@@ -182,8 +183,8 @@ void check_layer_norm(Machine& m) {
     auto on_dgamma = m.upload(dgamma), on_dbeta = m.upload(dbeta);
     auto workspace = m.template make<A>(ashlar::cuda::layer_norm_backward_workspace(rows, cols));
 
-    // The epsilon of 1e-2 makes the deviation at least 0.1. Without it, rows of one column would
-    // divide by almost zero.
+    // The epsilon of 1e-2 makes the standard deviation at least 0.1. With a smaller epsilon, rows
+    // of one column would divide by almost zero.
     host::layer_norm_forward(wide(x).data(), wide(gamma).data(), wide(beta).data(), rows, cols,
                              A(1e-2), y.data(), mean.data(), rstd.data());
     layer_norm_forward(m.queue(), on_x.data(), on_gamma.data(), on_beta.data(), rows, cols, A(1e-2),
@@ -199,12 +200,12 @@ void check_layer_norm(Machine& m) {
                               dbeta.data());
     layer_norm_backward(m.queue(), on_dy.data(), on_x.data(), means, rstds, on_gamma.data(), rows,
                         cols, workspace.data(), on_dx.data(), on_dgamma.data(), on_dbeta.data());
-    double const enough = 8 * tolerance<A>();  // because rstd is up to 10
+    double const enough = 8 * tolerance<A>();  // errors are multiplied by rstd <= 10
     CHECK(gap(m.download(on_dx), dx) < std::max(enough, tolerance<T>()));
     CHECK(gap(m.download(on_dgamma), dgamma) < enough);
     CHECK(gap(m.download(on_dbeta), dbeta) < enough);
 
-    // Now the separate phases, as on a sharded dimension.
+    // Runs the separate phases that layer norm uses if its dimension is sharded.
     auto sum = m.template make<A>(rows), squares = m.template make<A>(rows);
     layer_norm_sums(m.queue(), on_x.data(), rows, cols, sum.data(), squares.data());
     layer_norm_statistics(m.queue(), static_cast<A const*>(sum.data()),

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Compares strided copies and reductions with the host's, bit for bit, and checks that no other
-// element of the destination is written. The cases include rows, slices, transpositions, broadcasts
+// Compares strided copies and reductions with the host's, bit for bit, and checks that they write
+// no other element of the destination. The cases include rows, slices, transpositions, broadcasts
 // and gaps.
 
 #include <algorithm>
@@ -33,21 +33,21 @@ inline constexpr strided_case strided_cases[] = {
     {1, {0}, {1}, {1}, 0, 0},
     {1, {1}, {5}, {3}, 0, 0},
     {1, {100}, {1}, {1}, 0, 0},
-    {1, {64}, {1}, {1}, 0, 1},              // another alignment
-    {2, {5, 16}, {24, 1}, {16, 1}, 8, 0},   // rows of whole packs, cut out of longer rows
-    {2, {5, 12}, {20, 1}, {12, 1}, 4, 0},   // rows of half packs
-    {2, {5, 7}, {9, 1}, {7, 1}, 1, 0},      // rows of single elements
-    {2, {40, 35}, {1, 41}, {36, 1}, 0, 0},  // a transposition with partial tiles
-    {2, {32, 64}, {1, 32}, {64, 1}, 0, 0},  // a transposition of whole tiles
-    {2, {6, 8}, {0, 1}, {8, 1}, 0, 0},      // broadcast rows
-    {2, {6, 8}, {1, 0}, {8, 1}, 0, 0},      // broadcast columns
-    {2, {9, 5}, {10, 2}, {15, 3}, 0, 0},    // nothing contiguous
-    {3, {3, 4, 16}, {128, 32, 1}, {16, 48, 1}, 0, 0},    // outer dimensions swapped
+    {1, {64}, {1}, {1}, 0, 1},                         // the destination is not aligned to 16 bytes
+    {2, {5, 16}, {24, 1}, {16, 1}, 8, 0},              // lengths and strides divisible by 8
+    {2, {5, 12}, {20, 1}, {12, 1}, 4, 0},              // lengths and strides divisible by 4
+    {2, {5, 7}, {9, 1}, {7, 1}, 1, 0},                 // odd lengths and strides
+    {2, {40, 35}, {1, 41}, {36, 1}, 0, 0},             // a transposition with partial tiles
+    {2, {32, 64}, {1, 32}, {64, 1}, 0, 0},             // a transposition of whole tiles
+    {2, {6, 8}, {0, 1}, {8, 1}, 0, 0},                 // every row is a copy of one row
+    {2, {6, 8}, {1, 0}, {8, 1}, 0, 0},                 // every column is a copy of one column
+    {2, {9, 5}, {10, 2}, {15, 3}, 0, 0},               // nothing contiguous
+    {3, {3, 4, 16}, {128, 32, 1}, {16, 48, 1}, 0, 0},  // outer dimensions swapped
     {3, {3, 33, 20}, {700, 1, 35}, {660, 20, 1}, 0, 0},  // one transposed plane per batch index
     {4, {2, 3, 4, 8}, {96, 8, 24, 1}, {96, 32, 8, 1}, 0, 0},  // heads and tokens swapped
 };
 
-/// Returns the smallest array size that contains every offset the strides reach.
+/// Returns the smallest size of an array that contains all elements at these extents and strides.
 inline std::int64_t span_of(int rank, std::int64_t const* extents, std::int64_t const* strides) {
   std::int64_t last = 0;
   for (int d = 0; d < rank; ++d) {
@@ -89,7 +89,8 @@ void check_strided_reduction(Machine& m) {
     std::int64_t const n = span_of(c.rank, c.extents, c.from);
     std::vector<std::vector<T>> values;
     for (int s = 0; s < 5; ++s) {
-      // Values are rounded to T. Integers are at most a few hundred in magnitude.
+      // The sources are normal deviates rounded to T. Integers are 100 times such a deviate,
+      // truncated.
       std::vector<T> source;
       for (double const v : values_of<double>(n, static_cast<std::uint64_t>(s)))
         source.push_back(static_cast<T>(std::is_integral_v<T> ? 100 * v : v));
@@ -120,7 +121,7 @@ void check_strided_reduction(Machine& m) {
     T const* const both[] = {in_place.data(), on_sources[1]};
     reduce_strided(m.queue(), reduction::sum, c.rank, c.extents, std::span<T const* const>(both),
                    c.from, in_place.data(), c.from);
-    // A stride of 0 would write the same element repeatedly.
+    // Compares only without strides of 0, with which one element would be updated several times.
     if (std::find(c.from, c.from + c.rank, 0) == c.from + c.rank) {
       auto expected = values[0];
       T const* const host_both[] = {expected.data(), sources[1]};

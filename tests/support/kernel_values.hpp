@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Shared by the kernel cases: input values that are exact both in T and in the accumulation type of
-// the host's reference, and the tolerance for results.
+// Input values and tolerances for the kernel cases. The values are exact both in T and in the
+// accumulation type of the host's reference.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,14 +38,14 @@ std::vector<accumulation_t<T>> wide(std::vector<T> const& values) {
   return result;
 }
 
-/// Returns the largest difference, each relative to 1 + |expected|. Returns infinity for NaN or for
-/// different sizes.
+/// Returns the largest difference |actual - expected| / (1 + |expected|). Returns infinity for NaN
+/// or for different sizes.
 template <class T, class A>
 double gap(std::vector<T> const& actual, std::vector<A> const& expected) {
   return ashlar::test::distance(wide(actual), wide(expected));
 }
 
-/// The tolerance for results of type T, sufficient for sums of some hundred values.
+/// Returns the tolerance for results of type T. It is sufficient for sums of some hundred values.
 template <class T>
 constexpr double tolerance() {
   if (std::is_same_v<T, double>) return 1e-12;

@@ -4,11 +4,11 @@
 // The main function of every MPI test, compiled once. All ranks run the same cases in the same
 // order.
 //
-//   after each case     the ranks agree on its verdict, over a communicator of the harness
+//   after each case     the ranks agree on its result, over a communicator that no test uses
 //   output              failures of every rank, each line prefixed with its rank; one summary
 //   exit code           1 on every rank if a case failed on any rank
-//   a rank left early   (REQUIRE or an exception) while others did not: the job is aborted, because
-//                       the following communication of the ranks would no longer match
+//   a rank left early   by REQUIRE or an exception, while others did not: the job is aborted,
+//                       because the following communication of the ranks would not match
 //   too slow            the job is aborted after ASHLAR_TEST_DEADLINE seconds (default 120)
 //
 // This file also defines the MPI calls that traffic_check counts, because they must be defined once
@@ -57,8 +57,8 @@ void refuse_early_exit() {
   if (!finalized) abort_job("exit before the tests have ended");
 }
 
-// The point at which a rank joins the agreement on a verdict. All ranks must be at the same kind of
-// point.
+// The points of a test case at which the ranks agree on its result: before doctest runs the case
+// again for another SUBCASE, and at its end. All ranks must be at the same point.
 enum class point { reenter, end };
 
 struct verdict {
@@ -66,7 +66,8 @@ struct verdict {
   int left_early;  // number of ranks that did not reach the end of the case
 };
 
-// Sums the verdicts of all ranks. Communicates: one all-reduce over all ranks.
+// Returns the number of failed ranks and the number of ranks that left the case early.
+// Communicates: one all-reduce over all ranks.
 verdict agree(point where, bool failed, bool left_early, char const* test) {
   std::array<int, 3> const mine{failed, left_early, where == point::end};
   auto const all = ashlar_test::agreed_sum(mine, verdicts_, failed, [&] {
@@ -78,7 +79,7 @@ verdict agree(point where, bool failed, bool left_early, char const* test) {
   return {all[0], all[1]};
 }
 
-// doctest's console output with one verdict per case for all ranks, and one summary.
+// Prints doctest's console output, with one verdict for each case over all ranks, and one summary.
 struct mpi_reporter : doctest::ConsoleReporter {
   using doctest::ConsoleReporter::ConsoleReporter;
 
@@ -148,7 +149,8 @@ struct mpi_reporter : doctest::ConsoleReporter {
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      // Meanwhile a rank that left early prints the reason and aborts the job.
+      // A rank that left the case early prints the reason and aborts the job. This rank waits for
+      // that.
       std::this_thread::sleep_for(ashlar_test::grace);
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);
@@ -171,7 +173,7 @@ int run(int argc, char** argv) {
   context.setOption("no-colors", true);
   context.addFilter("reporters", "mpi");
   int const status = context.run();
-  // doctest's own status covers only this rank.
+  // `status` is doctest's own result, which covers only the cases on this rank.
   return mpi_reporter::failed_cases > 0 || status != 0 ? 1 : 0;
 }
 

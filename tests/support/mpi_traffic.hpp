@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the data movement that MPI is asked for. It intercepts MPI calls below the library and
-// uses only their arguments. support/mpi_traffic_calls.hpp defines the intercepted calls; include
-// it in programs that need the count.
+// Counts the bytes that the program asks MPI to move. It intercepts the MPI calls of the library
+// and uses only their arguments. support/mpi_traffic_calls.hpp defines the intercepted calls;
+// include it in programs that need the count.
 //
 //   collectives       bytes that this rank receives with the bandwidth-optimal algorithm
 //   point to point    bytes received from another rank, and bytes sent to another
-//   anything else     that moves data: a call with `uncounted` bytes, which matches no prediction
+//   anything else     that moves data: recorded with `uncounted` bytes, which matches no prediction
 //
 // Calls are recorded only while `listening` is true. Calls with the same `stage` number belong to
 // one exchange.
@@ -50,9 +50,9 @@ struct mpi_traffic {
     stage = {};
   }
 
-  /// Returns whether all ranks together received, point to point, as many bytes as they sent. A
-  /// receive records the size of its buffer, which could be larger than the message. Collective
-  /// over the world.
+  /// Returns whether all ranks together sent as many point-to-point bytes as their receives
+  /// recorded. A receive records the size of its buffer. The sums differ if a buffer is larger than
+  /// its message. Collective over the world.
   static bool balanced() {
     std::array<std::int64_t, 2> const mine{sent_bytes, received_bytes};
     std::array<std::int64_t, 2> all{};
@@ -91,7 +91,7 @@ struct mpi_traffic {
     for (std::int64_t i = 0; i < g.size; ++i) elements += i == g.me ? 0 : counts[i];
     note(name, elements, type);
   }
-  // Records `count` elements received from each other member of the group.
+  // Records that this rank receives `count` elements from each other member of the group.
   static void others(char const* name, std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
     note(name, (group(comm).size - 1) * count, type);
   }
@@ -99,7 +99,8 @@ struct mpi_traffic {
     group const g(comm);
     note("Reduce_scatter", (g.size - 1) * counts[g.me], type);
   }
-  // Counts an all-reduce as a reduce-scatter of balanced blocks followed by an all-gather of them.
+  // Counts an all-reduce as a reduce-scatter into nearly equal blocks, followed by an all-gather of
+  // the blocks.
   static void all_reduce(std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
     group const g(comm);
     std::int64_t const block = count / g.size + (g.me < count % g.size ? 1 : 0);

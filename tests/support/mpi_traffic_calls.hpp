@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// DEFINES the MPI calls that move data. Each definition records the call (support/mpi_traffic.hpp)
-// and forwards it to MPI's profiling interface (PMPI). Include this header in one translation unit
-// of a program.
+// Defines the MPI functions that move data. Each function records its call
+// (support/mpi_traffic.hpp) and forwards it to MPI's profiling interface (PMPI). Include this
+// header in only one translation unit of a program.
 
 #include <support/mpi_traffic.hpp>
 
@@ -136,7 +136,8 @@ int MPI_Ibsend(void const* s, int n, MPI_Datatype t, int to, int tag, MPI_Comm c
   ashlar_test::mpi_traffic::sent(n, t, to, c);
   return PMPI_Ibsend(s, n, t, to, tag, c, q);
 }
-// The library does not use the following calls. If it begins to, they need a proper count above.
+// The library does not use the following calls, so they are not counted by bytes. If the library
+// starts to use one of them, count it above.
 int MPI_Sendrecv_replace(void* b, int n, MPI_Datatype t, int to, int stag, int from, int rtag,
                          MPI_Comm c, MPI_Status* status) {
   ashlar_test::mpi_traffic::unknown("Sendrecv_replace");

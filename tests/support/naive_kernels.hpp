@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Naive local kernels for the proofs of the rule tables. Each computes an operator on the pieces of
-// one rank with plain loops over indices, or returns nullopt if the pieces do not fit together.
+// Operators as plain loops over indices. role_prover.hpp runs them on the shards of simulated ranks
+// to find the valid signature rows. A kernel returns nullopt if its shards do not fit together.
 
 #include <limits>
 #include <map>
@@ -24,7 +24,7 @@ inline index dims(extent_source& extents, int count) {
   return e;
 }
 
-/// Assigns x's extents to the letters of its dimensions. Returns false if a letter has another one.
+/// Stores x's extents by dimension letter. Returns false if a letter already has another extent.
 inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
   if (static_cast<int>(letters.size()) != x.rank()) return false;
   for (std::size_t d = 0; d < letters.size(); ++d)
@@ -39,8 +39,9 @@ inline index extents_of(std::map<char, int> const& extent, std::string_view lett
   return e;
 }
 
-/// Returns the sum of term(operand values at the letters' indices) over all letters that do not
-/// occur in `out`.
+/// Computes an einsum: each element of `out` is the sum of term(v) over all letters that `out`
+/// lacks. v holds the operands' elements at the letters' indices. `in` names the operands'
+/// dimensions.
 template <class Term>
 std::optional<dense> einsum(std::vector<std::string_view> const& in, std::string_view out,
                             pieces const& x, Term term) {
@@ -83,7 +84,7 @@ inline operation contraction(std::string_view a, std::string_view b, std::string
           }};
 }
 
-/// Sums dy over the letters of `from` that do not occur in `to`: the gradient of a bias.
+/// Sums dy, whose dimensions are `from`, over the letters that `to` lacks: the gradient of a bias.
 inline operation sum_to(std::string_view from, std::string_view to) {
   return {lettered_operands({from}), [=](pieces const& x) {
             return einsum({from}, to, x, [](auto const& v) { return v[0]; });
@@ -169,8 +170,8 @@ inline operation softmax(int rank, int dim) {
           1e-12};
 }
 
-/// Returns one result of layer norm, chosen by `result`. 0: y from (x, gain, bias). The others are
-/// gradients from (x, gain, dy): 1: of x, 2: of the gain, 3: of the bias.
+/// Returns one result of layer norm. `result` 0 is y from (x, gain, bias). The other results are
+/// gradients from (x, gain, dy): 1 of x, 2 of the gain, 3 of the bias.
 inline operation layer_norm(int rank, int result) {
   return {[=](extent_source& extents) {
             index const e = dims(extents, rank);
@@ -214,8 +215,8 @@ inline operation layer_norm(int rank, int result) {
           1e-9};
 }
 
-/// Returns the embedding operation on (ids, table). As the library documents, ids outside the
-/// rank's rows of the table give zero vectors.
+/// Returns the embedding operation on (ids, table). As in the library, an id outside the rows that
+/// the rank holds gives a zero vector.
 inline operation embedding(int rank) {
   return {[=](extent_source& extents) {
             index const e = dims(extents, rank);
@@ -240,8 +241,8 @@ inline operation embedding(int rank) {
           }};
 }
 
-/// Returns attention on qkv of shape [batch, seq, heads, 3 head_dim]. result 0: y from qkv. result
-/// 1: the gradient of qkv from (qkv, dy).
+/// Returns attention or its gradient. qkv has the shape [batch, seq, heads, 3 head_dim]. `result` 0
+/// computes y from qkv. 1 computes the gradient of qkv from (qkv, dy).
 inline operation attention(int result, bool causal = true) {
   return {
       [=](extent_source& extents) {
@@ -297,8 +298,8 @@ inline operation attention(int result, bool causal = true) {
       1e-9};
 }
 
-/// Calls visit(row, at) for each row of logits [.., classes]. `at(k)` returns the index of the
-/// row's logit k.
+/// Calls visit(row, at) for each row of logits [.., classes]. `row` is the index without the class.
+/// `at(k)` returns the index of the row's logit of class k.
 template <class Visit>
 void for_each_row(dense const& x, Visit visit) {
   index rows = x.extents;
@@ -323,7 +324,7 @@ inline auto logits_and_targets(int rank) {
 
 inline index rows_of_logits(dense const& x) { return {x.extents.begin(), x.extents.end() - 1}; }
 
-/// Computes the sum over rows of log(sum of exponentials) minus the target's logit.
+/// Returns the cross-entropy loss, summed over rows: log(sum of exp(logit)) - target's logit.
 inline operation cross_entropy(int rank) {
   return {logits_and_targets(rank),
           [](pieces const& x) -> std::optional<dense> {
@@ -343,7 +344,7 @@ inline operation cross_entropy(int rank) {
           1e-9};
 }
 
-/// Computes the gradient of the logits from the gradient of the loss, a scalar.
+/// Returns the gradient of the logits from (logits, targets, gradient of the loss).
 inline operation cross_entropy_gradient(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -383,8 +384,7 @@ inline operation shifted_exponentials(int rank) {
           1e-9};
 }
 
-/// Computes for each row the target's logit. As the library documents, it is zero if the target is
-/// not among the rank's classes.
+/// Returns each row's target logit, or zero if the rank lacks the target's class.
 inline operation target_logits(int rank) {
   return {logits_and_targets(rank), [](pieces const& x) -> std::optional<dense> {
             if (x[1].extents != rows_of_logits(x[0])) return {};

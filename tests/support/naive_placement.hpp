@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A second, naive definition of placements, independent of the library, against which the library
-// is tested. It says which indices a rank holds, how a tensor is cut into the pieces of the ranks,
-// and whether given pieces form a given tensor. Partial tensors are cut into uneven addends of both
-// signs.
+// A second, naive definition of placements, against which the library is tested. It uses only the
+// library's type of a placement, not its layouts. It says which indices a rank holds, how a tensor
+// is divided into the shards of the ranks, and whether given shards form a given tensor. Partial
+// tensors are divided into different addends of both signs.
 
 #include <algorithm>
 #include <map>
@@ -52,8 +52,8 @@ struct naive_mesh {
   }
 };
 
-/// Returns the items of one part under the balanced split. The part sizes are found by dealing
-/// items to the parts in turn.
+/// Returns part number `part` of a balanced split: consecutive items, where part sizes differ by at
+/// most one. The sizes are counted as if the items were dealt to the parts in turn.
 inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part) {
   std::vector<int> sizes(static_cast<std::size_t>(parts), 0);
   for (std::size_t i = 0; i < items.size(); ++i) ++sizes[i % sizes.size()];
@@ -61,7 +61,7 @@ inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part
   return {items.begin() + begin, items.begin() + begin + sizes[static_cast<std::size_t>(part)]};
 }
 
-/// Returns the indices of dimension `dim`, of extent n, that the rank at coordinates c holds.
+/// Returns the indices along dimension `dim`, of extent n, that the rank at coordinates c holds.
 inline std::vector<int> held(int n, placement const& p, int dim, naive_mesh const& mesh,
                              index const& c) {
   std::vector<int> items(static_cast<std::size_t>(n));
@@ -82,7 +82,7 @@ inline std::vector<std::vector<int>> held(index const& extents, placement const&
   return all;
 }
 
-/// Returns the sub-tensor at the given indices of each dimension.
+/// Returns the part of x at the given indices of each dimension.
 inline dense cut(dense const& x, std::vector<std::vector<int>> const& items) {
   index extents;
   for (auto const& list : items) extents.push_back(static_cast<int>(list.size()));
@@ -95,8 +95,8 @@ inline dense cut(dense const& x, std::vector<std::vector<int>> const& items) {
   return part;
 }
 
-/// Returns the coordinates along the partial axes, which identify an addend. The other coordinates
-/// become 0.
+/// Returns c with 0 on all axes that are not partial. This identifies an addend of a partial
+/// tensor: ranks with equal results hold parts of the same addend.
 inline index addend_of(placement const& p, index c) {
   for (std::size_t a = 0; a < c.size(); ++a)
     if (!p[static_cast<int>(a)].is_partial()) c[a] = 0;
@@ -107,7 +107,7 @@ inline double combine(reduction op, double a, double b) {
   return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
-/// Returns one tensor per addend of p, such that their reduction is x.
+/// Returns a full tensor for each addend of placement p. Their reduction is x.
 inline std::map<index, dense> addends(dense const& x, placement const& p, naive_mesh const& mesh,
                                       std::mt19937& random) {
   std::map<index, dense> parts;
@@ -132,7 +132,7 @@ inline std::map<index, dense> addends(dense const& x, placement const& p, naive_
   return parts;
 }
 
-/// Returns the piece of each rank when x is placed by p.
+/// Returns the shard of each rank if x has placement p.
 inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh const& mesh,
                                 std::mt19937& random) {
   auto const parts = addends(x, p, mesh, random);
@@ -142,8 +142,8 @@ inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh c
   return local;
 }
 
-/// Returns whether the ranks' pieces are x placed by p: shapes fit, copies are equal, and addends
-/// reduce to x.
+/// Returns whether these shards, one for each rank, form x with placement p. Their shapes must fit,
+/// copies must be equal, and addends must reduce to x.
 inline bool is_placed(std::vector<dense> const& local, dense const& x, placement const& p,
                       naive_mesh const& mesh, double tolerance) {
   auto const all = mesh.all_coordinates();

@@ -52,7 +52,7 @@ inline index as_index(ashlar::shape const& extents) {
 struct pair_of {
   ashlar::shape extents;
   placement from, to;
-  std::vector<std::vector<std::int32_t>> before, after;  // shards by rank
+  std::vector<std::vector<std::int32_t>> before, after;  // shards, by rank
 };
 
 inline std::vector<pair_of> pairs(ashlar::topology const& t, std::size_t one_in) {
@@ -92,8 +92,8 @@ inline void redistribute_at_once(world const& w, ashlar::topology const& t,
   }
 }
 
-/// Checks three asynchronous redistributions at a time. The ranks call progress() at different
-/// times.
+/// Checks asynchronous redistributions, of which three at a time are pending. The ranks call
+/// progress() at different times.
 inline void redistribute_beside(world const& w, ashlar::topology const& t,
                                 std::vector<pair_of> const& all) {
   mesh const m(w, t);
@@ -112,7 +112,7 @@ inline void redistribute_beside(world const& w, ashlar::topology const& t,
   }
 }
 
-/// Checks all-reduces of values in host memory: a sum and a maximum.
+/// Checks all-reduces of values in host memory: two sums and a maximum.
 inline void reduce_values_of_the_host(world const& w) {
   mesh const m(w, {{"gpu", w.size()}});
   int const n = w.size();
@@ -124,7 +124,7 @@ inline void reduce_values_of_the_host(world const& w) {
   require(largest[0] == n - 1, "a maximum");
 }
 
-/// Checks shards without elements, on several meshes of one program.
+/// Checks that tensors without elements can be redistributed, on two meshes that exist together.
 inline void several_meshes(world const& w) {
   mesh const flat(w, {{"gpu", w.size()}});
   mesh const deep(w, {{"a", w.size()}, {"b", 1}});

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Simulates recorded NCCL calls (comm/nccl/recorded_calls.hpp) of all ranks of a mesh in host
-// memory. It implements NCCL's rules independently of the library's transports. Each rank has one
-// stream, on which a call begins when the previous call has ended.
+// Executes the NCCL calls of all ranks of a mesh in host memory. comm/nccl/recorded_calls.hpp
+// records the calls. NCCL's rules are implemented here independently of the library's transports.
+// Each rank has one stream, on which a call begins when the previous call has ended.
 //
 //   a collective       ends when all members of its group have reached a collective of the same
 //                      kind, count, type and operation; any mismatch is an error
-//   sends, receives    of one group are posted together and end together; between two ranks the
-//                      first send matches the first receive, with equal count and type
+//   sends, receives    those of one NCCL group start together and end together; between two ranks
+//                      the first send matches the first receive, with equal count and type
 //   deadlock           if no rank can continue: an error that names the position of each rank
 //
 // Collectives add values starting at member 0. This order differs from that of the library's
@@ -78,7 +78,7 @@ class nccl_player {
   struct stream {
     std::vector<call> calls;
     std::size_t at = 0;
-    bool posted = false;  // whether the current group has been posted
+    bool posted = false;  // whether the sends and receives of the current group are posted
   };
 
   stream& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
@@ -137,7 +137,7 @@ class nccl_player {
     ashlar::element_type type;
     int rank;  ///< the rank whose group waits for this operation
   };
-  // The group's ranks in order, the sender and the receiver.
+  // Identifies a stream of messages: the members of the group, the sender and the receiver.
   using channel = std::tuple<std::vector<int>, int, int>;
 
   std::vector<int> ranks_of(int rank, call const& c) const {

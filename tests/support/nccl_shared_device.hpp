@@ -4,9 +4,9 @@
 
 // Lets several NCCL ranks share one device, for tests of correctness (never of speed). NCCL
 // identifies a node by the name in NCCL_HOSTID, and refuses two ranks of one node on the same
-// device. Each process therefore sets its own name, and ranks communicate over the loopback
-// network. The variables are set before main, and thus before the first NCCL call. Variables that
-// are already set keep their values.
+// device. Each process therefore sets a different name, and ranks communicate over the loopback
+// network. These environment variables are set before main, and thus before the first NCCL call. A
+// variable that is already set keeps its value.
 
 #include <cstdlib>
 #include <string>

@@ -13,9 +13,9 @@
 
 namespace ashlar_test {
 
-/// Draws the data of one step: tokens below `vocabulary` or normal deviates, and targets below
-/// `classes`. A negative target means that its row is ignored. About one in `ignored` targets is
-/// negative. If `ignored` is 0, none is.
+/// Draws the data of one step: tokens in [0, vocabulary) or normal deviates, and targets in [0,
+/// classes). About one in `ignored` targets is -1, so the loss ignores it. If `ignored` is 0, no
+/// target is ignored.
 template <class Input, class Batch>
 ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
                                               unsigned seed, int ignored = 0) {
@@ -78,7 +78,7 @@ void set_values(Model& model, whole_parameters const& all) {
   });
 }
 
-/// Adds noise, so that biases are not zero and gains are not one.
+/// Adds noise to all parameters, so that biases are not zero and gains are not one.
 inline void disturb(whole_parameters& all, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> noise(0, 0.3);
@@ -86,9 +86,9 @@ inline void disturb(whole_parameters& all, unsigned seed) {
     for (auto& v : values) v += noise(random);
 }
 
-/// Returns the mean loss of a step's data and leaves the synchronized gradients in the parameters.
-/// With `share_only`, returns only this rank's share of the loss and does not synchronize the
-/// gradients.
+/// Computes the loss and the gradients of a step without updating the parameters. Returns the mean
+/// loss and synchronizes the gradients. With `share_only`, returns only this rank's share of the
+/// mean loss, and leaves the gradients unsynchronized.
 template <class Model, class Data>
 double accumulate_step(Model& model, Data const& data, bool share_only = false) {
   auto const n = static_cast<std::size_t>(model.micro_batches());
@@ -119,7 +119,7 @@ inline double difference(whole_parameters const& a, whole_parameters const& b) {
     for (std::size_t i = 0; i < a[k].size(); ++i) {
       largest = std::max(largest, std::abs(a[k][i]));
       double const d = std::abs(a[k][i] - b[k][i]);
-      apart = d <= apart ? apart : d;  // if d is NaN, the result is NaN
+      apart = d <= apart ? apart : d;  // takes NaN too, but a later d replaces it
     }
     worst = apart / largest <= worst ? worst : apart / largest;
   }

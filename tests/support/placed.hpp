@@ -3,9 +3,9 @@
 #pragma once
 
 // Creates meshes of all ranks and distributed tensors with a given placement, and compares the
-// shards of all ranks with dense values. The tensors use the naive definition of placements
-// (naive_placement.hpp) and none of the library's layouts, factories or collectives. Partial
-// tensors are cut into uneven addends of both signs.
+// shards of all ranks with dense values. The shards come from the naive definition of placements
+// (naive_placement.hpp), not from the library's layouts, factories or collectives. Partial tensors
+// are divided into different addends of both signs.
 
 #include <string>
 #include <thread>
@@ -32,7 +32,7 @@ inline int world_rank() {
   return r;
 }
 
-/// A machine with negligible latency. Its plans have the most steps.
+/// A machine with negligible latency, on which the planner does not avoid plans of many steps.
 inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
 
 /// Returns mesh topologies of n ranks: one axis, two axes for each pair of factors of n, and for
@@ -52,8 +52,8 @@ inline std::vector<ashlar::topology> const& world_topologies() {
   return all;
 }
 
-/// Returns a range of meshes of all ranks, one for each topology. A loop creates each mesh when it
-/// reaches it, which is collective.
+/// Returns a range of meshes of all ranks, one for each topology. Each mesh is created when a loop
+/// reaches it. Its creation is collective, so all ranks must run the loop.
 inline auto all_meshes(ashlar::machine const& machine = ashlar::machines::workstation) {
   return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
            return ashlar::mesh(MPI_COMM_WORLD, t, machine);
@@ -66,8 +66,8 @@ inline auto all_meshes_on(transport on,
            return mesh_on(on, t, machine);
          });
 }
-/// Returns a range like all_meshes, with two meshes for each topology: first one with the default
-/// machine, then one with a machine without latency.
+/// Returns a range like all_meshes, but with two meshes for each topology: one with the default
+/// machine, and one with a machine of negligible latency.
 inline auto all_meshes_of_two_machines() {
   static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
   return ranges::views::cartesian_product(world_topologies(), machines) |
@@ -92,7 +92,8 @@ T to_element(double x) {
   else return static_cast<T>(static_cast<std::int64_t>(x));
 }
 
-/// Returns x placed by p. This rank's shard is cut out with the naive rules.
+/// Returns a tensor with the values of x and the placement p. This rank's shard follows the naive
+/// definition of placements.
 template <class T, int Rank>
 ashlar::tensor<T, Rank> placed(ashlar::mesh const& m, dense const& x, placement const& p,
                                unsigned seed = 1) {
@@ -140,8 +141,8 @@ std::vector<dense> all_shards(Tensor const& t) {
   return shards;
 }
 
-/// Returns a description of how `t` differs from x placed by the placement of `t`, or an empty
-/// text. Collective for partial placements.
+/// Compares `t` with the values of x. Returns a description of the difference, or an empty text.
+/// Collective for partial placements.
 template <class Tensor>
 std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
   naive_mesh const ranks(t.mesh().topology());

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The generators of property tests: a mesh of all ranks, a tensor and its placement. Each choice
-// shrinks towards its first value.
+// Generators for property tests with rapidcheck: a mesh of all ranks, a tensor and its placement.
+// When a failing case is simplified, each choice moves towards its first value.
 //
-//   mesh        1 to 4 axes of extent 1 to 5, or 7, 11, 13; fast and slow links; two machines;
-//               both transports
+//   mesh        1 to 4 axes of extent 1 to 5, or 7, 11, 13; fast and slow links; two machines; both
+//               transports
 //   tensor      1 to 4 dims of extent 0, 1, 2, 3, 4, 5, 7, 11 or 13; at most about 2000 elements
 //   placement   each axis is B, S(d) or P; any shard order; one kind of reduction
 
@@ -27,7 +27,7 @@ inline rc::Gen<int> between(int low, int high) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
 }
 
-/// Draws uniformly from existing values. Shrinks to the first.
+/// Draws one of the given values uniformly. A failing case is simplified towards the first value.
 template <class Value>
 Value any_of(std::vector<Value> const& values) {
   return values[static_cast<std::size_t>(*between(0, static_cast<int>(values.size()) - 1))];
@@ -56,7 +56,7 @@ inline std::vector<index> factorizations(int n) {
 
 struct mesh_case {
   ashlar::topology topology;
-  bool counts_bytes_only = false;  // whether the machine has no latency
+  bool counts_bytes_only = false;  // whether the machine has no latency, so that only bytes cost
   transport on = transport::messages;
 
   friend std::ostream& operator<<(std::ostream& out, mesh_case const& c) {
@@ -83,8 +83,8 @@ inline rc::Gen<mesh_case> meshes(int most_axes = 4, int least_axes = 1) {
   });
 }
 
-/// Returns the mesh of a case. Creating a mesh is collective and expensive, so up to 12 are cached,
-/// the same on all ranks.
+/// Returns the mesh of a case. Creating a mesh is collective and expensive. Up to 12 meshes are
+/// cached, and all ranks cache the same ones.
 inline ashlar::mesh const& mesh_of(mesh_case const& c) {
   static std::map<std::string, ashlar::mesh> kept;
   std::string const key = rc::toString(c);

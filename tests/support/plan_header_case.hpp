@@ -3,8 +3,9 @@
 #pragma once
 
 // The network and mesh of tests/plans/mlp_2x2.inc, a header that save_plan_header wrote. One test
-// checks that save_plan_header still writes the same header, and another trains with it. A filter
-// on the choices enforces placements of all kinds, including shard orders and sharded storage.
+// checks that save_plan_header still writes the same header. Another test trains with the header's
+// plan. The plan is not the fastest one: conditions on the layers' choices force placements of all
+// kinds, including shard orders and sharded storage.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/describe.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Plans for tests of placed networks: the fully replicated plan, under which each rank computes the
-// same as a single process, random legal plans, and the collectives that a step of a plan must
-// record.
+// Provides plans for tests of placed networks, and the collectives that a training step of a plan
+// must record. The plans are random legal plans, and the fully replicated plan, under which each
+// rank computes the same as a single process.
 
 #include <algorithm>
 #include <random>
@@ -34,8 +34,8 @@ constexpr bool is_whole(search::layer_choice const& c) {
   return all;
 }
 
-/// A source of plans for a problem on a mesh. Random plans depend only on the generator, so ranks
-/// with equal seeds get equal plans.
+/// Creates plans for a network on a mesh. Random plans depend only on the random generator, so
+/// ranks with equal seeds get equal plans.
 class plan_source {
  public:
   plan_source(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m)
@@ -54,9 +54,11 @@ class plan_source {
     });
   }
 
-  /// Returns a random plan. Each element gets any legal choice; one in four stores its parameters
-  /// in arbitrary placements. Both ends of a residual get the same choice. A random number of
-  /// segments is recomputed.
+  /// Returns a random plan. An element of a plan is a layer, or the begin or the end of a residual.
+  ///
+  ///   placements      random legal choices, the same for both ends of a residual
+  ///   storage         one element in four stores its parameters in random placements
+  ///   recomputation   of a random number of segments
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {
       return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);
@@ -79,8 +81,8 @@ class plan_source {
     return choices_[static_cast<std::size_t>(net_[element].layer)];
   }
 
-  /// Builds the plan of the given choices, with predictions. A residual's end gets the choice of
-  /// its begin.
+  /// Builds a plan and predicts its costs. choose(i) returns the choice of element i: a layer, or
+  /// the begin of a residual. The end of a residual gets the choice of its begin.
   template <class Choose>
   search::plan filled(Choose choose, int recomputed = 0) const {
     search::plan plan;
@@ -98,7 +100,7 @@ class plan_source {
   search::problem const& net_;
   ashlar::topology mesh_;
   ashlar::machine machine_;
-  std::vector<std::vector<search::layer_choice>> choices_;  // for each layer of the problem
+  std::vector<std::vector<search::layer_choice>> choices_;  // by layer of the network
 };
 
 template <class Processor>
@@ -111,9 +113,9 @@ void append_records(std::vector<ashlar::collective_record>& records,
                              move.plan.element_size});
 }
 
-/// Returns the collectives that a training step must record on this rank: the schedule of each
-/// micro-batch, the synchronization, and the trainer's all-reduce of the loss and the gradient
-/// norms.
+/// Returns the collectives that this rank must record in a training step. First come the
+/// collectives of each micro-batch, then the synchronization of gradients. The last one is the
+/// trainer's all-reduce of the loss and the gradient norms.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,
@@ -147,8 +149,8 @@ inline std::string describe(std::vector<ashlar::collective_record> const& record
   return text;
 }
 
-/// Describes a plan with one line per element ("linear: x … y … | use … grad …"), to reproduce a
-/// failure by hand.
+/// Describes a plan, one line for each layer ("linear: x … y … | use … grad …"), so that a failure
+/// can be reproduced by hand.
 inline std::string describe(search::problem const& net, search::plan const& plan) {
   std::string text = to_string(plan.mesh) + ", " + std::to_string(plan.recomputed) +
                      " segments recomputed\n";

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The networks whose strategies tests/smpi/ranking.cpp and bench/ranking compare: a Transformer and
-// a multilayer perceptron. `scale` multiplies their widths and batch sizes.
+// The networks on which tests/smpi/ranking.cpp and bench/ranking compare parallel strategies: a
+// Transformer and a multilayer perceptron. `scale` multiplies their widths and batch sizes.
 
 #include <ashlar/nn/gpt.hpp>
 

@@ -5,13 +5,13 @@
 // Executes a redistribution plan on simulated ranks, element by element. A rank is a map from
 // global index to value. The seven kinds of step are implemented from the definition of the
 // collectives, without the library's layouts. A rank reads only elements that ranks of its group
-// hold. A step that needs other elements, or that finds two different copies of one element,
-// throws.
+// hold. A step throws if it needs other elements, or if two ranks hold different copies of an
+// element.
 //
 // Reductions use the library's canonical order, so results are bitwise equal also in floating
-// point. Member j of a group of p computes its block as ((s[j + 1] + s[j + 2]) + ...) + s[j], with
-// indices modulo p. In an all-reduce, member j computes block j of the balanced split of the
-// flattened shard.
+// point. Let s[k] be the shard of member k in a group of p ranks. Member j computes its block of
+// the result as ((s[j + 1] + s[j + 2]) + ...) + s[j], with indices modulo p. In an all-reduce,
+// member j computes block j of the balanced split of the flattened shard.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,7 @@ class basic_replay {
  public:
   using value_map = std::map<int, Value>;  // from row-major global index to value
 
-  struct moved {  // the traffic and shard sizes of one rank in one step
+  struct moved {  // what one rank receives in one step, and its shard sizes, in elements
     std::int64_t elements = 0;
     std::int64_t held_before = 0, held_after = 0;
   };
@@ -43,8 +43,9 @@ class basic_replay {
     ranks_.resize(all_.size());
   }
 
-  /// Places x by p. Addends are uneven and signed. For max and min, one addend has the true value
-  /// and the others do not change the result.
+  /// Gives each simulated rank its shard of x with placement p. The addends of a sum are different
+  /// and of both signs. For max and min, one addend holds the value of x, and the others do not
+  /// change the result.
   void start(dense const& x, placement const& p, std::mt19937& random) {
     auto const parts = addends(x, p, mesh_, random);
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -55,8 +56,9 @@ class basic_replay {
     }
   }
 
-  /// Places a tensor by p whose addends are value(addend, index). `addend` holds the coordinates
-  /// along the partial axes and 0 elsewhere. `index` is the row-major index in the full tensor.
+  /// Gives each simulated rank the elements that it holds under placement p. The value of an
+  /// element is value(addend, index). `addend` holds the rank's coordinates along partial axes and
+  /// 0 elsewhere. `index` is the row-major index in the full tensor.
   template <class ValueOf>
   void start_with(placement const& p, ValueOf value) {
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -72,7 +74,7 @@ class basic_replay {
     return values;
   }
 
-  /// Performs the step. Returns the traffic of each rank.
+  /// Performs the step on all ranks. Returns the traffic of each rank.
   std::vector<moved> run(ashlar::redistribution_step const& s) {
     using ashlar::collective;
     auto const before = ranks_;
@@ -150,7 +152,8 @@ class basic_replay {
     return report;
   }
 
-  /// Returns a description of how the state differs from x placed by p, or an empty text.
+  /// Compares the values that the ranks hold with x in placement p. Returns a description of the
+  /// difference, or an empty text.
   std::string difference(dense const& x, placement const& p) const {
     std::map<index, value_map> sums;  // reduced addends, by coordinates with 0 along partial axes
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -216,8 +219,8 @@ class basic_replay {
     return all;
   }
 
-  /// Returns the ranks whose coordinates differ from those of r only along `axes`, in the order of
-  /// the group: the first axis in `axes` varies slowest.
+  /// Returns the group of rank r along `axes`: the ranks whose coordinates equal those of r on all
+  /// other axes. They are in group order, in which the first axis in `axes` varies slowest.
   std::vector<int> group_of(ashlar::axis_list const& axes, std::size_t r) const {
     std::vector<int> group;
     for (std::size_t other = 0; other < all_.size(); ++other) {
@@ -238,8 +241,8 @@ class basic_replay {
     return group;
   }
 
-  /// Returns element i, reduced over the members of `group` in the order in which its owner, member
-  /// j, reduces.
+  /// Returns the reduction of element i over the group. Member j of the group computes it, so its
+  /// own addend is the last one.
   static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
                        reduction op, int j, int i) {
     int const p = static_cast<int>(group.size());

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Proves rule tables by enumeration. An operation consists of a generator of random operands and a
-// naive kernel. A row holds if, in every trial, running the kernel on each simulated rank's pieces
-// of the operands gives the pieces of the true result, placed as the row says. A row also fails if
-// the kernel cannot run on the pieces because their extents do not fit. Each trial draws new
-// extents and values. Wrong rows usually fail in the first trials.
+// Finds out by enumeration which signature rows are valid for an operation. An operation consists
+// of a generator of random operands and a naive kernel. A trial draws operands and gives each
+// simulated rank its shards, as the row says. The row is valid if in every trial the kernel, run on
+// each rank's shards, computes the shards of the true result. It is invalid if the kernel cannot
+// run because extents do not fit. Invalid rows usually fail in the first trials.
 //
-// `pieces` also tells a kernel the global index at which its pieces begin. Kernels use this only
-// where the library's operator does so by its documentation, for vocabulary and class offsets.
+// `pieces` also tells a kernel the global index at which its shards begin. Kernels use this only
+// where the documentation of the library's operator says so, for vocabulary and class offsets.
 
 #include <functional>
 #include <optional>
@@ -23,8 +23,8 @@
 
 namespace ashlar_test {
 
-/// The operands of one rank. begin[i][d] is the global index of the first element of operand i
-/// along dimension d.
+/// The shards of the operands on one rank. begin[i][d] is the global index of the first element of
+/// operand i along dimension d.
 struct pieces {
   std::vector<dense> operand;
   std::vector<index> begin;
@@ -33,12 +33,12 @@ struct pieces {
 
 using kernel = std::function<std::optional<dense>(pieces const&)>;
 
-/// Draws the extents of a trial. In early trials they are at least as large as the axis. Later
-/// trials draw smaller extents, and the last ones also 0.
+/// Draws the extents of a trial. In early trials they are at least as large as the largest mesh
+/// axis. Later trials draw smaller extents. The last trials may draw 0.
 struct extent_source {
   std::mt19937& random;
   int trial;
-  int axis;  // extent of the largest mesh axis
+  int axis;  // the extent of the largest mesh axis
   int operator()(int least = 0) {
     if (trial < 12) return uniform(random, axis, 2 * axis + 2);
     if (trial < 16) return std::max(least, uniform(random, 1, axis + 1));
@@ -49,13 +49,13 @@ struct extent_source {
 struct operation {
   std::function<std::vector<dense>(extent_source&)> operands;
   kernel run;
-  double tolerance = 0;  // 0: values are integers and results exact
+  double tolerance = 0;  // 0 if values are integers and results exact
 };
 
 inline constexpr int trials = 20;
 
-/// Returns the `candidates` that describe the results correctly in every trial, if the operands are
-/// placed by `in`.
+/// Returns those of the `candidates` that are correct placements of the result in every trial, if
+/// the operands have the placements `in`.
 inline std::vector<placement> results_of(operation const& op, naive_mesh const& mesh,
                                          std::vector<placement> const& in,
                                          std::vector<placement> candidates, unsigned seed = 1) {
@@ -93,7 +93,7 @@ inline std::vector<placement> results_of(operation const& op, naive_mesh const& 
   return candidates;
 }
 
-/// Returns all placements of a tensor of `rank` dimensions on a single axis.
+/// Returns all placements of a tensor of `rank` dimensions on a mesh with one axis.
 inline std::vector<placement> roles(int rank) {
   return all_placements(rank, 1, {reduction::sum, reduction::max, reduction::min});
 }
@@ -120,9 +120,9 @@ inline row_set rows_of(ashlar::signature_table const& table) {
   return set;
 }
 
-/// Returns every row that holds on an axis of p ranks. Rows with results P(max) or P(min) are
-/// omitted where B holds, because a replicated result is trivially also its own maximum and
-/// minimum.
+/// Returns every row that is valid on an axis of p ranks. If a result may be B, it may trivially be
+/// P(max) or P(min) as well, because the maximum of equal copies is the copy itself. Such rows are
+/// omitted.
 inline row_set holding_rows(operation const& op, int p) {
   std::mt19937 random(7);
   extent_source extents{random, 0, p};
@@ -154,8 +154,8 @@ inline row_set holding_rows(operation const& op, int p) {
   return set;
 }
 
-/// Returns the rows that hold for each of several operations: the rows that a table for this class
-/// may contain.
+/// Returns the rows that are valid for every operation in `class_of`. A table that these operations
+/// share may contain only these rows.
 inline row_set common_rows(std::vector<operation> const& class_of, int p) {
   row_set common = holding_rows(class_of.front(), p);
   for (std::size_t i = 1; i < class_of.size(); ++i) {

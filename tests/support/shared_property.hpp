@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A rapidcheck property that all ranks check together. They draw the same cases from one seed (rank
-// 0's, which is printed) and agree on the verdict of each case, so they shrink a failure in the
-// same way.
+// Checks a rapidcheck property on all ranks together. They draw the same cases from one seed, which
+// rank 0 chooses and prints. They agree on the result of each case, so all of them simplify a
+// failing case in the same way.
 //
 //   for_all("there and back", 200, cases, [](move_case const& c) { return what_is_wrong(c); });
 //
@@ -44,7 +44,7 @@ inline rc::detail::TestParams shared_params(int cases) {
   return params;
 }
 
-/// Returns the communicator for verdicts, which no property uses.
+/// Returns a communicator that is used only to agree on results.
 inline MPI_Comm verdicts() {
   static MPI_Comm const comm = [] {
     MPI_Comm copy = MPI_COMM_NULL;
@@ -56,9 +56,9 @@ inline MPI_Comm verdicts() {
 
 }  // namespace detail
 
-/// Runs `check` on all ranks for `cases` cases drawn from `cases_of`; the cases must be printable.
-/// `check` returns an empty text for success. Returns whether all cases passed. Collective over the
-/// world.
+/// Calls `check` on all ranks for `cases` cases drawn from `cases_of`. Returns whether all cases
+/// passed. `check` returns a description of the failure, or an empty text. Cases must be printable.
+/// Collective over the world.
 template <class Case, class Check>
 bool for_all(std::string const& name, int cases, rc::Gen<Case> const& cases_of, Check check) {
   auto const params = detail::shared_params(cases);

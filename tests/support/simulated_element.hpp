@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An element of a network that simulates computation by sleeping. With it, nn::executor can run any
-// program: it moves tensors of their real extents over the real transports.
+// An element of a network (a layer, or an end of a residual) that sleeps instead of computing. With
+// such elements, nn::executor can run the program of any step. It moves tensors of their real
+// extents over the real transports.
 //
-//   an action of s seconds   sleeps for s seconds in blocks, between which transfers progress
-//   a value                  an uninitialized shard if some move reads it, else an empty tensor
+//   an action of s seconds   sleeps for s seconds in total, in short intervals between which
+//                            transfers progress
+//   a value                  an uninitialized shard if it is redistributed, else an empty tensor
 
 #include <time.h>
 
@@ -27,8 +29,8 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
  public:
   using any = ashlar::any_tensor<ashlar::device::host::processor>;
 
-  /// `block` is the number of seconds between two points at which transfers progress. The program
-  /// must outlive the element.
+  /// Constructs element number `element` of program p. `block` is the longest sleep in seconds
+  /// before transfers progress again. The program must outlive this object.
   simulated_element(ashlar::mesh const& m, ashlar::step::program const& p, int element,
                     double block)
       : mesh_(m), program_(&p), element_(element), block_(block) {}
@@ -45,8 +47,8 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   any source(int k) const override { return lasting(ashlar::step::value_kind::stored, k); }
   any sum(int k) const override { return lasting(ashlar::step::value_kind::sum, k); }
 
-  /// Returns a shard of the form that the first move from `value` expects, or an empty tensor if no
-  /// move reads it.
+  /// Creates the tensor with index `value` in the program: a shard as the first redistribution of
+  /// the value expects it, or an empty tensor if the value is never redistributed.
   any made(int value) const {
     for (auto const& move : program_->moves)
       if (move.from == value) {

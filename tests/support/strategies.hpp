@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Draws strategies of one network that are spread over the search space, and measures how well a
-// prediction ranks them (AutoDDL figure 4). The cheapest strategy is first. The others are
-// progressively more expensive, evenly spaced in the logarithm of their predicted seconds. Every
+// Draws parallel strategies (plans) of one network whose predicted costs are spread over a wide
+// range, and measures how well predicted costs rank them (AutoDDL figure 4). The cheapest strategy
+// is first. The predicted seconds of the others are evenly spaced on a logarithmic scale. Every
 // layer divides its work among as many ranks as it can. Otherwise the cheapest plans of small
 // networks would replicate all work and communicate nothing. Draws depend only on the seed, so all
-// ranks get the same.
+// ranks get the same plans.
 
 #include <algorithm>
 #include <cmath>
@@ -28,13 +28,13 @@ inline ashlar::machine communication_only(ashlar::machine m) {
   return m;
 }
 
-/// Returns `count` plans, the first of which is the optimum for `m`.
+/// Returns `count` plans, sorted by predicted cost on `m`. The first one is the optimum.
 inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::problem const& net,
                                                            ashlar::topology const& t,
                                                            ashlar::machine const& m, int count,
                                                            std::uint64_t seed) {
   namespace search = ashlar::search;
-  std::vector<double> least;  // for each layer: the smallest share of its work on the busiest rank
+  std::vector<double> least;  // by layer: least possible share of its work on the busiest rank
   for (auto const& spec : net.layers) {
     least.push_back(1);
     for (auto const& c : search::layer_choices(spec, t))
@@ -51,7 +51,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   search::detail::draws draw(seed);
   std::vector<std::pair<double, ashlar::scratch<int>>> drawn;
   for (int sample = 0; sample < 40 * count; ++sample) {
-    double const share = std::pow(2.0, -draw.below(8));  // probability of redrawing a choice
+    double const share = std::pow(2.0, -draw.below(8));  // probability of a random choice
     for (int i = 0, v = 0; i < model.size(); ++i) {
       if (model.kind(i) == search::element_kind::residual_end) continue;
       bool const leaves = draw.uniform() < share;
@@ -68,8 +68,8 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   std::size_t next = 0;
   for (int i = 1; i < count; ++i) {
     double const wanted = first + (last - first) * i / (count - 1);
-    // Each position on the scale gets a different plan, so enough drawn plans must remain for the
-    // `left` later positions.
+    // Takes the first unused plan that is at least as expensive as wanted. It must leave one plan
+    // for each of the `left` later positions.
     std::size_t const left = static_cast<std::size_t>(count - 1 - i);
     while (next + left + 1 < drawn.size() && std::log(drawn[next].first) < wanted) ++next;
     plans.push_back(make_plan(model, drawn[next++].second));

@@ -5,7 +5,7 @@
 // Compares the bytes of a redistribution or a product at three levels. They must agree exactly on
 // every rank, transfer by transfer:
 //
-//   predicted      step_traffic of the plan's steps         the bytes that were priced
+//   predicted      step_traffic of the plan's steps         the bytes in the predicted cost
 //   recorded       communication_log                        the bytes handed to the transport
 //   asked of MPI   mpi_traffic.hpp, below the library       the bytes that MPI is asked to move
 //
@@ -13,9 +13,9 @@
 //
 // counted_redistribute(x, p) and counted_matmul(a, b, p) do all of this in one call.
 //
-// Only meshes that run on messages move all their data through MPI. A program that includes this
-// header therefore uses messages for all its meshes, except for those of
-// mesh_on(transport::shared_memory, …), which request nothing from MPI.
+// Only meshes that communicate by messages move all their data through MPI. A program that includes
+// this header therefore uses messages for all its meshes. The exceptions are meshes from
+// mesh_on(transport::shared_memory, …), whose transfers do not use MPI.
 
 #include <algorithm>
 #include <cstdlib>
@@ -36,7 +36,8 @@ inline int const messages_only = ::setenv("ASHLAR_SHARED_MEMORY", "off", 1);
 
 using exchanges = std::vector<ashlar::collective_record>;
 
-/// Returns the collectives in which the plan makes this rank take part, with the bytes it receives.
+/// Returns the collectives of the plan in which this rank takes part, with the bytes that it
+/// receives.
 inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
   exchanges all;
   for (auto const& s : plan.steps)
@@ -46,8 +47,8 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan co
                          plan.element_size});
   return all;
 }
-/// Returns the collectives that the plan of a product makes, with the bytes that this rank
-/// receives. For a streamed product, they are listed panel by panel.
+/// Returns the collectives of a product's plan, with the bytes that this rank receives. If the
+/// product is computed in panels one after another, the collectives are listed panel by panel.
 inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& plan) {
   exchanges all;
   auto const add = [&](ashlar::redistribution_plan const& part) {
@@ -65,7 +66,7 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& pla
   return all;
 }
 
-/// Counts traffic from its construction to its destruction.
+/// Counts the traffic of a mesh from its construction to its destruction.
 class traffic_check {
  public:
   explicit traffic_check(ashlar::mesh const& m, transport on = transport::messages)
@@ -84,8 +85,8 @@ class traffic_check {
     mpi_traffic::calls.clear();
   }
 
-  /// Returns a description of where the three levels differ, or an empty text if they agree. Pass
-  /// in_order = false if transfers overlap.
+  /// Compares predicted, recorded and MPI traffic. Returns a description of the first difference,
+  /// or an empty text if they agree. Pass in_order = false if transfers overlap.
   std::string difference(exchanges const& plan, bool in_order = true) const {
     auto const& recorded = log_.records();
     bool const as_planned = in_order ? recorded == plan
@@ -99,7 +100,7 @@ class traffic_check {
       asked[static_cast<std::size_t>(call.stage)] += call.received_bytes;
     }
     if (asked[0] != 0) return " " + std::to_string(asked[0]) + " B asked of MPI but not recorded;";
-    if (!in_order) {  // messages of overlapping exchanges cannot be told apart: compare their sum
+    if (!in_order) {  // messages of overlapping transfers mix: compare only sums
       std::int64_t all_asked = 0, all_recorded = 0;
       for (auto const bytes : asked) all_asked += bytes;
       for (auto const& e : recorded) all_recorded += e.received_bytes;
@@ -139,7 +140,7 @@ auto counted_redistribute(X const& x, Target const& to, transport on = transport
   CHECK(traffic.difference(expected) == "");
   return y;
 }
-/// Performs matmul(a, b, to), unstreamed, and checks the bytes.
+/// Performs matmul(a, b, to) without panels, and checks the bytes.
 template <class A, class B, class Target>
 auto counted_matmul(A const& a, B const& b, Target const& to, transport on = transport::messages) {
   auto const expected = predicted(a.mesh(), plan_matmul(a, b, to));

@@ -12,8 +12,8 @@
 
 namespace ashlar_test {
 
-/// A network with its data and the losses of the fully replicated plan. Describes what is wrong
-/// with other plans.
+/// Holds a network, its data, and the losses of the fully replicated plan. Compares other plans
+/// with these losses, and describes the differences.
 template <class Net, class Batch>
 class training_trial {
  public:

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Creates meshes on a chosen transport, independently of the environment. A mesh reads
-// ASHLAR_SHARED_MEMORY when it is constructed.
+// Creates meshes on a chosen transport, whatever the environment says. A mesh reads
+// ASHLAR_SHARED_MEMORY when it is constructed, so the variable is set for that moment.
 
 #include <cstdlib>
 #include <optional>

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The first layer of a network need not compute dx, the gradient of the data. These tests compare
-// such a layer with the same layer in a wrapper that always computes dx, as layers written by users
-// may. The gradients of the parameters must be bitwise equal, and each network must record the
-// collectives of its own schedule. Omitting dx must reduce the work and the bytes.
+// The first layer of a network need not compute dx, the gradient of its input data. These tests
+// compare a first layer that omits dx with the same layer in a wrapper that always computes it, as
+// layers written by users may. The gradients of the parameters must be bitwise equal, and each
+// network must record the collectives of its own schedule. Omitting dx must reduce the work and the
+// bytes.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -50,8 +51,8 @@ class with_dx {
   Layer layer_;
 };
 
-/// Compares two networks: make(layer) and make(with_dx(layer)). `make(l)` returns a network that
-/// begins with layer l.
+/// Compares the networks make(layer) and make(with_dx(layer)). `make` returns a network that begins
+/// with the given layer. The first one omits dx of this layer, the second one computes it.
 template <class Make, class Layer, class Batch>
 void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, int classes) {
   auto const without = make(layer);
@@ -77,7 +78,7 @@ void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, 
         accumulate_step(model, data, true);
         model.synchronize();
         auto expected = expected_records(described, plan, m);
-        expected.pop_back();  // removes the trainer's all-reduce, because no trainer runs here
+        expected.pop_back();  // without the trainer's all-reduce, because no trainer runs here
         CHECK(log.records() == expected);
         for (auto const& r : expected)
           saved += &described == &larger ? r.received_bytes : -r.received_bytes;

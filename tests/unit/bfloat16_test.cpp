@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares conversions to bfloat16 with a reference that finds the nearest bfloat16 number by a
-// binary search through all bit patterns. The reference computes distances in long double. At a
-// tie, it takes the number whose last bit is even.
+// Compares conversions to bfloat16 with a reference. The reference finds the nearest bfloat16
+// number by a binary search through all bit patterns, with distances in long double. At a tie, it
+// takes the number whose last bit is even.
 
 #include <bit>
 #include <cmath>
@@ -79,8 +79,8 @@ TEST_CASE("every_bit_pattern_survives_a_round_trip_through_float") {
 
 TEST_CASE("floats_are_rounded_to_the_nearest_and_ties_to_even") {
   int wrong = 0;
-  // Combines each upper half of a float with lower halves that are exactly a tie, next to a tie,
-  // and far from one.
+  // Every upper half of a float is combined with lower halves that make the float a tie between two
+  // bfloat16 numbers, a neighbour of a tie, or far from any tie.
   for (std::uint32_t upper = 0; upper < 65536; ++upper) {
     if ((upper & 0x7fffu) >= 0x7f80u) continue;
     for (std::uint32_t lower : {0x0000u, 0x0001u, 0x4321u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
@@ -119,8 +119,8 @@ TEST_CASE("infinities_and_nans_are_preserved") {
   CHECK(bfloat16(-inf) == -limits::infinity());
   CHECK(bfloat16(std::numeric_limits<float>::max()) == limits::infinity());
   CHECK(bfloat16(float_of(0x7f7f7fff)) == limits::max());
-  // Rounding must not turn a NaN whose fraction bits are all in the lower half into an infinity,
-  // and must not carry into the sign bit.
+  // Rounding must not turn a NaN into an infinity, even if its fraction bits are set only in the
+  // lower half. It must not carry into the sign bit.
   for (std::uint32_t bits : {0x7f800001u, 0xff800001u, 0x7fffffffu, 0xffffffffu, 0x7fc00000u}) {
     auto const nan = bfloat16(float_of(bits));
     CHECK(nan != nan);

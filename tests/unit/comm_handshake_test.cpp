@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Stress test of the rules in comm/shared/handshake.hpp. Threads simulate the ranks of a node, each
-// with its own window in the same process. A thread sanitizer therefore detects every pair of
-// accesses that the rules do not order. Sources are overwritten as soon as a transfer has ended.
+// Stress test of the rules by which the ranks of a node read each other's shards in shared memory
+// (comm/shared/handshake.hpp). Threads of one process simulate the ranks. A thread sanitizer
+// therefore detects every pair of accesses that the rules do not order. Each rank overwrites its
+// source as soon as a transfer has ended.
 
 #include <memory>
 #include <random>
@@ -24,7 +25,7 @@ using namespace ashlar;
 
 constexpr std::int64_t array_bytes = 256 * 1024;
 
-/// The state that all ranks share.
+/// The simulated shared memory of a node.
 struct node {
   explicit node(int ranks) {
     for (int r = 0; r < ranks; ++r) {
@@ -64,7 +65,7 @@ std::vector<handshake_trial> trials() {
     all.push_back({{collective::reduce_scatter, {0}, sums, columns}, e});
     all.push_back({{collective::all_reduce, {0}, sums, whole}, e});
     all.push_back({{collective::all_to_all, {0}, rows, columns}, e});
-    // In a broadcast or a reduce, some ranks wait for no other rank.
+    // In a broadcast or a reduce, some ranks need not wait for others, and may run ahead.
     for (int const root : {0, 1}) {
       all.push_back({{collective::broadcast, {0}, whole, whole}, e, root});
       all.push_back({{collective::reduce, {0}, sums, whole}, e, root});
@@ -73,8 +74,8 @@ std::vector<handshake_trial> trials() {
   return all;
 }
 
-/// Returns the element at global index `index` in the addend of `rank`. Transfers that have neither
-/// addends nor a root use the values of rank 0 on all ranks.
+/// Returns the element at global index `index`. If the transfer reduces, this is the addend of
+/// `rank`. In a transfer without addends and without a root, all ranks use the values of rank 0.
 std::int32_t value(int round, std::int64_t index, int rank) {
   return static_cast<std::int32_t>(round * 131 + index * 7 + rank * 100003);
 }
@@ -85,8 +86,8 @@ std::int64_t flat(shape const& e, box const& b, std::int64_t i) {
   return (b[0].begin + i / columns) * e[1] + b[1].begin + i % columns;
 }
 
-/// Runs one rank: `rounds` transfers, each started as soon as the previous one has ended. Returns
-/// the number of wrong elements.
+/// Runs one rank through `rounds` transfers. Each starts as soon as the previous one has ended.
+/// Returns the number of wrong elements.
 int play(node& n, int rank, int ranks, int rounds) {
   topology const t{{"gpu", ranks}};
   coordinates here{};
@@ -115,7 +116,8 @@ int play(node& n, int rank, int ranks, int rounds) {
       shared::eager_transfer eager(what, element_type::i32, n.neighbours, epoch, source, target);
       wait(eager);
     } else {
-      // In some rounds rank 0's shard is not in its window. All ranks must then use messages.
+      // In some rounds, rank 0's shard is not in shared memory. All ranks must then send messages
+      // instead.
       bool const shares = round % 17 != 0 || rank != 0;
       shared::direct_transfer direct(what, element_type::i32, n.neighbours, epoch, target,
                                      shares ? at : shared::not_shared, 2 * array_bytes + at);
@@ -189,7 +191,7 @@ TEST_CASE(
       CHECK_FALSE(last.advance());  // rank 2 reduces its part
       if (when != gives_up::after_it_arrived) {
         first.advance(), second.advance();
-        CHECK_FALSE(last.advance());  // rank 2 copies the parts of ranks 0 and 1, and leaves
+        CHECK_FALSE(last.advance());  // copies the other parts; no rank waits for rank 2 any more
         if (when == gives_up::when_it_has_ended) {
           first.advance(), second.advance();
           CHECK(last.advance());
@@ -236,8 +238,8 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
   CHECK(taken[1][3] == 3);
   auto const again = [&] {
     auto next = begin(0, 2);
-    // The root's staging buffer is free only when all ranks have reached epoch 1, which rank 2 has
-    // not.
+    // The root may reuse its staging buffer in epoch 2 only when all ranks have reached epoch 1.
+    // Rank 2 has not.
     CHECK_FALSE(next.advance());
   };
   again();

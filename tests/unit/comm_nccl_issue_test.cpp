@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the NCCL calls that the library makes for redistribution plans between all pairs of
-// placements. The test runs the calls of all ranks in host memory, by NCCL's rules
-// (support/nccl_player.hpp). It checks that no rank waits forever, that matching calls agree in
-// kind and count, and that each rank receives as many bytes as the plan predicts and as with the
-// MPI transport. The results must have the same bits as those of the element-by-element replay
-// (support/replay.hpp).
+// placements. The test executes the calls of all ranks in host memory, by NCCL's rules
+// (support/nccl_player.hpp). It checks four facts: no rank waits forever, matching calls agree in
+// kind and count, each rank receives as many bytes as the plan predicts and as over MPI, and the
+// results have the same bits as those of an element-by-element simulation (support/replay.hpp).
 
 #include <cstring>
 
@@ -25,7 +24,7 @@ using ashlar::collective;
 using ashlar::nccl::call_kind;
 using ashlar::nccl::sums;
 
-/// The shards of a tensor on all ranks.
+/// The shards of a tensor, by rank.
 template <class T>
 using shards = std::vector<std::vector<T>>;
 
@@ -51,8 +50,8 @@ struct trial {
   }
 };
 
-/// Runs one step on all ranks twice: with NCCL calls and in the replay. Returns a description of
-/// the first difference, or an empty text if there is none.
+/// Runs one step on all ranks twice: with NCCL calls, and in the element-by-element simulation.
+/// Returns a description of the first difference, or an empty text if there is none.
 template <class T>
 std::string run_step(trial const& on, ashlar::redistribution_step const& s,
                      basic_replay<T>& reference, shards<T>& data) {
@@ -151,7 +150,7 @@ TEST_CASE("all pairs of placements of a tensor of three dims on 5 ranks") {
   CHECK(check_all_pairs({{"gpu", 5}}, {{5, 10, 3}, {7, 2, 11}}) >= 40);
 }
 
-/// Returns the steps along one axis, including those for which a rank must pack or unpack its data.
+/// Returns steps along one axis. In some of them, a rank must pack or unpack its data.
 std::vector<ashlar::redistribution_step> steps_of_one_axis() {
   ashlar::placement const rows{ashlar::split(0)}, columns{ashlar::split(1)},
       whole{ashlar::broadcast()}, sum{ashlar::partial()};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a process derives its rank, size and rendezvous from the variables of each launcher,
-// and the errors for wrong variables.
+// Tests how a process derives its rank, the number of ranks and the rendezvous from the environment
+// variables of each launcher, and the errors for wrong variables.
 
 #include <map>
 
@@ -47,7 +47,7 @@ variables const open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"},
 
 TEST_CASE("without a launcher a process is alone") {
   CHECK(read({}) == launch{});
-  // The variables of a shell inside a SLURM allocation.
+  // A shell inside a SLURM allocation has variables of SLURM, but no rank.
   CHECK(read({{"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "1"}}) == launch{});
   CHECK(read(torch + variables{{"ASHLAR_LAUNCH", "none"}}) == launch{});
 }
@@ -59,7 +59,7 @@ TEST_CASE("each launcher's variables") {
   CHECK(read(open_mpi) == launch{2, 4, 0, rendezvous::mpi, "", 0, "", ""});
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}}) ==
         launch{1, 2, 1, rendezvous::mpi, "", 0, "", ""});
-  // Without a local-rank variable, only MPI can tell which ranks share a node.
+  // Without a variable for the rank within its node, only MPI can tell which ranks share a node.
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).local_rank == -1);
 }
 

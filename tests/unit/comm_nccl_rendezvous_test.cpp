@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Distributes the unique id among 1 to 8 real processes, by TCP and by a file, in any order of
-// arrival. Also tests the errors if a process does not arrive, arrives twice, or expects a
-// different number of ranks.
+// Distributes NCCL's unique id from rank 0 to the other ranks. The test runs 1 to 8 real processes,
+// which arrive in any order, over TCP and through a file. It also checks the errors if a process
+// does not arrive, arrives twice, or expects a different number of ranks.
 
 #include <filesystem>
 #include <fstream>
@@ -109,8 +109,8 @@ launch at(rendezvous by, int rank, int size, int port, std::string const& file) 
   return l;
 }
 
-/// Runs the rendezvous of the rank that `l` describes. Returns "id: right" or "id: wrong" for the
-/// id that the rank received, or the message of the error.
+/// Runs the rendezvous of the rank that `l` describes, with rank 0's id made from `seed`. Returns
+/// "id: right" or "id: wrong" for the id that the rank received, or the message of the error.
 std::string meet(launch const& l, int seed, std::chrono::milliseconds deadline) {
   return message_of([&] {
     unique_id const given = l.rank == 0 ? id_of(seed) : unique_id{};
@@ -229,7 +229,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
-  ranks.start([&] {  // a stranger: sends an unknown request, then one that is too short
+  ranks.start([&] {  // an unrelated client: sends an unknown request, then a short one
     for (char const* words : {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "?"}) {
       for (int tries = 0; tries < 400; ++tries) {
         ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a job ends if its collectives never end: the watchdog on a fake device, the flight
-// record, which lists the last operations, and the messages for NCCL failures.
+// Tests how a job ends if its collectives hang. The watchdog, which ends the process, runs on a
+// fake device. Also tests the flight record, which lists the last operations, and the messages for
+// NCCL failures.
 
 #include <atomic>
 

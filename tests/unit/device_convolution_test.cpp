@@ -78,7 +78,7 @@ void check(host::convolution_extents const& e) {
   CHECK(y == expected_y);
   CHECK(dx == expected_dx);
   CHECK(dweight == expected_dweight);
-  // Without dx, the weight's gradient is the same, and the weight is not read.
+  // If dx is not requested, the gradient of the weight stays the same, and the weight is not read.
   values again(weight.size(), 5);
   host::convolution_backward(dy.data(), x.data(), none, e, workspace.data(),
                              static_cast<double*>(nullptr), again.data());

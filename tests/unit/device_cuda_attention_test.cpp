@@ -49,15 +49,16 @@ TEST_CASE("each_element_of_a_warps_matrices_has_one_place") {
 }
 
 TEST_CASE("loaded_matrices_are_the_operands_of_a_product") {
-  // Four 8 x 8 matrices of a 16 x 16 tile, in the layout of load_matrices: word i of a lane belongs
-  // to matrix i.
+  // A 16 x 16 tile consists of four 8 x 8 matrices. load_matrices gives each lane four words, one
+  // from each matrix.
   for (int lane = 0; lane < 32; ++lane) {
     for (int word = 0; word < 4; ++word) {
       auto const first = ashlar::cuda::row_for_a(8 * word + lane / 4);
       auto const a = ashlar::cuda::place_in_a(lane, word);
       CHECK(first.row == a.row);
       CHECK(first.column + lane % 4 * 2 == a.column);
-      // Two neighbouring b operands. Rows of memory are columns of b, or rows of b if transposed.
+      // A load for operand b covers two 8 x 8 operands side by side. Rows of memory are columns of
+      // b, or rows of b if it is stored transposed.
       auto const b = ashlar::cuda::place_in_b(lane, word % 2);
       auto const column = ashlar::cuda::row_for_b(8 * word + lane / 4);
       CHECK(column.row == b.column + word / 2 * 8);

@@ -31,8 +31,8 @@ TEST_CASE_TEMPLATE("row_kernels_agree_with_the_host", T, float, ashlar::bfloat16
 
 namespace {
 
-/// A row operation that overwrites the row in memory after it was read. y equals x only if the
-/// threads kept the values in registers.
+/// A row operation that overwrites the row in memory after it was read. It writes correct values to
+/// y only if the threads kept x in registers.
 struct spoiling_op {
   static constexpr int kept = 1;
   using partial = float;

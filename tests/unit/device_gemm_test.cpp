@@ -106,7 +106,7 @@ TEST_CASE("gemm_of_bfloat16_is_the_exact_product_rounded_once") {
     check_rounded_product(ta, tb, 0, 4, 3, pad, beta);
     check_rounded_product(ta, tb, 4, 3, 0, pad, beta);
   }
-  // Extents larger than one block in each dimension.
+  // One extent of each product is larger than a block.
   check_rounded_product(false, true, 513, 3, 5, 1, 1.0f);
   check_rounded_product(true, false, 3, 515, 5, 0, 0.0f);
   check_rounded_product(true, true, 3, 5, 1030, 0, -0.5f);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the interaction and the look-up in several embedding tables with their definitions,
-// unsharded and sharded by columns and rows. The partial results of the shards must sum to the full
-// result.
+// Compares two operations of recommendation models with their definitions: the pairwise interaction
+// of vectors, and the look-up in several embedding tables. They run unsharded, and sharded by
+// columns and by rows. The partial results of the shards must sum to the full result.
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the host's versions of the operations that every processor must provide. Only operations
-// that consist of more than one kernel are tested here.
+// Tests the host's versions of the operations that every processor type (host or CUDA) must
+// provide. Only operations that consist of more than one kernel are tested here.
 
 #include <cstdlib>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace ashlar;
 
-/// A memory resource that counts unreleased blocks.
+/// A memory resource that counts the blocks that are allocated and not yet released.
 struct counted_memory {
   int lent = 0;
   void* allocate(std::size_t bytes) {

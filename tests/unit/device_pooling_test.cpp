@@ -91,8 +91,8 @@ TEST_CASE("pooling_of_2x2_for_rows_of_any_length") {
 }
 
 // Windows of 2 x 2 have specialized loops, which must choose the same pixels as the general loops.
-// The test compares them with a window of 4 x 4. With padding 1, it covers the same four pixels,
-// because the image has no others.
+// The image has only 2 x 2 pixels. A window of 4 x 4 with padding 1 therefore covers the same
+// pixels, and uses the general loops.
 TEST_CASE("pooling_of_2x2_chooses_as_other_windows_do") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   values const from{1, 2, nan};

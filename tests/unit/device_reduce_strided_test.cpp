@@ -33,8 +33,8 @@ T value_at(std::int64_t i, std::size_t source) {
   else return T(z);
 }
 
-/// Reduces by the definition, one element at a time. The sum is volatile, so that no compiler keeps
-/// excess precision.
+/// Reduces `values` one after another. The sum is volatile, so that no compiler keeps excess
+/// precision.
 template <class T>
 T folded(reduction op, std::vector<T> const& values) {
   using A = ashlar::accumulation_t<T>;
@@ -57,9 +57,9 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Reduces `count` source blocks into a result block whose rows have another pitch, and compares
-/// every byte of the result, including those between its rows. `shift` misaligns the result for
-/// vector instructions.
+/// Reduces `count` source blocks into a result block, and compares every byte of the result,
+/// including the gaps between its rows. `pad` changes the distance between rows of the result.
+/// `shift` misaligns the result for vector instructions.
 template <class T>
 void check(reduction op, std::size_t count, extents const& e, std::int64_t pad, std::int64_t shift,
            bool transposed = false) {
@@ -116,8 +116,8 @@ TEST_CASE_TEMPLATE("reductions_equal_the_left_to_right_fold_bit_for_bit", T, flo
 }
 
 TEST_CASE_TEMPLATE("large_results_have_the_same_bits_as_small_ones", T, float, bfloat16) {
-  // The result is larger than the threshold for streaming stores, and its rows begin and end at
-  // misaligned addresses.
+  // The result is larger than the threshold above which stores bypass the cache. Its rows begin and
+  // end at misaligned addresses.
   std::int64_t const columns = 2003, rows = host::stream_from / 4 / 4 / columns + 1;
   for (std::int64_t const shift : {0, 1, 5})
     check<T>(reduction::sum, 3, {rows * std::int64_t{4 / sizeof(T)}, columns}, 3, shift);

@@ -34,7 +34,8 @@ double dot(std::vector<T> const& a, std::vector<T> const& b) {
   return total;
 }
 
-/// Returns the largest difference, each relative to 1 + |expected|.
+/// Returns the largest difference |actual - expected| / (1 + |expected|). Returns infinity for NaN
+/// or for different sizes.
 template <class T>
 double distance(std::vector<T> const& actual, std::vector<T> const& expected) {
   if (actual.size() != expected.size()) return HUGE_VAL;

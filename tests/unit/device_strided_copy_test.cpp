@@ -26,8 +26,8 @@ struct block {
   std::vector<T> data;
 };
 
-/// Returns a block whose dimensions are stored in the order `order`, outermost first. In memory,
-/// each extent is larger by `pad` elements.
+/// Returns a block of extents e. `order` lists its dimensions in memory, outermost first. Each
+/// dimension occupies `pad` elements more than its extent.
 template <class T>
 block<T> make_block(extents const& e, std::vector<int> const& order, std::int64_t pad) {
   block<T> made{extents(e.size()), {}};
@@ -114,8 +114,8 @@ TEST_CASE("planes_larger_than_a_block_are_transposed") {
 
 TEST_CASE_TEMPLATE("large_planes_whose_rows_begin_at_lines_are_transposed", T, float, double,
                    std::int16_t) {
-  // Pitches of the result are multiples of 64 bytes, so cache lines begin at the same columns of
-  // all rows.
+  // The distance between rows of the result is a multiple of 64 bytes, so cache lines begin at the
+  // same columns in all rows.
   check<T>({1056, 1101}, {0, 1}, {1, 0}, 0);
   check<T>({1118, 1999}, {0, 1}, {1, 0}, 1);
   check<T>({2, 544, 2011}, {0, 1, 2}, {0, 2, 1}, 0);

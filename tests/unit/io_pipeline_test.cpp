@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the output of pipeline plans. They can be saved and loaded, print within 100 columns, and
-// their page draws one box per pass. Each error in a file gives a message that names the file.
+// Tests the output of pipeline plans. They can be saved and loaded, their text has at most 100
+// columns, and their HTML page draws one box per pass. Each error in a file gives a message that
+// names the file.
 
 #include <filesystem>
 #include <fstream>
@@ -131,7 +132,7 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
     CHECK(has(said, s.path));
     CHECK(has(said, says));
   }
-  // A function that expects a plan without stages explains the difference.
+  // load_plan expects a plan without stages. Its error message explains the difference.
   std::ofstream(s.path) << good.dump();
   CHECK(has(message_of([&] { ashlar::io::load_plan(s.path, s.net, s.mesh, cluster); }),
             "this is a plan in pipeline stages, and these do not run yet"));
@@ -199,7 +200,8 @@ TEST_CASE("the page of a pipeline draws every pass once") {
   CHECK(occurrences(text, "<svg") == occurrences(text, "</svg>"));
   CHECK(has(text, "</html>"));
   CHECK(!has(text, "nan"));
-  // Of a long step, only as many boxes are drawn as a reader can distinguish.
+  // If a step has many micro-batches or stages, the chart shows only as many boxes as a reader can
+  // distinguish.
   auto many = s.found;
   many.chosen.micro_batches = 1000;
   auto const chart = ashlar::io::page::pipeline_svg(many);

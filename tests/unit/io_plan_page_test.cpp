@@ -85,7 +85,7 @@ TEST_CASE("every rank has its own colour, a copy on every node is grey") {
 TEST_CASE("a tensor is cut as it is split, in the order of its shards") {
   auto const t = parse_topology("node=2,gpu=3");
   auto const rects = [&](char const* lies, shape const& s) {
-    // Does not count the frame of the drawing, which is a rectangle too.
+    // Subtracts the frame of the drawing, which is a rectangle too.
     return occurrences(page::shards_svg(s, parse_placement(lies), t, "x"), "<rect") - 1;
   };
   CHECK(rects("B,B", {8, 8}) == 1);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests local boxes for every placement on several meshes, with tensor extents below and above
-// those of the mesh axes. The boxes must equal those of the naive definition and cover the index
-// space.
+// Tests local boxes, the index ranges of the shards, for every placement on several meshes. Tensor
+// extents are below and above those of the mesh axes. The boxes must equal those of the naive
+// definition, and together cover the tensor.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -48,8 +48,8 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
       owners(i) += inside && representative;
     });
   }
-  // Among ranks with equal copies, is_representative selects one. The selected ranks together hold
-  // each element once, or once per addend if some axes are partial.
+  // Among ranks with equal copies, is_representative is true for one. Together, these ranks hold
+  // each element once. If some axes are partial, they hold it once per addend.
   int addend_count = 1;
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial()) addend_count *= t.extent(a);
@@ -103,13 +103,13 @@ TEST_CASE("the order of the axes that split one dim decides which rows a rank ha
   placement const swapped{ashlar::split(0, 1), ashlar::split(0, 0)};
   int different = 0;
   for (int r = 0; r < 4; ++r) different += begin(canonical, r) != begin(swapped, r);
-  CHECK(different == 2);  // 2 of the 4 ranks on a 2 x 2 mesh have different shards
+  CHECK(different == 2);  // 2 of the 4 ranks have different shards under the two orders
   ashlar::topology const wide{{"a", 2}, {"b", 4}};
   different = 0;
   for (int r = 0; r < 8; ++r)
     different += ashlar::local_box({8}, wide, canonical, wide.coordinates_of(r)) !=
                  ashlar::local_box({8}, wide, swapped, wide.coordinates_of(r));
-  CHECK(different == 6);  // 6 of the 8 ranks on a 2 x 4 mesh
+  CHECK(different == 6);  // 6 of the 8 ranks
 }
 
 TEST_CASE("boxes intersect dim by dim") {

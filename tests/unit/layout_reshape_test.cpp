@@ -28,7 +28,7 @@ index naive_extents(ashlar::shape const& s) {
   return e;
 }
 
-/// For each rank, the flat indices of the elements that it holds, in memory order.
+/// The row-major indices of the elements that each rank holds, by rank and in memory order.
 using contents = std::vector<std::vector<int>>;
 
 contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement const& p) {
@@ -42,22 +42,23 @@ contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement c
   return all;
 }
 
-/// Returns one number for each axis. It identifies the reduction if the axis is partial, and is 0
-/// otherwise. A reshape does not change these numbers.
+/// Returns one number for each axis: 0 if it is not partial, else a number for its reduction. A
+/// reshape does not change these numbers.
 std::vector<int> addends_of(placement const& p) {
   std::vector<int> kinds;
   for (auto const& a : p.axis) kinds.push_back(a.is_partial() ? 1 + static_cast<int>(a.op) : 0);
   return kinds;
 }
 
-/// A placement, with a number that identifies what all ranks hold under it. Placements of two
-/// shapes have equal numbers if a reshape from one to the other needs no communication.
+/// A placement of a shape, with a number for the elements that the ranks hold under it. Two
+/// placements, even of different shapes, have equal numbers if every rank holds the same elements
+/// in the same order, with the same reductions. A reshape between them then needs no communication.
 struct meaning {
   placement p;
   int number;
 };
 
-/// Lists all placements of a shape with their numbers, and caches the lists.
+/// Lists all placements of a shape with these numbers, and caches the lists.
 class meanings {
  public:
   meanings(ashlar::topology const& t, std::vector<reduction> partials)
@@ -84,8 +85,8 @@ class meanings {
   std::map<std::pair<std::vector<int>, contents>, int> numbers_;
 };
 
-/// Returns the shapes of at most `rank` dimensions with n elements. For n = 0, the extents are 0, 1
-/// or 2.
+/// Returns all shapes of at most `rank` dimensions with n elements. For n = 0, only extents 0, 1
+/// and 2 occur.
 std::vector<ashlar::shape> shapes_of(int n, int rank) {
   std::vector<ashlar::shape> all;
   for (int r = 0; r <= rank; ++r)
@@ -206,8 +207,8 @@ TEST_CASE("large and uneven tensors") {
 }
 
 TEST_CASE("an idle axis may have to change its place in the order") {
-  // Dimension 0 has one row, so splitting it over "a" leaves the second rank of "a" without
-  // elements. In the result, "b" must be the outermost axis.
+  // Dimension 0 has one row, so splitting it over axis "a" leaves half of the ranks without
+  // elements. The result has only one dimension. There, "b" must be the outermost axis.
   auto const q = ashlar::reshape_placement({1, 2}, {2}, {{"a", 2}, {"b", 2}},
                                            {ashlar::split(0), ashlar::split(1)});
   REQUIRE(q.has_value());
@@ -222,10 +223,10 @@ TEST_CASE("positions of splits if dims are split or merged by name") {
         reshapes_locally({24, 24, 24}, p, {24, 24, 1, 24}, split, {{"a", 2}, {"b", 3}, {"c", 4}}));
     auto const merged = ashlar::merge_axes_placement(p, 0, 2);
     CHECK(ashlar::check(merged, 2, 3) == nullptr);
-    // All axes divide 24. A merge is local if dimension 1 is not split …
+    // All axes divide 24, so a merge of dimensions 0 and 1 is local if dimension 1 is not split.
     if (p.split_count(1) == 0)
       CHECK(reshapes_locally({24, 24, 24}, p, {576, 24}, merged, {{"a", 2}, {"b", 3}, {"c", 4}}));
-    // … or if dimension 0 is split into single rows first.
+    // The merge is also local if only the first axis splits dimension 0, here into single rows.
     if (p.split_count(0) == 1 && p[0].is_split_of(0))
       CHECK(reshapes_locally({2, 24, 24}, p, {48, 24}, merged, {{"a", 2}, {"b", 3}, {"c", 4}}));
   }

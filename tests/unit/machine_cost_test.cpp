@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the cost of collectives. The numbers of messages and elements are compared with those of
-// algorithms that the test simulates message by message. Also tests the α and β of a group of ranks
-// on a mesh of nodes.
+// Tests the predicted cost of collectives. The numbers of messages and elements must equal those of
+// algorithms that the test simulates message by message. Also tests α (the latency) and β (the
+// seconds per byte) of a group of ranks on a mesh of nodes.
 
 #include <vector>
 
@@ -19,9 +19,10 @@ namespace {
 
 std::int64_t part(std::int64_t n, int p, int i) { return n / p + (i < n % p ? 1 : 0); }
 
-/// Simulates a ring over p ranks. In step k each rank receives block (rank + first_block - 1 - k)
-/// from its left neighbour. `passes` is 1 for a reduce-scatter or a gather, and 2 for an
-/// all-reduce. Returns the traffic that each rank receives.
+/// Simulates a ring over p ranks, for an array of n elements in p blocks. In step k of the first
+/// pass, each rank receives block (rank + first_block - 1 - k) from its left neighbour. `passes` is
+/// 1 for a reduce-scatter or an all-gather, and 2 for an all-reduce. Returns the traffic that each
+/// rank receives.
 std::vector<traffic> ring(std::int64_t n, int p, int first_block, int passes) {
   std::vector<traffic> load(static_cast<std::size_t>(p));
   for (int rank = 0; rank < p; ++rank)
@@ -113,8 +114,8 @@ TEST_CASE("an axis between nodes that has one rank does not leave the node") {
 
 TEST_CASE("groups across nodes share the nodes' links") {
   ashlar::topology const t{{"node", 4}, {"gpu", 8}};
-  // Each group has one rank per node. The eight ranks of a node belong to eight groups, which share
-  // its link.
+  // Each group has one rank per node. The eight ranks of a node belong to eight different groups,
+  // which share the node's link.
   CHECK(ashlar::group_link(m, t, {0}, collective::all_reduce) == ashlar::link{100, 8 * 1000});
   // Every rank exchanges 24 of its 31 parts with other nodes.
   for (auto const kind : {collective::all_gather, collective::reduce_scatter,
@@ -134,8 +135,8 @@ TEST_CASE("an exchange of roles has one partner a rank") {
   ashlar::topology const fat{{"node", 2}, {"gpu", 2}, {"core", 2}};
   CHECK(ashlar::group_link(m, fat, {0, 1}, collective::permute) == ashlar::link{100, 2 * 1000});
   CHECK(ashlar::group_link(m, fat, {1, 2}, collective::permute) == m.intra);
-  // Both axes are between nodes, so the three ranks of a node behave alike: either all are their
-  // own partners, or all send their data out of the node.
+  // Rank (rack i, node j) exchanges with rank (rack j, node i). Either all three ranks of a node
+  // are their own partners, or all three send their data out of the node.
   ashlar::topology const racks{{"rack", 2}, {"node", 2}, {"gpu", 3}};
   CHECK(ashlar::group_link(m, racks, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
   // If the two axes have different extents, the exchange is an all-to-all.
@@ -176,7 +177,8 @@ TEST_CASE("a collective with links of its own uses them, the others use those of
   own.inter_of = m.inter_of;
   own.inter_of.set(collective::all_to_all, {200, 2000});
   own.inter_of.set(collective::permute, {300, 3000});
-  // Each rank has one partner. In each node, one of the four ranks has its partner in the node.
+  // In a permute, each rank has one partner. In each node, only one of the four ranks has its
+  // partner in the same node.
   CHECK(ashlar::group_link(own, t, {0, 1}, collective::permute) == ashlar::link{300, 3 * 3000});
   // An all-to-all uses both tiers: 3 of a rank's 15 messages stay in the node.
   CHECK(ashlar::group_link(own, t, {0, 1}, collective::all_to_all).alpha * 15 ==

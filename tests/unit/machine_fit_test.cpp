@@ -19,8 +19,8 @@ namespace {
 
 using ashlar::fit_gemm, ashlar::fit_link, ashlar::gemm_sample, ashlar::link_sample;
 
-/// Returns times of an all-gather on 2 to 8 ranks of 4 KiB to 64 MiB, each with a relative error of
-/// up to `noise`.
+/// Returns simulated times of all-gathers of 4 KiB to 64 MiB on 2 to 8 ranks. Each time has a
+/// random relative error of up to `noise`.
 std::vector<link_sample> gathers(double alpha, double beta, double noise, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> off(1 - noise, 1 + noise);

@@ -62,7 +62,7 @@ TEST_CASE("groups along any ordered list of axes partition the ranks, first axis
       CHECK(t.member(c, list, t.index_in_group(c, list)) == c);
     }
   }
-  // The first axis of the list varies slowest.
+  // The first axis of the list varies slowest among the members of a group.
   CHECK(t.member({}, {2, 0}, 1) == ashlar::coordinates{1, 0, 0});
   CHECK(t.member({}, {0, 2}, 1) == ashlar::coordinates{0, 0, 1});
 }

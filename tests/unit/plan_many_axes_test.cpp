@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests redistribution plans on meshes of three to six axes, where the planner expands only a few
+// Tests redistribution plans on meshes of three to six axes, where the planner examines only a few
 // of the placements. A plan must cost as much as the cheapest path that Dijkstra's algorithm finds
-// in the graph of all placements. Step prices from precomputed tables must equal step_seconds.
+// in the graph of all placements. The prices of steps come from precomputed tables, which must
+// equal step_seconds.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -26,7 +27,7 @@ ashlar::topology mesh_of(std::vector<int> const& extents, int between_nodes) {
   return t;
 }
 
-/// Returns a machine with separate links for all collectives, as calibrated machines have.
+/// Returns a machine with a different link for each collective, as calibrated machines have.
 ashlar::machine calibrated() {
   ashlar::machine m = ashlar::machines::gpu_cluster;
   for (int k = 0; k < ashlar::collective_links::kinds; ++k) {
@@ -39,8 +40,8 @@ ashlar::machine calibrated() {
   return m;
 }
 
-/// Compares the plans from `sources` random placements to `targets` random placements each with the
-/// cheapest paths in the graph of all placements.
+/// Draws `sources` random placements, and for each of them `targets` more. Compares the plans
+/// between them with the cheapest paths in the graph of all placements.
 void check_against_graph(ashlar::shape const& extents, ashlar::topology const& t,
                          ashlar::machine const& m, int sources, int targets) {
   std::mt19937 random(3);

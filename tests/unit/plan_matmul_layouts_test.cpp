@@ -20,8 +20,8 @@ namespace {
 
 using extents = std::array<std::int64_t, 3>;  // m, n, k
 
-/// Returns the number of elements that a rank receives with the best grid of p ranks, if all splits
-/// are even. All grids p1 x p2 x p3 = p are tried.
+/// Returns the number of elements that a rank receives with the best grid, if all splits are even.
+/// Tries all grids with p1 x p2 x p3 = p ranks along m, n and k.
 double best_grid(extents const& e, int p) {
   auto const m = double(e[0]), n = double(e[1]), k = double(e[2]);
   double best = 1e300;

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how products are streamed in panels, and the predicted seconds and memory of such products.
-// The panels cover the streamed dimension exactly once. Each panel of a tensor is a tensor with the
-// same placement as the full one. Tensors that share the streamed letter have the same indices in
-// the same order in each panel.
+// Tests products that are streamed: computed in panels, one after another, to save memory. A panel
+// is a part of the dimension m, n or k, which is called the streamed letter. The panels must cover
+// this dimension exactly once. A panel of a tensor must have the same placement as the full tensor.
+// Tensors with the same letter must have the same indices in the same order in each panel. Also
+// tests the predicted seconds and memory.
 
 #include <algorithm>
 #include <numeric>
@@ -31,10 +32,10 @@ std::vector<int> indices(panel_cuts const& cuts, int panel) {
   return all;
 }
 
-/// Compares two ways to distribute each panel of a tensor of n items that is placed by p. In the
+/// Compares two ways to distribute each panel of a vector of n items with placement p. In the
 /// first, each rank takes the items of its shard that belong to the panel. In the second, the panel
-/// is a tensor of its own, placed by p. Returns whether every rank gets the same items in the same
-/// order.
+/// is a tensor of its own with placement p. Returns whether every rank gets the same items in the
+/// same order.
 bool lies_like_the_whole(panel_cuts const& cuts, placement const& p, ashlar::topology const& t) {
   auto const n = static_cast<int>(cuts.extent);
   naive_mesh const mesh(t);
@@ -103,22 +104,23 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   placement const blocks{split(0), split(1)};
   std::int64_t const block = 8 * 512 * 512;
   auto const plan = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {0, 'k', 4});
-  // Each of the 4 panels has extent 256 along k. The panel of an operand is gathered from 512 x 128
-  // to 512 x 256, and c is accumulated in place.
+  // The product runs in 4 panels, each of extent 256 along k. The panel of an operand is gathered
+  // from 512 x 128 to 512 x 256 elements. c is summed in place.
   double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
   double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
   CHECK(plan.seconds == doctest::Approx(in + 3 * std::max(gemm, in) + gemm));
-  // The memory holds a, b and c, a panel of each operand, the next panel of b, and the next panel
-  // of a with its slice.
+  // These are in memory at the peak: the shards of a, b and c, the current and the next panels of a
+  // and b, a copy of the rank's own part of a's next panel, and buffers.
   std::int64_t const panel = 8 * 512 * 256, rounds = 2 * 2 * 2 * 256 * 1024;
-  // Slices of a are packed. The buffers hold two rounds of chunks for two ranks, to send and to
-  // receive. Slices of b are contiguous rows and need no buffers.
+  // a's part of a panel is not contiguous, so it is packed. The buffers hold two rounds of 256 KiB
+  // for each of two ranks, to send and to receive. b's part consists of contiguous rows and needs
+  // no buffers.
   CHECK(plan.peak_bytes == 3 * block + 2 * panel + panel + panel / 2 + panel + rounds);
   CHECK(received_bytes(plan, t, {}) ==
         received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
 
-  // Now the panels are rows of a and c. All of b is gathered first (two blocks). The panels of a
-  // are contiguous and are gathered one by one. The panels of c stay where they are.
+  // Now the panels are rows of a and c. All of b is gathered first, which takes two blocks. The
+  // panels of a are contiguous and are gathered one by one. The panels of c need no communication.
   auto rows = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {});
   rows.panels = {'m', 4, {}};
   REQUIRE(choose_chunks(rows, t));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the plan of a product with all alternatives. An alternative is a pair of operand
-// placements whose product needs no communication, with the cheapest redistributions of the
+// Compares the plan of a product with all alternatives. An alternative consists of a pair of
+// operand placements whose product needs no communication, and the cheapest redistributions of the
 // operands and of the result. The operands and the result may be partial with any reduction, and
 // memory may be limited. The test computes the peak memory independently, block by block.
 
@@ -49,8 +49,9 @@ std::int64_t shard(redistribution_plan const& plan, placement const& p, ashlar::
   return local_box(plan.extents, t, p, {}).elements() * plan.element_size;
 }
 
-/// Returns the bytes of the communication buffers of a step on rank 0, for at most two rounds. Each
-/// round has a part for each rank of the group, to send and to receive.
+/// Returns the bytes of the buffers in which rank 0 packs its data in a step. Data moves in rounds
+/// of at most 256 KiB for each rank of the group. Buffers for two rounds exist, to send and to
+/// receive.
 std::int64_t buffers(redistribution_plan const& plan, ashlar::redistribution_step const& s,
                      ashlar::topology const& t) {
   std::int64_t const p = t.group_size(s.axes), before = shard(plan, s.from, t),
@@ -87,8 +88,8 @@ class account {
   explicit account(ashlar::topology const& t) : topology_(t) {}
   void take(std::int64_t bytes) { most = std::max(most, now += bytes); }
   void give(std::int64_t bytes) { now -= bytes; }
-  /// Runs a redistribution. The first step releases the `owned` bytes of the source. Returns the
-  /// bytes that the caller has to release later.
+  /// Simulates a redistribution. `owned` is the size of the source in bytes if the first step may
+  /// release it, else 0. Returns the bytes that the caller has to release later.
   std::int64_t move(redistribution_plan const& plan, std::int64_t owned) {
     for (auto const& s : plan.steps) {
       auto const made = shard(plan, s.to, topology_), packed = buffers(plan, s, topology_);

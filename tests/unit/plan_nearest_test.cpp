@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the choice of the nearest among several acceptable placements: the plan to it must be the
-// cheapest. The test prices the plans to all acceptable placements.
+// Tests the planner's choice among several acceptable target placements. It must choose the one
+// with the cheapest redistribution plan. The test computes the cost of the plans to all of them.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

@@ -195,8 +195,8 @@ TEST_CASE("two nested splits are gathered with the fewer messages, fused or one 
   auto const all = ashlar::placement::all_broadcast(2);
   for (auto const& from : {ashlar::placement{ashlar::split(0, 0), ashlar::split(0, 1)},
                            ashlar::placement{ashlar::split(0, 1), ashlar::split(0, 0)}}) {
-    // Two gathers with one message each receive as much as one gather with three messages, so
-    // latency decides.
+    // Two nested gathers with one message each receive as many bytes as one gather with three
+    // messages, so latency decides.
     auto const plan = ashlar::plan_redistribution({64}, 4, from, all, t, {});
     double const fused = 3 * 1e-6 + 48 * 4 * 2e-10, nested = 2 * 1e-6 + 48 * 4 * 2e-10;
     CHECK(plan.seconds == doctest::Approx(std::min(fused, nested)));

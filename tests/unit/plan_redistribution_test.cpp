@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that every ordered pair of placements has a correct plan. The steps are chained, each is
-// legal, and replaying them element by element on simulated ranks (support/replay.hpp) turns the
-// first placement into the second. The predicted bytes and peak memory must equal those of the
-// replay.
+// Tests that every ordered pair of placements has a correct redistribution plan. Each step must be
+// legal and start at the placement where the previous one ended. Executing the steps element by
+// element on simulated ranks (support/replay.hpp) must turn the first placement into the second.
+// The predicted bytes and peak memory must equal those of this simulation.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -30,8 +30,8 @@ bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology
   return found;
 }
 
-/// Returns the number of elements that a rank receives in a reducing step, from the documented
-/// formulas.
+/// Returns the number of elements that the rank at coordinates c receives in an all-reduce or
+/// reduce-scatter, from the documented formulas.
 std::int64_t reduction_elements(ashlar::redistribution_step const& s, naive_mesh const& mesh,
                                 index const& c, replay::moved const& m) {
   std::int64_t p = 1, position = 0;
@@ -66,7 +66,7 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
                                                            t.coordinates_of(static_cast<int>(r)))
                                              .elements());
   double seconds = 0;
-  // If a placement between two steps is partial, it must be partial with this reduction.
+  // Placements between two steps may be partial only with this reduction.
   auto const op = plan.to.has_partial() ? plan.to.op() : plan.from.op();
   for (auto const& s : plan.steps) {
     INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
@@ -172,20 +172,21 @@ TEST_CASE("the replay refuses plans that are wrong") {
   ashlar::placement const outer_left{ashlar::split(0), ashlar::broadcast()};
   std::mt19937 random(1);
   auto const x = random_integers(random, {7, 5});
-  // A gather along the outer axis, while the inner axis splits the same dimension. The gathered
+  // This all-gather is wrong: axis 1 splits the same dimension inside axis 0, so the gathered
   // pieces are not the shards of any split.
   replay ranks({7, 5}, t);
   ranks.start(x, nested, random);
   ranks.run({collective::all_gather, {0}, nested, {ashlar::broadcast(), ashlar::split(0)}});
   CHECK(ranks.difference(x, {ashlar::broadcast(), ashlar::split(0)}) != "");
-  // A gather along an axis on which the tensor is replicated finds each element twice.
+  // This all-gather is wrong: the tensor is replicated along axis 1, so each element is found
+  // twice.
   ranks.start(x, outer_left, random);
   CHECK_THROWS(ranks.run({collective::all_gather, {1}, outer_left, outer_left}));
-  // A slice of elements that the rank does not hold.
+  // This slice is wrong: a rank would need elements that it does not hold.
   ranks.start(x, outer_left, random);
   CHECK_THROWS(
       ranks.run({collective::slice, {1}, outer_left, {ashlar::broadcast(), ashlar::split(0)}}));
-  // A maximum reduced as if it were a sum.
+  // This all-reduce is wrong: it sums addends whose reduction is the maximum.
   ranks.start(x, {ashlar::partial(reduction::max), ashlar::broadcast()}, random);
   ranks.run({collective::all_reduce,
              {0},

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests every legal step of a redistribution, even if no plan uses it. Replaying the step turns its
-// placement `from` into its placement `to`, and both are valid. The axes of a step are listed
-// outermost first, so that the order of the group's members is the order of the shards.
+// Tests every legal step of a redistribution, even if no plan uses it. Executing the step element
+// by element on simulated ranks must turn its placement `from` into its placement `to`, and both
+// must be valid. The axes of a step are listed outermost first, so that the members of a group are
+// in the order of their shards.
 
 #include <doctest/doctest.h>
 #include <support/replay.hpp>
@@ -17,8 +18,8 @@ using ashlar::collective;
 
 namespace {
 
-/// Returns whether the shards of one group of ranks, in the group's order, are consecutive parts of
-/// one dimension. `c` are the coordinates of any member.
+/// Returns whether the shards of a group of ranks are consecutive parts of one dimension, in the
+/// order of the group. `c` are the coordinates of any member.
 bool in_order(ashlar::redistribution_step const& s, ashlar::placement const& p,
               ashlar::shape const& extents, ashlar::topology const& t,
               ashlar::coordinates const& c) {
@@ -78,7 +79,8 @@ TEST_CASE("every step is right on every placement of a matrix, uneven extents") 
 }
 
 TEST_CASE("every step is right where nested balanced splits cut in other places") {
-  // At these extents, the cuts of a third, inner axis depend on the order of the two outer axes.
+  // At these extents, the shard boundaries of a third, inner axis depend on the order of the two
+  // outer axes.
   CHECK(check_steps({8, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
   CHECK(check_steps({29, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
   CHECK(check_steps({14, 8}, {{"a", 3}, {"b", 2}, {"c", 2}}, reduction::sum) > 800);
@@ -104,7 +106,7 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
         ashlar::for_each_step(from, extents.rank(), t, reduction::sum,
                               [&](ashlar::redistribution_step const& s) {
                                 if (s.kind == collective::permute) return;
-                                // An all-reduce of two ranks may exchange small complete arrays
+                                // An all-reduce of two ranks may exchange small arrays as they are,
                                 // without packing.
                                 if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2)
                                   return;
@@ -121,7 +123,7 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
   CHECK(ashlar::packing_bound(1000, 4) == 2000);
   std::int64_t const chunk = ashlar::packing_chunk_bytes;
   CHECK(ashlar::packing_bound(3 * chunk, 4) == 12 * chunk);
-  // Two rounds of chunks for 4 ranks, to send and to receive.
+  // The buffers hold two rounds of one chunk for each of 4 ranks, to send and to receive.
   CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);
   CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // packed all at once, as NCCL does
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests every search algorithm through the common interface. Each finds the optimum of small
-// networks, finds no plan below the lower bound that it reports, gives the same result for the same
-// seed, stops when cancelled, and reports the true cost of its plan.
+// Tests every search algorithm through the common interface. Each algorithm finds the optimum of
+// small networks. It finds no plan below the lower bound that it reports. It gives the same result
+// for the same seed, stops when cancelled, and reports the true cost of its plan.
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ bool says(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Checks that the figures of a result agree with its plan and with its lower bound.
+/// Checks that the costs in a result agree with its plan and with its lower bound.
 void check_claims(search::problem const& net, search::search_result const& r,
                   ashlar::machine const& m) {
   REQUIRE(r.plan.size() == net.size());
@@ -56,8 +56,8 @@ void check_claims(search::problem const& net, search::search_result const& r,
   }
 }
 
-/// Runs any algorithm. Metropolis-Hastings gets a higher temperature (a lower coldness), because
-/// these networks are tiny.
+/// Runs any algorithm. Metropolis-Hastings gets a low coldness (the inverse of a temperature),
+/// because these networks are tiny.
 search::search_result run(search::algorithm const& a, search::problem const& net,
                           ashlar::topology const& t, ashlar::machine const& m,
                           search::options const& o) {
@@ -134,8 +134,8 @@ TEST_CASE("random search excludes plans over the limit, and reports if it drew n
   m.memory = search::detail::least_memory(model, lean).bytes;
   CHECK(says(message([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
              "no plan that fits"));
-  // The algorithms that walk from plan to plan start at one that fits in memory and visit only such
-  // plans.
+  // Random and exhaustive search may evaluate plans that do not fit in memory. The other algorithms
+  // start at a plan that fits, and visit only such plans.
   for (auto const& a : search::algorithms()) {
     if (std::string(a.name) == "random_search" || std::string(a.name) == "exhaustive") continue;
     CAPTURE(a.name);
@@ -153,7 +153,7 @@ TEST_CASE("equal seeds and evaluations give equal results; progress never decrea
       CAPTURE(a.name);
       CAPTURE(memory);
       std::vector<search::progress> first, second;
-      // Exhaustive search enumerates many plans before the first one that fits.
+      // Exhaustive search evaluates many plans before the first one that fits in memory.
       bool const all = std::string(a.name) == "exhaustive";
       search::options o{.seed = 7, .evaluations = all ? 3'000'000 : 20'000};
       o.on_progress = [&](search::progress const& p) { first.push_back(p); };
@@ -210,7 +210,7 @@ TEST_CASE("a cancelled search returns its best so far, or says that it has none"
     };
     auto const r = a.run(net, t, m, o);
     CHECK(r.how == ending::cancelled);
-    CHECK(r.evaluations == told);  // not one more evaluation after the cancellation
+    CHECK(r.evaluations == told);  // no evaluation after the cancellation
     CHECK(r.plan.seconds == best);
     check_claims(net, r, m);
     // This run is cancelled before it finds its first plan.
@@ -234,7 +234,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
     CHECK(brief.how == ending::out_of_budget);
     CHECK(says(message([&] { a.run(net, t, m, {}); }), "Give it a budget"));
   }
-  // A lower bound given by the caller is used as it is. Reaching it ends the search.
+  // The search trusts a lower bound that the caller gives. It ends when a plan reaches it.
   double const known = optimal(net, t, m).seconds;
   auto const r = coordinate_descent(net, t, m, {.evaluations = 300'000, .lower_bound = known});
   CHECK(r.how == ending::finished);

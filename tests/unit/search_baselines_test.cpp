@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the baselines, which are the plans of known strategies. Their placements are those of the
-// papers. Their plans belong to the search space of `optimal` and have the same prices there. Each
+// Tests the baselines, which are the plans of known strategies. Their placements must be those of
+// the papers. The search space of `optimal` must contain these plans, with the same costs. Each
 // baseline uses the best of all mesh topologies.
 
 #include <doctest/doctest.h>
@@ -24,8 +24,8 @@ using ashlar::parse_placement;
 using ashlar::parse_topology;
 using doctest::Approx;
 
-/// Checks that a plan is legal, priced as the schedule says, and no cheaper than the optimum of its
-/// own mesh.
+/// Checks that a plan is legal, that its costs are those of its schedule, and that it is no cheaper
+/// than the optimum of its own mesh.
 void check_plan(search::problem const& net, search::plan const& plan, ashlar::machine m) {
   REQUIRE(plan.size() == net.size());
   CHECK(plan.seconds == Approx(total_cost(net, plan, m).seconds()).epsilon(1e-9));
@@ -44,7 +44,7 @@ void check_plan(search::problem const& net, search::plan const& plan, ashlar::ma
 
 std::string mesh_text(search::plan const& plan) { return to_string(plan.mesh); }
 
-/// Returns the `count`-th layer of the given name, counted from 0.
+/// Returns the choice of the `count`-th layer of the given name, counted from 0.
 search::layer_choice const& layer(search::problem const& net, search::plan const& plan,
                                   char const* name, int count = 0) {
   for (int i = 0; i < net.size(); ++i)
@@ -82,7 +82,7 @@ TEST_CASE("Summa splits both dims of both operands and of the result") {
     auto const& linear = layer(net, plan, "linear", which);
     CHECK(to_string(linear.parameters[0].store) == "[S(0),S(1)]");
     CHECK(to_string(linear.parameters[0].use) == "[B,S(1)]");
-    CHECK(to_string(linear.x) == "[S(0),B]");  // gathered from [S(0),S(2)]
+    CHECK(to_string(linear.x) == "[S(0),B]");  // gathered: x arrives as [S(0),S(2)]
     CHECK(to_string(linear.y) == "[S(0),S(2)]");
   }
   CHECK(to_string(layer(net, plan, "gelu").x) == "[S(0),S(2)]");
@@ -99,7 +99,7 @@ TEST_CASE("images stay data parallel beside dense layers that are not") {
   flat.x = image;
   flat.y = {4, 12};
   flat.rows = ashlar::independent_training_rows(1);
-  search::layer_spec dense = linear_spec({4, 12}, 8);  // equivalent to a dense layer on [3, 2, 2]
+  search::layer_spec dense = linear_spec({4, 12}, 8);  // equal to a dense layer on [3, 2, 2]
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
   SUBCASE("direct input of a dense layer") {}
@@ -225,7 +225,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     CHECK(tight.memory <= m.memory);
     CHECK(tight.recomputed > 0);
     CHECK(tight.seconds >= free.seconds);
-    auto fewer = net;  // one recomputed segment less, which does not fit on the same mesh
+    auto fewer = net;  // with one recomputed segment less, the plan must not fit
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search space: every combination of rows, shard orders and storage placements occurs
-// once, and all are legal.
+// Tests the search space of a layer: every combination of signature rows, shard orders and storage
+// placements occurs once, and all are legal.
 
 #include <algorithm>
 
@@ -19,7 +19,8 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology, ashlar::to_string;
 using search::layer_choices;
 
-/// Returns whether on every axis the roles of a choice are those of one row.
+/// Returns whether on every mesh axis the placements of a choice, without the order of shards, are
+/// those of one row in the layer's table.
 bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec) {
   for (int a = 0; a < c.x.axes(); ++a) {
     bool const found = std::any_of(spec.rows.begin(), spec.rows.end(), [&](auto const& r) {
@@ -37,7 +38,7 @@ bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec)
 
 TEST_CASE("gelu on one axis: its rows, one choice each") {
   auto const choices = layer_choices(gelu_spec({6, 4}), parse_topology("a=2"));
-  CHECK(choices.size() == 4);  // S(0), S(1), and B with a replicated or a partial gradient
+  CHECK(choices.size() == 4);  // S(0), S(1), and B with gradient B or P
 }
 
 TEST_CASE("axes that split one dim nest in every order, the same for all tensors") {
@@ -55,7 +56,7 @@ TEST_CASE("axes that split one dim nest in every order, the same for all tensors
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        // 2 axes on one dim have 1 more order, 3 axes have 5 more.
+        // Two axes that split the same dimension allow one more order, three axes allow five more.
         4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);
 }
 
@@ -96,7 +97,7 @@ TEST_CASE("sharded storage splits dim 0 innermost if the parameter is broadcast"
   CHECK(find("B,S(0)", "P,S(0)", "S(0,1),S(0,0)"));  // the replicated axis becomes innermost
   CHECK(find("S(0),S(1)", "S(0),S(1)", "S(0),S(1)"));
   CHECK(!find("S(0),B", "S(0),P", "S(0,1),S(0,0)"));
-  // A storage option is omitted where it would change nothing.
+  // If several storage placements would be the same, only one choice remains.
   for (auto const& c : choices) {
     int same = 0;
     for (auto const& other : choices)

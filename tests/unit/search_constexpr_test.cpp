@@ -15,7 +15,8 @@ namespace {
 
 constexpr ashlar::topology two_nodes{{"node", 2}, {"gpu", 4}};
 
-/// All widths and kinds differ, so that no tables are shared between layers.
+/// Returns a network whose layers all differ in kind or width, so that the search cannot share its
+/// tables between layers.
 template <int N = search::dynamic_size>
 constexpr search::basic_problem<N> uneven() {
   search::basic_problem<N> net;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests diff between two plans: its differences add up, and it finds the one element that was
-// changed.
+// Tests diff between two plans. The differences of the layers must add up to the total difference,
+// and diff must find the one layer that was changed.
 
 #include <sstream>
 
@@ -83,8 +83,8 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   }
   CHECK(d.elements[3].from == std::vector<std::string>{"weight stored [B,B]"});
   CHECK(d.elements[3].to == std::vector<std::string>{"weight stored [S(0),S(0)]"});
-  // The weight has 16 x 64 floats. A quarter of its value and of its two optimizer states remains
-  // on each rank. The gradient's accumulator is the same in both plans.
+  // The weight has 16 x 64 floats. Plan b stores only a quarter of its value and of its two
+  // optimizer states on each rank. The gradient's accumulator is the same in both plans.
   CHECK(d.elements[3].cost.memory.kept == -3 * 3 * 256 * 4);
   auto const text = printed(d);
   CHECK(text.find("linear (element 3)") != std::string::npos);
@@ -166,7 +166,7 @@ TEST_CASE("two pipelines: their differences add up, by kind, by stage and by ele
     CHECK(d.same_stages == (a.stages.size() == b.stages.size()));
     CHECK(printed(d).find("  b: " + d.layout_b) != std::string::npos);
     CHECK(back.layout_a == d.layout_b);
-    // If both pipelines have the same stages, checks each stage against the sum over its elements.
+    // If both pipelines have the same stages, each stage must equal the sum over its elements.
     for (std::size_t s = 0; d.same_stages && s < a.stages.size(); ++s) {
       search::cost_breakdown sum;
       std::int64_t kept = 0;

@@ -68,7 +68,7 @@ TEST_CASE("explain shows every collective of the schedule and names every elemen
   for (auto const& move : schedule(net, plan, m))
     for (auto const& s : move.plan.steps) collectives += communicates(s.kind);
   CHECK(collectives > 0);
-  // The gain and the bias of the layer norm take the same steps and share a line.
+  // The gain and the bias of the layer norm move in the same way, so they share a line.
   CHECK(occurrences(text, " along ") + occurrences(text, "d gain, bias") == collectives);
   for (auto const* name : {"embedding", "residual", "layer_norm", "linear", "gelu", "dropout",
                            "+ residual", "cross_entropy", "node=2,gpu=2 (4 ranks)"})
@@ -125,8 +125,8 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   CHECK(as_text(blocks) == "0:2x3 ");
   blocks[3].back = 7;  // an inner copy that differs
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
-  // The list has two residuals. Each consists of a begin, one element inside and an end. No
-  // repeated stretch may begin inside a residual and leave it.
+  // The list has two residuals. Each consists of its begin, one layer and its end. A repeated
+  // stretch must not begin inside a residual and end outside it.
   std::vector<foldable> const residuals{{1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0},
                                         {1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0}};
   CHECK(as_text(residuals) == "0:3x2 ");
@@ -141,8 +141,8 @@ TEST_CASE("notes name axes that are idle or too long, and work that is uneven") 
     return text;
   };
   CHECK(said(data_parallel(net, parse_topology("node=2,gpu=2"), m)) == "");
-  // An axis whose extent divides no dimension is searched and priced like any other, and a note
-  // reports the uneven work.
+  // No dimension is divisible by the extent 3 of this axis. Such an axis is searched and priced
+  // like any other, and a note reports the uneven work.
   auto const uneven = said(data_parallel(net, parse_topology("gpu=3"), m));
   CHECK(uneven.find("1.50 times an even share") != std::string::npos);
   auto const longer = said(data_parallel(net, parse_topology("gpu=37"), m));

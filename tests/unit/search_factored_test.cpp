@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search for the best factored mesh. It tries every factorization once. Its plan must
-// cost as much as the best plan that dynamic programming over all choices finds on any of these
-// meshes, also under a memory limit.
+// Tests the search over factored meshes, in which each axis is split into several axes whose
+// extents multiply to its extent. It tries every factorization once. Its plan must cost as much as
+// the best plan that dynamic programming over all choices finds on any of these meshes, also under
+// a memory limit.
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the halo of a layer that splits the rows of an image: the rows that its windows read from
-// other ranks. The test counts these rows window by window, and prices one halo by hand. It also
-// checks that the search splits rows where splitting the batch is not enough.
+// Tests the predicted halo of a layer that splits the rows of an image. The halo consists of the
+// rows that the layer's windows read from other ranks. The test counts these rows window by window,
+// and computes the cost of one halo by hand. It also checks that the search splits rows where
+// splitting the batch is not enough.
 
 #include <algorithm>
 #include <set>
@@ -25,8 +26,8 @@ using ashlar::axis_list, ashlar::interval, ashlar::sliding_window, ashlar::topol
 
 namespace {
 
-/// Returns the part of [0, n) that each rank holds if `axes` split it one after the other, with
-/// balanced splits. The ranks are in row-major order.
+/// Returns the part of [0, n) of each rank, in row-major order of ranks. `axes` split the range one
+/// after the other, with balanced splits.
 std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& axes) {
   std::vector<interval> list{{0, n}};
   for (auto const a : axes) {
@@ -39,9 +40,9 @@ std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& 
   return list;
 }
 
-/// Counts one by one the rows that the windows of a rank read but that another rank owns. Returns
-/// the messages and rows of the busiest rank. In the forward pass a rank is busy as a reader, in
-/// the backward pass as an owner.
+/// Counts the halo of window w on n rows, row by row. Returns the messages and rows of the busiest
+/// rank. In the forward pass, a rank receives the rows that its windows read from other ranks. In
+/// the backward pass, it receives gradients of its own rows that other ranks read.
 search::halo_traffic counted(sliding_window const& w, std::int64_t n, topology const& t,
                              axis_list const& axes) {
   auto const x = parts(n, t, axes), y = parts(w.places(n), t, axes);
@@ -81,7 +82,8 @@ search::layer_choice rows_split(search::layer_spec const& spec, ashlar::placemen
   return c;
 }
 
-/// Returns convolutions on large images, with planes of equal size, followed by a classifier.
+/// Returns a network of two convolutions and a max pooling on square images, followed by a
+/// classifier.
 auto image_net(std::int64_t image, bool halo) {
   return nn::chain(nn::convolution(3, 16, 3, {.padding = 1, .halo = halo}), nn::relu(),
                    nn::convolution(16, 16, 3, {.padding = 1, .halo = halo}), nn::relu(),
@@ -126,12 +128,12 @@ TEST_CASE("halos as in textbooks") {
   auto const rows = [&](sliding_window const& w, std::int64_t n) {
     return search::halo_coordinates(w, n, w.places(n), four, {0});
   };
-  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // one row from either side
+  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // a row from each side
   CHECK(rows({5, 1, 2}, 64) == search::halo_traffic{{2, 4}, {2, 4}});
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
   CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
-  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // ranks have 3 3 2 2 rows, 2 1 1 1 windows
-  // Ranks have 2 1 1 1 rows, so windows reach beyond the neighbours.
+  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // rows 3 3 2 2, windows 2 1 1 1
+  // Ranks have 2 1 1 1 rows, so the windows of a rank reach beyond its neighbours' rows.
   CHECK(rows({5, 1, 2}, 5).forward.messages == 3);
 }
 
@@ -141,12 +143,13 @@ TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
   ashlar::machine const m{{2e-6, 1e-10}, {5e-6, 1e-9}, 1e12, 1e11, 0};
   auto const along_gpu = rows_split(spec, ashlar::parse_placement("S(0),S(2)"));
   auto const inside = search::halo_of(spec, along_gpu, t);
-  CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});  // two rows of 2 images of 6 channels
+  CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});  // 2 rows of 2 images with 6 channels
   CHECK(inside.backward == inside.forward);
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
   CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));
   CHECK(cost.seconds() == doctest::Approx(2 * cost.forward));
-  // With two nodes, each rank has only one neighbour, and the four ranks of a node share its link.
+  // With two nodes, each rank has only one neighbour, and the four ranks of a node share the node's
+  // link.
   auto const along_node = rows_split(spec, ashlar::parse_placement("S(2),B"));
   CHECK(search::halo_of(spec, along_node, t).forward == traffic{1, 4 * 6 * 20});
   CHECK(search::halo_seconds(spec, along_node, t, m, 4).forward ==

@@ -85,8 +85,8 @@ int rows_of(search::problem const& net, char const* name) {
   return rows;
 }
 
-/// Returns the optimal cost over all rows if the order of shards is ignored, by dynamic
-/// programming.
+/// Returns a lower bound: the optimal cost over all rows if the order of shards is ignored, found
+/// by dynamic programming.
 double bound_on_rows(search::problem const& net, ashlar::topology const& t,
                      ashlar::machine const& m) {
   search::chain_model<-1, search::role_moves> rows(net, t, m, search::any_choice{},
@@ -127,9 +127,10 @@ TEST_CASE("rows that split a dim as well as another row does are in no bound and
   }
   CHECK(fewer > 20);
   ashlar::topology const eight{{"gpu", 8}};
-  // If the batch or the channels are divisible by 8, the rows of relu that split the height or the
-  // width are redundant. Otherwise only the row that splits the width is redundant, because the
-  // height is divisible by 8.
+  // A row is redundant if another row can replace it in every plan without higher cost. If the
+  // batch or the channels are divisible by 8, the rows of relu that split the height or the width
+  // are redundant. Otherwise only the row that splits the width is redundant, because the height is
+  // divisible by 8.
   auto const rows = rows_of(images(8, 6), "relu");
   CHECK(rows_of(search::with_needed_rows(images(8, 6), eight), "relu") == rows - 2);
   CHECK(rows_of(search::with_needed_rows(images(7, 8), eight), "relu") == rows - 2);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search on a GPT in bfloat16 whose parameters, gradients and statistics are in float. It
-// must find the optimum of all choices, where every move is priced separately with the element size
-// of its tensor.
+// must find the optimum over all choices. The test computes the cost of every redistribution
+// separately, with the element size of its tensor.
 
 #include <doctest/doctest.h>
 
@@ -19,8 +19,8 @@ namespace search = ashlar::search;
 
 namespace {
 
-/// Computes the least seconds of a step over all choices, for a chain with residuals that are not
-/// nested.
+/// Computes the least seconds of a training step by trying all choices, for a chain of layers with
+/// residuals that are not nested.
 class brute_force {
  public:
   brute_force(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m)
@@ -88,8 +88,8 @@ class brute_force {
     return ways;
   }
 
-  /// Given the least cost up to each choice of element i, returns the least cost up to each choice
-  /// of element i + 1.
+  /// A step of dynamic programming. `value` holds the least cost up to and including element i, for
+  /// each choice of element i. Returns the same for element i + 1.
   std::vector<double> next(int i, std::vector<double> const& value) const {
     auto const& costs = own_[static_cast<std::size_t>(i) + 1];
     std::vector<double> result(costs.size(), 1e300);
@@ -138,7 +138,7 @@ TEST_CASE("the optimum of a GPT of bfloat16 is that of all choices") {
         CHECK(best.seconds == doctest::Approx(brute_force(net, t, m).seconds()).epsilon(1e-9));
         CHECK(best.seconds == doctest::Approx(total_cost(net, best, m).seconds()).epsilon(1e-9));
         CHECK(best.memory == memory_per_rank(net, best));
-        // With 2 bytes for everything, plans that move gradients or statistics would be cheaper.
+        // If all elements had 2 bytes, plans that move gradients or statistics would be cheaper.
         auto all_small = net;
         all_small.accumulation_size = 2;
         dearer += total_cost(all_small, best, m).seconds() < best.seconds;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that does not distinguish interchangeable mesh axes. It reports a true lower
-// bound. Its plan is legal, costs as much as its schedule, and equals the optimum of dynamic
-// programming over all choices. On five and six axes, which no other search here can handle, the
-// plan's gap states how far from the optimum it may be.
+// Tests the search that does not distinguish interchangeable mesh axes: axes with equal extents and
+// equal links. It reports a true lower bound. Its plan is legal, costs as much as its schedule, and
+// equals the optimum of dynamic programming over all choices. On five and six axes, no other search
+// here can find the optimum. There, the plan's gap states how far from the optimum it may be.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -99,8 +99,8 @@ TEST_CASE(
     search::search_by_multisets<-1> alike(net, fine, m);
     CHECK(plan.seconds * (1 - plan.gap) <= alike.bound() * (1 + 1e-9));
     CHECK(plan.gap < 0.05);
-    // The finer mesh allows every plan of the coarse mesh that does not exchange axes, so its bound
-    // holds for such plans as well.
+    // The five axes of `fine` are factors of the two axes of `t`. They allow every plan on `t` that
+    // does not exchange axes, so the lower bound must hold for such plans as well.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
   }
 }
@@ -143,7 +143,7 @@ TEST_CASE(
     CAPTURE(effort);
     auto const plan = search::detail::assign_axes<-1>(model).plan(bound, effort);
     check_plan(plan, net, t, m);
-    CHECK(plan.seconds > bound * (1 + 1e-9));  // a plan at the bound would end the search early
+    CHECK(plan.seconds > bound * (1 + 1e-9));  // a plan at the bound would stop the search
   }
 }
 

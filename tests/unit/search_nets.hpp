@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Networks, meshes and machines for tests of the search, made of the layers in search_specs.hpp.
+// Networks, meshes and machines for tests of the search. search_specs.hpp describes the layers.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 
 namespace ashlar_test {
 
-/// Returns `blocks` GPT blocks without attention: residuals of (layer norm, linear, gelu, linear,
-/// dropout) between an embedding and the loss.
+/// Returns a network of `blocks` GPT blocks without attention, between an embedding and the loss.
+/// Each block is a residual around (layer norm, linear, gelu, linear, dropout).
 inline search::problem block_net(int blocks, shape const& ids, std::int64_t d) {
   search::problem net;
   net.add(embedding_spec(ids, 11, d));
@@ -30,7 +30,7 @@ inline search::problem block_net(int blocks, shape const& ids, std::int64_t d) {
   return net;
 }
 
-/// Returns whether two sums of seconds are equal up to the order of their addends.
+/// Returns whether two costs are equal up to rounding errors.
 inline bool close(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-300;
 }
@@ -69,7 +69,7 @@ class random_cases {
     search::problem net;
     net.micro_batches = 1 + below(3);
     net.optimizer_states = below(3);
-    if (net.micro_batches == 2) net.element_size = 2;  // sums still have 4 bytes
+    if (net.micro_batches == 2) net.element_size = 2;  // gradients are still summed in 4 bytes
     int left = 1 + below(5);
     shape x{1 + below(6), 1 + below(6), 3 * (1 + below(4))};
     if (below(3) == 0) x = {x[0], x[2]};

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that the optimal search finds the same cost as exhaustive search on random networks, meshes
-// and machines, that its figures are those of the schedule, and that equal blocks are solved once.
+// Tests the search for the optimal plan. On random networks, meshes and machines, it finds the same
+// cost as exhaustive search, and its costs are those of the plan's schedule. Equal blocks of a
+// network are solved only once.
 
 #include <chrono>
 
@@ -21,7 +22,7 @@ namespace {
 using ashlar::parse_topology;
 using doctest::Approx;
 
-/// Checks that the figures of a plan follow from its choices alone.
+/// Checks that the costs stored in a plan equal those computed from its placements.
 void check_claims(search::problem const& net, search::plan const& plan, ashlar::machine const& m) {
   REQUIRE(plan.size() == net.size());
   auto const cost = total_cost(net, plan, m);
@@ -144,7 +145,8 @@ TEST_CASE("equal blocks are solved once, with the result of solving them as diff
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const repeated = block_net(4, {4, 6}, 8);
-  // Different names make the layers of the blocks unequal but leave the costs unchanged.
+  // Gives each layer a different name. The layers of different blocks are then not equal, so each
+  // block is solved separately. The costs stay the same.
   search::problem spelled;
   for (int i = 0; i < repeated.size(); ++i) {
     auto spec = repeated.spec(i);

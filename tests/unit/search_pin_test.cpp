@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pins: they are parsed, obeyed at the least cost, and rejected with a list of the possible
+// Tests pins, by which a user fixes the placement of a tensor in a plan. They are parsed, and the
+// plan obeys them at the least cost. Impossible pins are rejected with a list of the possible
 // placements.
 
 #include <doctest/doctest.h>
@@ -55,7 +56,7 @@ TEST_CASE("pins name elements by number, range, stride and pattern") {
   CHECK(has(refused("gelo.x=B"), "There are embedding, residual, layer_norm, linear, gelu"));
 }
 
-/// Returns the expected result of fits_pattern, by trying all matches.
+/// Returns whether the pattern matches the name, by trying all matches of each '*'.
 bool fits_by_trial(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern[0] == '*')
@@ -137,7 +138,7 @@ TEST_CASE("a pin that the optimum has anyway costs nothing; of another, the cost
   CHECK(has(whole.sentence(), " a step ("));
   auto const free = optimal_with_pins(net, t, m, {parse_pin("gelu.x=S(0),*")});
   for (int i : {4, 11, 18}) CHECK(free.plan[i].x[0].is_split_of(0));
-  // A residual's pin may name either of its ends.
+  // A pin of a residual may name either of its ends.
   auto const ends = optimal_with_pins(net, t, m, {parse_pin("7.y=S(0),S(1)")});
   CHECK(ends.plan[1].y == parse_placement("S(0),S(1)"));
   CHECK(ends.plan[7].y == parse_placement("S(0),S(1)"));
@@ -150,7 +151,7 @@ TEST_CASE("the error for impossible pins lists the nearest choices") {
   auto const refused = [&](std::vector<pin> const& pins) {
     return message_of([&] { optimal_with_pins(net, t, m, pins); });
   };
-  // A gelu accepts no partial input, and a layer norm no split features.
+  // The gelu (element 4) accepts no partial input, and the layer norm no split features.
   auto const addends = refused({parse_pin("4.x=S(0),P")});
   CHECK(has(addends, "\"4.x=S(0),P\": no choice of element 4 (gelu) satisfies this on "
                      "node=2,gpu=2. The nearest are x=[S(0),"));

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search for pipelines. It finds the repeated blocks of a network, and with a single
-// stage its plan equals that without a pipeline. Simulating a schedule micro-batch by micro-batch
-// gives the predicted seconds and memory. Memory limits are obeyed, and lower bounds hold, also
-// against all plans of small chains.
+// Tests the search for plans with pipeline stages. The search finds the repeated blocks of a
+// network. With a single stage, its plan equals the plan without a pipeline. A simulation of the
+// schedule, micro-batch by micro-batch, must give the predicted seconds and memory. Memory limits
+// are obeyed. Lower bounds hold, also against all plans of small chains of layers.
 
 #include <algorithm>
 #include <map>
@@ -30,8 +30,8 @@ using doctest::Approx;
 
 ashlar::machine const cluster{{2e-6, 1e-11}, {5e-6, 2e-10}, 1e10, 1e12, 0};
 
-/// Returns a function that makes the network for m micro-batches, which together have `batch`
-/// sequences.
+/// Returns a function that makes the network for m micro-batches. The micro-batches together have
+/// `batch` sequences.
 auto net_of(int blocks, int batch = 16) {
   return [=](int m) {
     auto net = block_net(blocks, {batch / m, 8}, 64);
@@ -40,7 +40,7 @@ auto net_of(int blocks, int batch = 16) {
   };
 }
 
-/// Like net_of, but every `of_each` successive blocks form a segment that can be recomputed.
+/// Like net_of, but groups of `of_each` successive blocks form segments that can be recomputed.
 auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   return [=](int m) {
     auto net = net_of(blocks, batch)(m);
@@ -51,10 +51,10 @@ auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   };
 }
 
-/// Simulates the 1F1B schedule of s stages and m micro-batches. Stage j starts a forward pass only
-/// while fewer than min(m, s - j) of its micro-batches wait for their backward passes. A pass
-/// starts when its input is available and its stage is idle. Returns the seconds until the last
-/// backward pass ends.
+/// Simulates the 1F1B pipeline schedule (one forward, one backward) of s stages and m
+/// micro-batches. Stage j starts a forward pass only while fewer than min(m, s - j) of its
+/// micro-batches wait for their backward passes. A pass starts when its input is available and its
+/// stage is idle. Returns the seconds until the last backward pass ends.
 double replay(std::vector<double> const& forward, std::vector<double> const& backward, int m) {
   int const s = static_cast<int>(forward.size());
   auto const at = [&](int j, int k) { return static_cast<std::size_t>(j * m + k); };
@@ -84,8 +84,8 @@ double replay(std::vector<double> const& forward, std::vector<double> const& bac
   return *std::max_element(free.begin(), free.end());
 }
 
-/// Returns for each element of a stage the index of its segment within the stage, or -1 if it is in
-/// none.
+/// Returns for each element of a stage the number of its segment, counted within the stage, or -1
+/// if the element is in no segment.
 std::vector<int> numbered_segments(search::problem const& net, search::pipeline_stage const& s) {
   std::vector<int> list;
   for (int i = s.first, before = -1, met = -1; i < s.last; ++i) {
@@ -97,15 +97,15 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
   return list;
 }
 
-/// Computes the peak memory of a rank of stage j by running its passes in the order of 1F1B. One
-/// micro-batch uses the memory of its program. Each other open micro-batch holds what it saves
-/// between its passes.
+/// Computes the peak memory of a rank of stage j by counting its passes in the order of the 1F1B
+/// schedule. One micro-batch uses the peak memory of a step. Each other micro-batch between its two
+/// passes uses the bytes that are saved for its backward pass.
 std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j) {
   auto const chain = chain_of(net, p);
   auto stage = stage_of(chain, p, j);
   auto const own = search::plan_of_stage<-1>(p, j);
   stage.in_flight = 1;
-  std::int64_t held = 0;  // bytes held by a micro-batch that waits for its backward pass
+  std::int64_t held = 0;  // bytes of a micro-batch between its two passes
   for (int i = 0; i < stage.size(); ++i) {
     auto const runs = stage.runs(i, own.recomputed);
     if (runs == search::forward_runs::once && stage[i].kind == search::element_kind::layer)
@@ -114,7 +114,7 @@ std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan
     if (runs == search::forward_runs::twice_from_here && !batch)
       held += stage.element_size * max_local_elements(stage.spec(i).x, own.mesh, own[i].x);
   }
-  int open = 0, most = 0;  // micro-batches that have begun and not finished
+  int open = 0, most = 0;  // micro-batches between their two passes
   for (auto const& pass : search::one_f_one_b(p.stages, p.micro_batches())) {
     if (pass.stage != j) continue;
     if (!pass.backward) most = std::max(most, ++open);
@@ -149,8 +149,8 @@ double seconds_again(search::problem const& net, search::pipeline_plan const& p,
   return seconds;
 }
 
-/// Returns for each stage the number of its segments. Used as the number of recomputed segments, it
-/// means that all are recomputed.
+/// Returns the number of segments of each stage. If a stage recomputes this many, it recomputes
+/// all.
 std::vector<int> recomputed_all(search::problem const& net, std::vector<int> const& limits) {
   std::vector<int> list;
   for (std::size_t s = 0; s + 1 < limits.size(); ++s)
@@ -158,8 +158,8 @@ std::vector<int> recomputed_all(search::problem const& net, std::vector<int> con
   return list;
 }
 
-/// Returns the seconds of the fastest plan of these stages that fits in memory, over every choice
-/// of every element and every number of recomputed segments in each stage. Returns 0 if none fits.
+/// Returns the seconds of the fastest pipeline plan that fits in memory. Tries every choice of
+/// every element, and every number of recomputed segments in each stage. Returns 0 if no plan fits.
 double fastest_of_all(search::problem const& net, std::vector<int> const& limits, int axis,
                       ashlar::topology const& t, ashlar::machine const& m) {
   std::vector<std::vector<search::layer_choice>> choices;
@@ -230,8 +230,8 @@ TEST_CASE("the segments of stages: the first of each stage are recomputed, a cut
   CHECK(part[7].segment == 1);
   CHECK(part[14].segment == -1);
   auto const cut = search::in_stages(segmented_net_of(4, 3)(1), limits, {0, 1});
-  // The stages cut the segment of three blocks into segments of two blocks and of one block. The
-  // other segment of the network has one block.
+  // The network has two segments, of three blocks and of one block. The stage boundary divides the
+  // first one into segments of two blocks and of one block.
   CHECK(cut.segments == 3);
   CHECK(cut.runs(8, 1) == search::forward_runs::once);
   CHECK(cut.runs(15, 1) == search::forward_runs::twice_from_here);
@@ -240,7 +240,7 @@ TEST_CASE("the segments of stages: the first of each stage are recomputed, a cut
 
 TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed schedule") {
   auto const mesh = parse_topology("node=4,gpu=2");
-  for (int const of_each : {1, 3})  // stages cut segments of three blocks
+  for (int const of_each : {1, 3})  // with 3, segments extend over stage boundaries
     for (int const s : {1, 2, 4})
       for (int const m : {1, 2, 8}) {
         auto const net = segmented_net_of(4, of_each)(m);
@@ -306,7 +306,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
           CHECK(replayed <= (sum + (m - 1) * most) * (1 + 1e-12));
           CHECK(replayed >= m * most * (1 - 1e-12));
           CHECK(p.bubble == Approx(sum - most));
-          // The costs of the elements add up to the costs of the stages.
+          // The work of all elements adds up to the work of the stages.
           auto const parts = search::breakdown(net, p, cluster);
           CHECK(parts.total.work == Approx([&] {
                   double work = 0;
@@ -320,8 +320,8 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
             CHECK(lasting <= stage.memory);
           }
         }
-        // The batch is large enough that a stage's peak occurs during its passes, not during the
-        // synchronization of gradients.
+        // With a large batch, the peak memory of a stage occurs during its passes, not while
+        // gradients are synchronized.
         if (m == 8) {
           auto const large = segmented_net_of(4, of_each, 512)(m);
           auto const plan = search::optimal(large, t, cluster);
@@ -426,11 +426,12 @@ TEST_CASE("stages, their seconds and their memory") {
   CHECK(piped.chosen.memory == memory);
   CHECK(piped.lower_bound <= piped.seconds());
   CHECK(piped.lower_bound > 0.5 * piped.seconds());
-  // Inner stages differ only in the number of micro-batches whose activations they hold.
+  // The two inner stages are equal, but the earlier one holds the activations of more
+  // micro-batches.
   CHECK(piped.stages[1].seconds == Approx(piped.stages[2].seconds));
   CHECK(piped.stages[1].memory > piped.stages[2].memory);
-  // Each boundary sends the activation one way and its gradient back, each a complete shard of the
-  // boundary's tensor.
+  // At each stage boundary, the activation is sent forward and its gradient backward. Each is a
+  // complete shard of the tensor.
   auto const& c = piped.chosen;
   int const border = piped.stages[0].last;
   auto const shard = std::min(max_local_elements({2, 8, 64}, c.mesh, c[border - 1].y),
@@ -450,8 +451,8 @@ TEST_CASE("the search takes the fastest of the permitted pipelines") {
   }
   CHECK(best.seconds() == Approx(least));
   CHECK(best.lower_bound == Approx(bound));
-  // If the network between nodes is slow, stages are faster, because they send less than
-  // data-parallel ranks would have to synchronize.
+  // If the links between nodes are slow, a pipeline is faster than data parallelism, because its
+  // stages send less than the synchronization of gradients would.
   ashlar::machine slow = cluster;
   slow.inter.beta = 1e-8;
   CHECK(search::pipeline(net_of(4), t, slow, {{}, {1, 2, 4, 8, 16}}).stages.size() > 1);
@@ -476,7 +477,7 @@ TEST_CASE("below a limit stages recompute, the first ones most, which makes the 
   auto m = cluster;
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(free.chosen.recomputed == 0);
-  // The limit is too low for the first stage, which also has the embedding.
+  // This is too low for the first stage, which also holds the embedding.
   m.memory = free.stages[1].memory;
   auto const some = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(some.chosen.memory <= m.memory);
@@ -523,7 +524,7 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
   for (unsigned seed = 1; seed <= 40; ++seed) {
     random_cases draw(seed);
     int const blocks = 2 * (1 + draw.below(2)), batches = 1 + draw.below(4), saves = draw.below(5);
-    bool const placed = blocks == 2;  // stages of two ranks, which have a choice of placements
+    bool const placed = blocks == 2;  // two ranks per stage, so placements are chosen
     shape const x{2 + draw.below(4), 2 + draw.below(4)};
     double const work = draw.log_uniform(0.1, 10);
     auto const chain = [&](int m) {
@@ -562,8 +563,7 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
       CHECK(found.lower_bound <= least * (1 + 1e-9));
       best += found.seconds() <= least * (1 + 1e-9);
       recomputed += found.chosen.recomputed > 0;
-      // With one rank per stage there is no choice of placements, so only the numbers of recomputed
-      // segments are left to choose.
+      // With one rank per stage, only the numbers of recomputed segments remain to be chosen.
       if (!placed) CHECK(found.seconds() == Approx(least).epsilon(1e-9));
     }
   }

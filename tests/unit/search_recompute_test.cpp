@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the recomputation of segments. The seconds that it adds are compared with those of a
-// schedule without recomputation, and the memory with that of the program of the step. Under a
-// memory limit, the search must recompute the best number of segments.
+// Tests plans that recompute segments of the network in the backward pass. The additional seconds
+// must follow from the schedule without recomputation. The memory must equal that of the program of
+// the step. Under a memory limit, the search must recompute the best number of segments.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using search::moved, search::phase;
 
-/// Turns random runs of layers and complete residuals into segments.
+/// Marks random runs of layers and of complete residuals as segments.
 void add_segments(search::problem& net, random_cases& draw) {
   auto const cut = search::detail::cutting_points(net);
   for (std::size_t u = 0; u + 1 < cut.size();) {
@@ -38,8 +38,8 @@ void add_segments(search::problem& net, random_cases& draw) {
   }
 }
 
-/// Returns a chain of maps. Each saves much for the backward pass and computes little, or the
-/// reverse.
+/// Returns a chain of elementwise layers. Some save much for the backward pass and compute little.
+/// Others save little and compute much.
 search::problem chain_of_maps(random_cases& draw) {
   search::problem net;
   shape const x{2 + draw.below(5), 2 + draw.below(5)};
@@ -58,8 +58,8 @@ bool is_recomputed(search::problem const& net, int i, int again) {
   return net[i].segment >= 0 && net[i].segment < again;
 }
 
-/// Computes the cost that the recomputed segments add to a step, from the schedule without
-/// recomputation.
+/// Computes the cost that the plan's recomputed segments add to a training step. It does so from
+/// the schedule of the same plan without recomputation.
 search::step_cost added(search::problem const& net, search::plan plan, ashlar::machine const& m) {
   int const again = plan.recomputed;
   plan.recomputed = 0;
@@ -135,7 +135,8 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
       auto const parts = breakdown(net, plan, m);
       CHECK(parts.memory() == plan.memory);
       CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
-      // Pruning has removed no cheaper plan.
+      // With a filter, even one that permits everything, the search takes another code path. It
+      // must find the same cost.
       auto const other = optimal(net, t, m, [](int, auto const&) { return true; });
       CHECK(other.seconds == doctest::Approx(plan.seconds));
     }

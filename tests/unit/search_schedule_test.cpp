@@ -20,7 +20,7 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology;
 using search::moved, search::phase;
 
-/// Formats each move as one line, for example "forward 1 weight".
+/// Formats each redistribution ("move") as one line, for example "forward 1 weight".
 std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
                                search::problem const& net) {
   std::vector<std::string> text;
@@ -30,8 +30,8 @@ std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
   return text;
 }
 
-/// A plan for linear, residual(dropout), cross-entropy on one axis, whose placements require moves
-/// everywhere.
+/// A network of linear, residual(dropout) and cross-entropy, with a plan on one axis. Neighbouring
+/// placements differ, so nearly every tensor must be redistributed.
 struct by_hand {
   search::problem net;
   search::plan plan;
@@ -46,8 +46,8 @@ struct by_hand {
     plan.mesh = parse_topology("gpu=2");
     plan.choices.push_back(
         {s0, s0, s0, s0, {{b, p, s0}, {b, p, b}}, {}});  // sharded weight, replicated bias
-    plan.choices.push_back({s1, s1, b, b, {}, {}});    // residual: values R = S(1), gradients G = B
-    plan.choices.push_back({s0, s0, s0, s0, {}, {}});  // dropout
+    plan.choices.push_back({s1, s1, b, b, {}, {}});      // residual: values S(1), gradients B
+    plan.choices.push_back({s0, s0, s0, s0, {}, {}});    // dropout
     plan.choices.push_back(plan.choices[1]);
     plan.choices.push_back({s1, b, b, s1, {}, {{parse_placement("P(max)"), b}, {p, b}}});
     predict(plan, net, ashlar::machine{});
@@ -58,17 +58,17 @@ TEST_CASE("moves are listed in the order in which a step executes them") {
   by_hand const c;
   std::vector<std::string> const expected{
       "forward 0 x",
-      "forward 0 weight",  // a slice and a gather
+      "forward 0 weight",  // by a slice and a gather
       "forward 1 x",
       "forward 2 x",
-      "forward 3 x",  // the last three: into placement R, out of it, and back
+      "forward 3 x",  // the last three: to S(1), to S(0), back to S(1)
       "forward 4 statistic 0",
       "forward 4 statistic 1",
-      "backward 3 dy",  // the loss's dx into placement G
+      "backward 3 dy",  // the loss's dx into the residual's B
       "backward 2 dy",
-      "backward 1 dy",  // the last two: out of G, and back into it
+      "backward 1 dy",  // the last two: from B to S(0), and back to B
       "backward 0 dy",
-      "backward 0 weight",  // gathered again for the backward pass
+      "backward 0 weight",  // gathered again for dx
       "synchronize 0 d weight",
       "synchronize 0 d bias"};
   CHECK(lines(schedule(c.net, c.plan, {}), c.net) == expected);
@@ -114,29 +114,31 @@ TEST_CASE("micro-batches repeat all but the synchronization") {
 
 TEST_CASE("memory is the largest number of bytes held at one time") {
   by_hand c;
-  // Held during the whole step, in elements: 18 of the 36 elements of the sharded weight, each with
-  // its value and 2 optimizer states, and its partial gradient of 36. Then the replicated bias of 6
-  // elements, each with the same three numbers, and its partial gradient of 6.
+  // Elements that a rank holds during the whole step:
+  //
+  //   weight    18 of its 36 elements, each with its value and 2 optimizer states; a partial
+  //             gradient of all 36
+  //   bias      all 6 elements, each with its value and 2 optimizer states; a partial gradient of 6
   int const lasting = 18 * 3 + 36 + 6 * 3 + 6;
-  // The peak occurs when the weight is gathered for the linear layer's dx. Then the layer's saved x
-  // (half of 24), its dy, and the growth of the shard from 18 to 36 are held, with send and receive
-  // buffers.
+  // The peak occurs while the weight is gathered for the linear layer's dx. These elements are in
+  // memory then: half of the layer's saved x and half of its dy (12 of 24 each), the 18 elements by
+  // which the gathered weight exceeds the shard, and buffers of 36 to send and 36 to receive.
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
-  // With replicated parameters, the peak occurs while the linear layer runs: saved values,
-  // workspace, and x and y or dy and dx.
+  // With replicated parameters, the peak occurs while the linear layer runs. These elements are in
+  // memory then: its saved x, its workspace, and x and y or dy and dx.
   c.plan.choices[0].parameters = {
       {parse_placement("B"), parse_placement("B"), parse_placement("B")},
       {parse_placement("B"), parse_placement("B"), parse_placement("B")}};
   c.net.layers[0].workspace_values = 200;
   CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 2 * 12 + 200));
-  // Without the workspace, the peak occurs when dropout's dx, 12 of 24 elements, is gathered for
-  // the residual's begin, with buffers. The linear layer's saved x and the replicated gradient of
-  // the residual around dropout are also held.
+  // Without the workspace, the peak occurs when dropout's dx (12 of 24 elements) is gathered for
+  // the residual's begin. These elements are in memory then: the linear layer's saved x (12), the
+  // replicated gradient of the residual (24), the gathered dx (24), and buffers (2 x 24).
   c.net.layers[0].workspace_values = 0;
   CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 24 + 24 + 2 * 24));
 }
 
-/// Returns the element size of each move of a step, in the order of the schedule.
+/// Returns the element size of each redistribution of a step, in the order of the schedule.
 std::vector<int> sizes(by_hand const& c) {
   std::vector<int> list;
   for (auto const& move : schedule(c.net, c.plan, {})) list.push_back(move.plan.element_size);
@@ -147,8 +149,8 @@ TEST_CASE("gradients of parameters and statistics move in the size in which they
   by_hand c;
   CHECK(sizes(c) == std::vector<int>(14, 4));
   c.net.element_size = 2;
-  // The order of moves is that of the first test: moves 5 and 6 are statistics, the last two are
-  // parameter gradients.
+  // The order is that of the first test case. Numbers 5 and 6 (counted from 0) are statistics of
+  // the loss, and the last two are parameter gradients. These have 4 bytes per element.
   CHECK(sizes(c) == std::vector<int>{2, 2, 2, 2, 2, 4, 4, 2, 2, 2, 2, 2, 4, 4});
   c.net.element_size = c.net.accumulation_size = 8;
   CHECK(sizes(c) == std::vector<int>(14, 8));
@@ -158,9 +160,9 @@ TEST_CASE("memory of mixed sizes: masters, gradients and states in one size, a c
   by_hand c;
   c.net.element_size = 2;
   predict(c.plan, c.net, {});
-  // As above, 18 and 6 elements are stored, with a copy in 2 bytes, and the partial gradients have
-  // 36 and 6. In addition, the peak includes buffers of 4 bytes per element for the weight's
-  // gradient.
+  // 18 weight and 6 bias elements are stored, each with a copy in 2 bytes. Their partial gradients
+  // have 36 and 6 elements. The peak occurs while the weight's gradient is synchronized, with
+  // buffers of 4 bytes per element.
   CHECK(c.plan.memory == 4 * ((18 + 6) * 3 + 36 + 6) + 2 * (18 + 6) + 4 * 2 * 36);
   c.net.optimizer_states = 0;
   predict(c.plan, c.net, {});
@@ -212,7 +214,8 @@ TEST_CASE("the tensor-parallel layout pairs a column-split with a row-split line
     CHECK(c.parameters[0].store == parse_placement(first ? "B,S(1)" : "B,S(0)"));
     CHECK(c.y == parse_placement(first ? "S(0),S(2)" : "S(0),P"));
   }
-  // Along the tensor-parallel axis, a block needs one all-reduce forward and one backward.
+  // Along the tensor-parallel axis, a block needs one all-reduce in the forward and one in the
+  // backward pass.
   int forward = 0, backward = 0;
   for (auto const& move : schedule(net, plan, m))
     if (!move.plan.is_local() && move.element >= 1 && move.element <= 7) {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Layer specifications for tests of the search, built from the rule tables without nn. The work
-// counts are only approximate, because the tests compare algorithms and need no realistic costs.
+// Descriptions of layers for tests of the search, built from the signature tables without the
+// layers of nn. The flops are only approximate, because the tests compare algorithms and need no
+// realistic costs.
 
 #include <ashlar/step/problem.hpp>
 
@@ -31,7 +32,8 @@ constexpr search::layer_spec linear_spec(shape const& x, std::int64_t out) {
   return s;
 }
 
-/// Returns a map from x to a tensor of the same shape.
+/// Returns a layer whose output has the shape of its input. `saved` is the number of saved values
+/// per element of x.
 constexpr search::layer_spec map_spec(search::label name, shape const& x,
                                       ashlar::training_table const& rows, double saved) {
   search::layer_spec s;
@@ -59,8 +61,8 @@ constexpr search::layer_spec layer_norm_spec(shape const& x) {
   return s;
 }
 
-/// Returns attention on x of shape [batch, seq, 3 heads head_dim], viewed as [batch, seq, heads, 3
-/// head_dim].
+/// Returns an attention layer. x has the shape [batch, seq, 3 heads head_dim] and is viewed as
+/// [batch, seq, heads, 3 head_dim].
 constexpr search::layer_spec attention_spec(shape const& x, std::int64_t heads) {
   search::layer_spec s;
   s.name = "attention";

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves the rule tables of contractions by enumeration (support/role_prover.hpp): every row holds,
-// and no row that holds is missing.
+// Checks the signature tables of contractions against all possible rows (support/role_prover.hpp).
+// Each row of a table must be valid, and no valid row may be missing.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves the rule tables of elementwise operators, transposes, reductions and softmax by
-// enumeration (support/role_prover.hpp): every row holds, and no row that holds is missing. The
-// table for a class of functions has the rows that hold for all of them.
+// Checks the signature tables of elementwise operators, transposes, reductions and softmax against
+// all possible rows (support/role_prover.hpp). Each row of a table must be valid, and no valid row
+// may be missing. If a table is for a class of functions, a row must be valid for all of them.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -37,8 +37,8 @@ TEST_CASE("a non-linear map passes splits and never a partial value") {
 }
 
 TEST_CASE("monotone maps would pass maxima, and are excluded: the table serves every function") {
-  // relu and x + 1 map P(max) to P(max), negation maps P(max) to P(min). No operator needs these
-  // rows yet.
+  // These valid rows are not in the tables, because no operator needs them yet. relu and x + 1 map
+  // P(max) to P(max). Negation maps P(max) to P(min).
   for (auto op : {map(1, relu), map(1, shifted)})
     check_table(ashlar::nonlinear_map_signatures(1), {op},
                 {"P(max) -> P(max)", "P(min) -> P(min)"});

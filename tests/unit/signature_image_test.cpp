@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves the rule tables of the layers on images by enumeration (support/role_prover.hpp), and each
-// part of their training rows.
+// Checks the signature tables of the layers on images against all possible rows
+// (support/role_prover.hpp). Also checks each operator of their training rows: the forward pass, dx
+// and the gradients of the parameters.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -15,7 +16,8 @@ using namespace ashlar_test;
 
 namespace {
 
-// Windows with and without overlap and padding. None has extent 1, which would map single pixels.
+// Windows with and without overlap and padding. No window has extent 1, because more rows are valid
+// for it.
 std::vector<naive_window> const windows{{3, 1, 1}, {2, 2, 0}, {3, 2, 2}};
 
 template <class Make>
@@ -78,8 +80,8 @@ TEST_CASE("each row of pooling's training tables holds in all its parts") {
     }
     for (auto const& row : ashlar::average_pool_training_rows()) {
       check_part("y", pooling(w, false, 0), {row.x}, row.y);
-      // The gradient does not read the values of x. The operand only gives the extents of its
-      // planes.
+      // Average pooling needs no values of x for its gradient. The operand x only gives the extents
+      // of its planes.
       auto const planes = row.dy.is_split() ? row.dy : ashlar::broadcast();
       check_part("dx", pooling(w, false, 1), {row.dy, planes}, row.dx);
     }

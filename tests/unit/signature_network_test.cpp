@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves the rule tables of neural-network operators by enumeration (support/role_prover.hpp), and
-// lists the rows that hold but are omitted on purpose.
+// Checks the signature tables of neural-network operators against all possible rows
+// (support/role_prover.hpp). A table may omit valid rows only if they are listed here.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -13,14 +13,16 @@
 using namespace ashlar_test;
 
 TEST_CASE("layer norm has the rows that hold, except those of parameters that are maxima") {
-  // Excluded: the bias as P(max) or P(min). Parameters never have these placements.
+  // The table omits rows whose bias is P(max) or P(min), because parameters never have these
+  // placements.
   for (int rank : {1, 2, 3})
     check_table(ashlar::layer_norm_signatures(rank), {layer_norm(rank, 0)},
                 {"B,B,P(max) -> P(max)", "B,B,P(min) -> P(min)"});
 }
 
 TEST_CASE("embedding has the rows that hold, except those of tables that are maxima") {
-  // Excluded: the table as P(max) or P(min). Parameters never have these placements.
+  // Each table omits rows whose embedding table is P(max) or P(min), because parameters never have
+  // these placements.
   for (int rank : {1, 2})
     check_table(ashlar::embedding_signatures(rank), {embedding(rank)},
                 {"B,P(max) -> P(max)", "B,P(min) -> P(min)"});
@@ -43,8 +45,8 @@ TEST_CASE("the pieces of a class-split cross-entropy have the rows common to bot
 }
 
 TEST_CASE("a class-split cross-entropy is the loss once its statistics are reduced") {
-  // The maxima of rows use the row S(last) -> P(max) of their table, the sums use S(last), B -> P.
-  // The loss of a row of logits is log(sum) + maximum - target logit.
+  // The classes are split. The maximum of each row of logits then has placement P(max), and the sum
+  // of exponentials has P. The loss of a row is log(sum) + maximum - target logit.
   std::mt19937 random(3);
   for (int trial = 0; trial < trials; ++trial) {
     extent_source extents{random, trial, 3};

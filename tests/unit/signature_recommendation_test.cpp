@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves the rule tables of the layers of recommendation models by enumeration with naive kernels
-// (support/role_prover.hpp), and each part of their training rows.
+// Checks the signature tables of the layers of recommendation models against all possible rows
+// (support/role_prover.hpp). Also checks each operator of their training rows: the forward pass, dx
+// and the gradients of the parameters.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -16,9 +17,11 @@ namespace {
 
 int few(extent_source& extents) { return std::min(extents(), 4); }
 
-/// Returns one of two operations on embedding tables, chosen by `result`. 0: looks up ids [batch,
-/// tables] in values [tables, rows, d]. 1: computes the gradient of the values from (ids, dy,
-/// values). As the library documents, ids outside the rank's rows give zero vectors.
+/// Returns one of two operations on embedding tables, chosen by `result`. As in the library, an id
+/// outside the rows that the rank holds gives a zero vector.
+///
+///   0    looks up ids [batch, tables] in values [tables, rows, d]
+///   1    computes the gradient of the values from (ids, dy, values)
 operation tables(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), t = few(extents), d = few(extents), rows = extents(1);
@@ -43,9 +46,12 @@ operation tables(int result) {
           }};
 }
 
-/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. 0: y from (x,
-/// v). 1: dx from (dy, x, v). The extent of vector v tells a rank the global d. As the library
-/// documents, the columns of the first vector of x keep their global position in y.
+/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. If d is split,
+/// the extent of the vector v tells a rank the full d. As in the library, the columns of the first
+/// vector of x keep their global position in y.
+///
+///   0    computes y from (x, v)
+///   1    computes dx from (dy, x, v)
 operation interacting(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), n = std::max(2, few(extents)), d = extents();
@@ -80,8 +86,8 @@ operation interacting(int result) {
           }};
 }
 
-/// Returns the rows that hold if the last operand is replicated. That operand only conveys an
-/// extent, so its entry is removed from the rows.
+/// Returns the valid rows in which the last operand is replicated. This operand only tells a rank
+/// an extent, so its entry is removed from the rows.
 row_set without_last_operand(operation const& op, int p) {
   row_set rows;
   for (auto const& row : holding_rows(op, p)) {
@@ -92,10 +98,14 @@ row_set without_last_operand(operation const& op, int p) {
   return rows;
 }
 
-/// Returns a network of two linear layers on features, or one of its gradients. The features are
-/// split by samples or replicated. The operands are x [b, n, d], features [b, k], the two weights,
-/// and dy, which only gradients read. `result` chooses 0: y, 1: dx, 2 and 3: the gradients of the
-/// weights.
+/// Returns one result of a network of two linear layers on features, chosen by `result`: y (0), dx
+/// (1), or the gradient of a weight (2, 3). The features are split by samples or replicated. The
+/// operands are
+///
+///   x           [b, n, d]
+///   features    [b, k]
+///   weights     of the two layers
+///   dy          read only by the gradients
 operation bottom_mlp(int result) {
   return {[=](extent_source& extents) {
             auto& random = extents.random;
@@ -181,7 +191,7 @@ TEST_CASE("each row of the bottom MLP's training table holds in all its parts") 
   CHECK(table.size() == 4);
   for (auto const& row : table) {
     auto const features = row.x.is_split_of(0) ? row.x : broadcast();
-    auto const zeros = row.y;  // the placement of operand dy, which y does not read
+    auto const zeros = row.y;  // the placement of dy, which y does not read
     check_part("y", bottom_mlp(0), {row.x, features, row.use[0], row.use[1], zeros}, row.y);
     check_part("dx", bottom_mlp(1), {row.x, features, row.use[0], row.use[1], row.dy}, row.dx);
     check_part("dw", bottom_mlp(2), {row.x, features, row.use[0], row.use[1], row.dy}, row.grad[0]);

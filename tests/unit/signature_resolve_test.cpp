@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares `resolve` on meshes of several axes with brute force. For every combination of operand
-// placements, every result placement is tried on the pieces of simulated ranks, with uneven
-// extents. A placement that resolve returns must hold, and if it returns none, none may hold.
+// Compares `resolve`, which derives the placement of a result from its operands' placements, with
+// brute force on meshes of several axes. For every combination of operand placements, the test
+// tries every result placement on simulated ranks, with uneven extents. The placement that resolve
+// returns must be correct. If it returns none, no placement may be correct.
 
 #include <doctest/doctest.h>
 #include <support/naive_kernels.hpp>
@@ -34,7 +35,8 @@ tally check_resolve(ashlar::signature_table const& table, operation const& op, n
       if (claimed) {
         CHECK(std::count(truth.begin(), truth.end(), *claimed) == 1);
         CHECK(ashlar::check(*claimed, rank_z, m.axes()) == nullptr);
-        // Other placements may hold only because a replicated value is its own maximum and minimum.
+        // P(max) and P(min) may be correct as well, because a replicated value is its own maximum
+        // and minimum.
         for (auto const& t : truth)
           CHECK((t == *claimed || (t.has_partial() && t.op() != reduction::sum)));
       } else {
@@ -53,7 +55,8 @@ TEST_CASE("resolve agrees with brute force for matmul, also transposed, on a 2x3
                                        contraction(ta ? "km" : "mk", tb ? "nk" : "kn", "mn"),
                                        {2, 3}, 2, 2, 2, {reduction::sum});
       CHECK(count.combinations == 18 * 18);
-      // Six rows on each axis, plus a second shard order if both axes split the same letter.
+      // A local product has six rows on each axis. If both axes split the same dimension (m, n or
+      // k), a second order of shards is possible.
       CHECK(count.local == 6 * 6 + 3);
     }
 }
@@ -79,8 +82,8 @@ TEST_CASE("resolve agrees with brute force for embedding, whose dims change thei
 }
 
 TEST_CASE("resolve agrees with brute force for matmul on three axes, all orders of shards") {
-  // Vectors keep the enumeration small. It covers all orders of three axes on one letter, which is
-  // summed over or appears in the result.
+  // Small vectors keep the enumeration short. It covers all orders of three axes on one dimension,
+  // which is summed over or appears in the result.
   check_resolve(ashlar::contraction_signatures("k", "k", ""), contraction("k", "k", ""), {2, 3, 2},
                 1, 1, 0, {reduction::sum});
   check_resolve(ashlar::contraction_signatures("m", "n", "mn"), contraction("m", "n", "mn"),
@@ -106,7 +109,7 @@ TEST_CASE("the order of shards is carried to the result, also to another dim") {
   ashlar::placement const columns{split(1, 1), broadcast(), split(1, 0)};
   ashlar::placement const whole{broadcast(), split(0), broadcast()};
   auto const y = ashlar::resolve(ashlar::matmul_signatures(true, false), nullptr, columns, whole);
-  CHECK_FALSE(y);  // the middle axis splits k on one operand only
+  CHECK_FALSE(y);  // the middle axis splits k of only one operand
   auto const z = ashlar::resolve(ashlar::matmul_signatures(true, false), nullptr, columns,
                                  ashlar::placement::all_broadcast(3));
   REQUIRE(z);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves that every row of every training table combines rows that hold. The forward operator, each
-// backward operator and the gradients of the parameters are checked separately with naive kernels.
-// For the linear layer, the table is also proved complete.
+// Checks that every row of every training table is valid. The forward operator, each backward
+// operator and the gradients of the parameters are checked separately with naive kernels. For the
+// linear layer, no valid row may be missing from the table.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -30,8 +30,8 @@ void check_part(char const* part, ashlar::training_row const& row, operation con
   for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, " at p = ", p);
 }
 
-/// Returns whether a gradient's placement fits that of its value. The gradient of a split value has
-/// the same split. The gradient of a replicated or partial value is replicated or a partial sum.
+/// Returns whether a gradient may have this placement. If the value is split, its gradient has the
+/// same split. If the value is replicated or partial, its gradient is replicated or a partial sum.
 bool is_gradient_of(axis_placement const& gradient, axis_placement const& value) {
   return value.is_split()
              ? same_role(gradient, value)
@@ -99,7 +99,7 @@ TEST_CASE("a linear layer's training table has every row of the join") {
     for (auto const& row : ashlar::linear_training_rows(f.x, f.w, f.y, ""))
       claimed.insert(text(row));
     CHECK(claimed == joined);
-    // A bias neither adds nor removes a row.
+    // The table has the same number of rows with a bias.
     CHECK(ashlar::linear_training_rows(f.x, f.w, f.y, f.y.substr(f.y.size() - 1)).size() ==
           static_cast<int>(joined.size()));
   }
@@ -110,7 +110,7 @@ TEST_CASE("each row of a non-linear map's training table holds in all its parts"
     int const rank = static_cast<int>(letters.size());
     auto const table = ashlar::nonlinear_training_rows(letters);
     check_distinct(table);
-    CHECK(table.size() == rank + 2);  // each split; B with dy B, and B with dy P
+    CHECK(table.size() == rank + 2);  // each split; B with dy = B, and B with dy = P
     for (auto const& row : table) {
       check_part("square", row, map(rank, square), {row.x}, row.y);
       check_part("relu", row, map(rank, relu), {row.x}, row.y);
@@ -126,7 +126,7 @@ TEST_CASE("each row of an independent map's training table holds in all its part
   for (int rank : {1, 3}) {
     auto const table = ashlar::independent_training_rows(rank);
     check_distinct(table);
-    CHECK(table.size() == rank + 4);  // each split; {B, P} forward times {B, P} backward
+    CHECK(table.size() == rank + 4);  // each split; B or P for y, times B or P for dx
     for (auto const& row : table) {
       check_part("y", row, map(rank, scaled), {row.x}, row.y);
       check_part("dx", row, map(rank, scaled), {row.dy}, row.dx);
@@ -163,8 +163,8 @@ TEST_CASE("each row of attention's training table holds in all its parts") {
 
 namespace {
 
-/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. Operand 2 stands
-/// for the table and gives the rank's number of rows and its first row.
+/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. A third operand
+/// tells the rank the number of rows that it holds and the index of the first one.
 operation embedding_gradient() {
   return {[](extent_source& extents) {
             int const b = extents(), s = extents(), d = extents(), vocabulary = extents(1);
@@ -196,8 +196,8 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
       CHECK(is_gradient_of(row.grad[0], row.use[0]));
       CHECK(row.dx.is_broadcast());
       if (!positions) continue;
-      // The splits of the positions and of the sequence agree only if there are as many positions
-      // as sequence elements, as here.
+      // This is valid only if there are as many positions as elements of a sequence, as here.
+      // Otherwise positions and sequences would be split at different places.
       check_part("y + positions", row, binary("bsd", "sd", sum), {row.y, row.use[1]}, row.y);
       check_part("dpositions", row, sum_to("bsd", "sd"), {row.dy}, row.grad[1]);
       CHECK(is_gradient_of(row.grad[1], row.use[1]));
@@ -208,7 +208,7 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
 namespace {
 
 /// Returns the gradient of the logits from (logits, statistics, targets). The statistic of a row is
-/// the logarithm of the sum of the exponentials of its logits.
+/// log(sum of exp(logit)).
 operation gradient_from_statistics(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -247,7 +247,7 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       auto const targets = by_class ? broadcast() : row.x;
       REQUIRE(row.stat.size() == 2);
       auto const [maxima, sums] = std::pair{row.stat[0], row.stat[1]};
-      // Checks the statistics as the pieces compute them, and their use after the redistribution.
+      // Checks the statistics that each rank computes, and their use after they are redistributed.
       check_part("maxima", row, reduce(rank, rank - 1, reduction::max), {row.x}, maxima.from);
       check_part("sums", row, shifted_exponentials(rank), {row.x, maxima.to}, sums.from);
       check_part("targets", row, target_logits(rank), {row.x, targets}, sums.from);
@@ -255,7 +255,7 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       CHECK(row.dy.is_broadcast());
       if (by_class) {
         CHECK(maxima.from == partial(reduction::max));
-        CHECK(row.y.is_broadcast());  // computed from replicated sums on all rows
+        CHECK(row.y.is_broadcast());  // computed by every rank from replicated sums
       } else {
         check_part("y", row, cross_entropy(rank), {row.x, targets}, row.y);
         check_part("dx whole", row, cross_entropy_gradient(rank), {row.x, targets, row.dy}, row.dx);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that check accepts the programs of build and of the passes, for many networks, meshes and
-// plans.
+// Tests that `check`, which finds errors in the programs of training steps, accepts correct
+// programs. They are the programs of `build`, and their versions after the optimization passes, for
+// many networks, meshes and plans.
 
 #include <doctest/doctest.h>
 

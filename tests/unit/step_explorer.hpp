@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A model that runs programs on two ranks through all interleavings, where each rank proceeds at
-// its own pace. It does not use the rules of check.hpp. It computes with symbols and compares the
+// Runs a program on two ranks in all interleavings, as each rank proceeds at its own pace. It does
+// not use the rules of check.hpp. It computes with symbols instead of tensors, and compares the
 // results.
 //
 //   computation   sets its values to symbols of its inputs; the values must not exist yet
@@ -15,10 +15,9 @@
 //   end_move      waits for the last step, then sets the target to the symbol of both ranks' data
 //
 // A run is wrong if a value is read that does not exist, created or released twice, or changed or
-// released during a transfer, if tickets of different moves meet, or if there is a deadlock. It is
-// also wrong if at the end a value is left over, or a parameter, sum or gradient has a different
-// symbol than in the reference program. Every axis of the mesh is treated as one that both ranks
-// share.
+// released during a transfer. It is wrong if tickets of different moves meet, or if there is a
+// deadlock. It is also wrong if a value is left over at the end, or if a parameter, sum or gradient
+// has a different symbol than in the reference program. Both ranks are in the group of every axis.
 
 #include <cstdint>
 #include <set>
@@ -46,8 +45,8 @@ class explorer {
     }
   }
 
-  /// Returns a description of what goes wrong in some run, or an empty text. `right` holds the
-  /// symbols that must exist at the end, as symbols() returns them.
+  /// Explores all interleavings. Returns a description of what goes wrong in one of them, or an
+  /// empty text. `right` holds the symbols that must exist at the end, as symbols() returns them.
   std::string explore(std::vector<std::uint64_t> const& right) {
     std::vector<state> open{initial()};
     seen_.insert(key_of(open[0]));
@@ -96,14 +95,14 @@ class explorer {
   };
   struct cell {
     bool alive = false;
-    int held = 0;  // number of transfers that use it as their source
+    int held = 0;  // number of pending transfers that read it
     std::uint64_t symbol = 0;
   };
   struct rank_state {
     std::size_t at = 0;
     std::vector<cell> values;
-    std::vector<int> steps;          // for each move, the number of steps that have ended
-    std::vector<signed char> moves;  // for each move: 0, begun or ended
+    std::vector<int> steps;          // by move: the number of steps that have ended
+    std::vector<signed char> moves;  // by move: 0, begun or ended
     std::vector<std::uint64_t> sent;
     int taken[groups]{};
   };
@@ -136,8 +135,8 @@ class explorer {
     }
     return s;
   }
-  /// Returns a key of the state. The positions of the ranks and the ended transfers determine
-  /// everything else.
+  /// Returns a key that identifies the state. The positions of the ranks and the numbers of ended
+  /// transfers determine everything else.
   static std::vector<int> key_of(state const& s) {
     std::vector<int> key{static_cast<int>(s.rank[0].at), static_cast<int>(s.rank[1].at)};
     key.insert(key.end(), s.ended, s.ended + groups);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that check and check_order reject exactly those mutants of small programs that go wrong in
-// some run on two ranks (step_explorer.hpp), and those that break a rule of order without such a
-// consequence in the model:
+// Tests that check and check_order find errors in the programs of training steps. The test makes
+// mutants of small programs and runs them on two simulated ranks (step_explorer.hpp). The checks
+// must reject a mutant that goes wrong in some run. They must also reject a mutant that runs
+// correctly but breaks one of the rules of order below. They must accept all other mutants.
 //
 //   a recomputation comes after the forward pass of its element
 //   the moves of a bucket begin directly one after another
@@ -47,8 +48,9 @@ bool breaks_stated_order(search::program const& p) {
   return false;
 }
 
-/// Calls f(mutant) for each deleted, duplicated, displaced and swapped action, for each move
-/// executed at a different place, and for each value released at a different place.
+/// Calls f(mutant) for each program with one change: an action is deleted, duplicated, displaced or
+/// swapped with another, a redistribution runs at a different place, or a value is released at a
+/// different place.
 template <class F>
 void for_each_mutant(search::program const& p, F f) {
   auto const n = static_cast<std::ptrdiff_t>(p.actions.size());

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Test programs: random networks with any legal plan, and the programs that the passes make of
-// them.
+// Programs for tests: random networks with random legal plans, their programs, and the versions of
+// these programs that the optimization passes make.
 
 #include <support/naive_placement.hpp>
 
@@ -17,8 +17,8 @@
 
 namespace ashlar_test {
 
-/// Varies a network: makes segments of runs of layers and complete residuals, gives some layers
-/// other forms of backward pass, and others a sliding window along dimension 0.
+/// Varies a network at random. Some layers get another form of backward pass, others a sliding
+/// window along dimension 0. Some runs of layers and of complete residuals become segments.
 inline void vary(search::problem& net, random_cases& draw) {
   for (auto& spec : net.layers) {
     spec.workspace_values = draw.below(2) ? 0 : draw.below(50);
@@ -41,7 +41,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     net.layers.push_back(spec);
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
-  // A segment contains complete residuals, or lies inside one.
+  // Makes segments. A segment contains complete residuals, or lies inside one.
   int whole = 0;         // all elements before this index have been visited
   bool goes_on = false;  // whether the last segment may be extended
   for (int i = 0; i < net.size(); ++i) {
@@ -65,8 +65,8 @@ inline void vary(search::problem& net, random_cases& draw) {
   }
 }
 
-/// Returns a plan in which each element gets any legal choice, sometimes with different storage
-/// placements of its parameters.
+/// Returns a plan in which each layer and residual gets a random legal choice. Some layers store
+/// their parameters in random placements.
 inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
                              ashlar::machine const& m, random_cases& draw) {
   search::plan plan;
@@ -94,7 +94,7 @@ inline search::plan any_plan(search::problem const& net, ashlar::topology const&
   return plan;
 }
 
-/// A network with a plan and its program.
+/// A random network with a random plan, and the program of its step.
 struct programmed {
   ashlar::topology mesh;
   ashlar::machine machine;
@@ -109,8 +109,8 @@ struct programmed {
     serial = build(net, plan, machine);
   }
 
-  /// Returns the programs that each pass makes with several options, and the program that all
-  /// passes together make.
+  /// Returns the programs that each optimization pass makes of this program, with several options,
+  /// and the program that all passes together make.
   std::vector<search::program> passed() const {
     std::vector<search::program> list{early_moves(serial).made};
     for (std::int64_t const bytes : {0, 100, 1 << 20})

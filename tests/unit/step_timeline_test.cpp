@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests timelines of small programs against values computed by hand. One element of a tensor takes
-// one second on a link, and a forward pass 100 seconds on the busiest rank.
+// Tests the predicted timelines of small programs against values computed by hand. One element of a
+// tensor takes one second on a link. A forward pass of a layer takes 100 seconds on the busiest
+// rank.
 
 #include <algorithm>
 
@@ -36,7 +37,7 @@ ashlar::machine one_second_an_element() {
   return m;
 }
 
-/// Two linear layers whose activations are split by rows.
+/// A network of two linear layers, with a plan that splits activations by rows.
 struct two_layers {
   ashlar::machine m = one_second_an_element();
   search::problem net;
@@ -58,7 +59,7 @@ struct two_layers {
   }
 };
 
-/// Returns the time span of the first action of a kind for an element.
+/// Returns the time span of the first action of this kind for this element.
 search::time_span when(search::program const& p, search::timeline const& t, action_kind kind,
                        int element) {
   for (std::size_t i = 0; i < p.actions.size(); ++i)
@@ -72,12 +73,12 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   for (auto& own : c.plan.choices)
     for (auto& p : own.parameters) p = {whole, partial, whole};
   auto const serial = c.build();
-  // Forward takes 100 + 100 s and backward 200 + 200 s. Each element has an all-reduce of 64
-  // elements and one of 8.
+  // Forward takes 100 + 100 s and backward 200 + 200 s. Each layer has an all-reduce of 64 elements
+  // for its weight, and one of 8 for its bias.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(744));
 
-  // Each all-reduce starts as soon as its gradient is available: 400 s after the start for element
-  // 1, and 600 s after it for element 0.
+  // Without buckets, each all-reduce starts as soon as its gradient is available. For layer 1 this
+  // is 400 s after the start of the step, for layer 0 it is 600 s after it.
   auto const alone = early_synchronization(serial, 0).made;
   auto const t = timeline_of(alone, c.m);
   CHECK(t.seconds == doctest::Approx(672));
@@ -90,23 +91,24 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
     if (m.busy > 0) arrivals = std::max(arrivals, m.arrival);
   CHECK(arrivals == doctest::Approx(672));
 
-  // A bucket is full when it has 256 bytes. The first one holds the weight's gradient of element 1.
-  // The second one holds the bias's gradient of element 1 and the weight's gradient of element 0.
-  // It moves from 600 s to 672 s, followed by the bias's gradient of element 0.
+  // A bucket is full when it has 256 bytes. The first bucket holds the weight's gradient of layer
+  // 1. The second one holds the bias's gradient of layer 1 and the weight's gradient of layer 0. It
+  // moves from 600 s to 672 s. The bias's gradient of layer 0 follows.
   auto const filled = early_synchronization(serial, 256).made;
   CHECK(timeline_of(filled, c.m).seconds == doctest::Approx(680));
   CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
                       [](auto const& m) { return m.bucket == 0; }) == 2);
 
-  // With a single bucket nothing is hidden, but a latency of 50 is paid once instead of four times.
+  // With a single bucket, no communication overlaps with computation. But a latency of 50 s is paid
+  // once instead of four times.
   auto const one = early_synchronization(serial, 1 << 20).made;
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(744));
   c.m.intra.alpha = 50;
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
   CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
-  // Without buckets, the all-reduces of element 1 end after 514 s and 572 s, those of element 0
-  // after 714 s and 772 s.
+  // Without buckets, the all-reduces of layer 1 end after 514 s and 572 s, those of layer 0 after
+  // 714 s and 772 s.
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
@@ -199,14 +201,14 @@ TEST_CASE("two links work at a time, each carries one transfer after another") {
     own.parameters = {{whole, between, between}, {whole, inside, inside}};
   c.net.layers[0].parameters[1].in_backward = true;
   auto const serial = c.build();
-  // The two ranks of a node share its link, so 32 elements take 64 s. Inside the node 4 elements
-  // take 4 s.
+  // The two ranks of a node share the link between nodes, so 32 elements take 64 s. Inside the
+  // node, 4 elements take 4 s.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
   auto const ahead = prefetch(serial).made;
   auto const t = timeline_of(ahead, c.m);
-  // Nothing can hide the gathers for element 0: 64 s for its weight, then 4 s for its bias, which
-  // the serial order begins afterwards. After these 68 s, the parameters of element 1 use both
-  // links.
+  // No computation can overlap with the gathers for layer 0. Its weight takes 64 s. Then its bias
+  // takes 4 s, because the serial order begins it afterwards. After these 68 s, the parameters of
+  // layer 1 use both links.
   CHECK(t.seconds == doctest::Approx(668));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));
@@ -233,7 +235,7 @@ TEST_CASE("only useful passes are kept, and a report says so") {
   CHECK(best.passes[1].after == doctest::Approx(672));
   CHECK_FALSE(best.passes[2].kept);
 
-  c.m.intra.beta = 0;  // free: nothing can be gained
+  c.m.intra.beta = 0;  // communication is free, so overlap gains nothing
   auto const serial = c.build();
   auto const none = overlapped(serial, c.m);
   CHECK_FALSE(none.pays());
