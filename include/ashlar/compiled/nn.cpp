@@ -1,9 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles the executor that runs the program of a training step on the host.
+// Compiles the executor that runs the program of a training step on the host, the checks of layers
+// and plans, and the models and trainers of the usual types.
 
 #define ASHLAR_COMPILES_NN 1
-#include <ashlar/nn/executor.hpp>
+#include <ashlar/nn/place.hpp>
+#include <ashlar/train/trainer.hpp>
 
-template class ashlar::nn::executor<ashlar::device::host::processor>;
+namespace ashlar {
+
+using host = device::host::processor;
+
+template class nn::executor<host>;
+template class nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>;
+template class nn::model<float, host, std::int32_t, 2, 3, nn::softmax_cross_entropy>;
+template class train::trainer<nn::model<float, host, float, 2, 2, nn::softmax_cross_entropy>,
+                              train::adam_w>;
+template class train::trainer<nn::model<float, host, std::int32_t, 2, 3, nn::softmax_cross_entropy>,
+                              train::adam_w>;
+
+}  // namespace ashlar

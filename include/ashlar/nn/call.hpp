@@ -20,6 +20,7 @@
 // If the plan is a constant expression, all tensors are statically typed. In the template arguments
 // below, T is the element type of the net, and At gives the placement of each tensor (choice.hpp).
 
+#include <array>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -49,9 +50,10 @@ struct made {
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
+  static constexpr std::array<int, sizeof...(Rank)> all() { return {Rank...}; }
   static constexpr int of(int k) {
-    int const all[] = {Rank..., 0};
-    return all[k];
+    int const each[] = {Rank..., 0};
+    return each[k];
   }
 };
 

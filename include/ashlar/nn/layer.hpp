@@ -46,6 +46,9 @@
 // the layer reads them. Gradients of parameters, statistics and kept values of rows are of type
 // accumulation_t<T>. A loss is a layer, too (loss.hpp).
 
+#include <array>
+#include <span>
+
 #include <ashlar/nn/call.hpp>
 #include <ashlar/nn/loss.hpp>
 #include <ashlar/step/check_rows.hpp>
@@ -127,28 +130,44 @@ constexpr auto parameter_ranks() {
   else return std::type_identity<ranks<>>();
 }
 
+constexpr void check_spec_here(search::layer_spec const& spec, shape const& x,
+                               std::span<int const> declared) {
+  if (!(spec.x == x))
+    throw error(spec.name.text, "the spec says that its input is " + to_string(spec.x) +
+                                    ", but it was created for an input of " + to_string(x) + ".");
+  auto const n = static_cast<std::size_t>(spec.parameters.size());
+  if (n > declared.size())
+    throw error(spec.name.text,
+                "the spec has " + std::to_string(n) +
+                    " parameters, but the layer's type declares " +
+                    std::to_string(declared.size()) +
+                    ". Write using parameters = nn::ranks<...>, with the number of dims of each.");
+  for (int k = 0; k < spec.parameters.size(); ++k)
+    if (int const rank = declared[static_cast<std::size_t>(k)];
+        rank != spec.parameters[k].extents.rank())
+      throw error(spec.name.text, std::string("parameter ") + spec.parameters[k].name.text +
+                                      " is " + to_string(spec.parameters[k].extents) +
+                                      ", but the layer's type declares " + std::to_string(rank) +
+                                      " dims for it in `parameters`.");
+  step::check_rows(spec);
+}
+
+ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape const& x,
+                                          std::span<int const> declared);
+#if ASHLAR_DEFINES(NN)
+ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape const& x,
+                                          std::span<int const> declared) {
+  check_spec_here(spec, x, declared);
+}
+#endif
+
 /// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Checks its
 /// input, its rows and the parameters that the layer's type declares.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   using declared = typename decltype(parameter_ranks<Layer>())::type;
-  if (!(spec.x == x))
-    throw error(spec.name.text, "the spec says that its input is " + to_string(spec.x) +
-                                    ", but it was created for an input of " + to_string(x) + ".");
-  int const n = spec.parameters.size();
-  if (n > declared::count)
-    throw error(spec.name.text,
-                "the spec has " + std::to_string(n) +
-                    " parameters, but the layer's type declares " +
-                    std::to_string(declared::count) +
-                    ". Write using parameters = nn::ranks<...>, with the number of dims of each.");
-  for (int k = 0; k < n; ++k)
-    if (int const rank = spec.parameters[k].extents.rank(); rank != declared::of(k))
-      throw error(spec.name.text,
-                  std::string("parameter ") + spec.parameters[k].name.text + " is " +
-                      to_string(spec.parameters[k].extents) + ", but the layer's type declares " +
-                      std::to_string(declared::of(k)) + " dims for it in `parameters`.");
-  step::check_rows(spec);
+  auto const ranks = declared::all();
+  ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));
 }
 
 }  // namespace detail

@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/config.hpp>
+#include <ashlar/nn/cross_entropy.hpp>
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/place_part.hpp>
 #include <ashlar/step/build.hpp>
@@ -287,5 +289,11 @@ class model {
 
   std::unique_ptr<state> state_;
 };
+
+#if !ASHLAR_DEFINES(NN)
+extern template class model<float, device::host::processor, float, 2, 2, softmax_cross_entropy>;
+extern template class model<float, device::host::processor, std::int32_t, 2, 3,
+                            softmax_cross_entropy>;
+#endif
 
 }  // namespace ashlar::nn

@@ -16,17 +16,19 @@
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/model.hpp>
-#include <ashlar/search/legal.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
+#if ASHLAR_DEFINES(NN)
+#include <ashlar/search/legal.hpp>
 #include <ashlar/step/halo.hpp>
+#endif
 
 namespace ashlar::nn {
 
 namespace detail {
 
-template <class T, class Processor, class Net, class Plan, class Cursor>
+template <class T, class Processor, class Net, class Cursor>
 auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem problem,
-                Plan const& plan, Cursor const& cursor, std::uint64_t seed) {
+                search::plan plan, Cursor const& cursor, std::uint64_t seed) {
   static_assert(!std::is_same_v<T, bfloat16> || !Processor::is_host,
                 "nn::place: models on the host are of float or double. Place the net as "
                 "nn::place<float>(...), or as bfloat16 on a mesh of devices.");
@@ -41,49 +43,61 @@ auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem 
     if constexpr (requires { first.check(values); }) first.check(values);
   };
   return model<T, Processor, input, x_rank, output_rank<Net, x_rank>(),
-               typename loss_of<Net>::type>(m, std::move(problem),
-                                            search::with_capacity<search::dynamic_size>(plan), seed,
+               typename loss_of<Net>::type>(m, std::move(problem), std::move(plan), seed,
                                             std::move(built.nodes), check_input);
 }
 
+ASHLAR_INLINE error made_for_another_net(std::string const& why);
+
+/// Throws ashlar::error if a plan does not fit the net's problem.
+ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& problem);
+
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
 /// ashlar::error if it does not.
-template <class T, class Layer, class Processor, class Plan>
-search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan) {
+template <class T, class Layer, class Processor>
+search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
+                                search::plan const& plan) {
   if (!(plan.mesh == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
-  auto const another = [](std::string const& why) {
-    return error("nn::place",
-                 "the plan was made for another net: " + why + " Search again for this net.");
-  };
   auto const problem = [&] {
     try {
       return any_length(describe<T>(net, plan.input, plan.micro_batches));
     } catch (error const& e) {
-      throw another("on its batches of " + to_string(plan.input) + ", " + e.what());
+      throw made_for_another_net("on its batches of " + to_string(plan.input) + ", " + e.what());
     }
   }();
   m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
+  check_plan(plan, problem);
+  return problem;
+}
+
+#if ASHLAR_DEFINES(NN)
+ASHLAR_INLINE error made_for_another_net(std::string const& why) {
+  return error("nn::place",
+               "the plan was made for another net: " + why + " Search again for this net.");
+}
+
+ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& problem) {
   if (plan.size() != problem.size())
-    throw another("it has " + std::to_string(plan.size()) + " elements, this net has " +
-                  std::to_string(problem.size()) + ".");
+    throw made_for_another_net("it has " + std::to_string(plan.size()) +
+                               " elements, this net has " + std::to_string(problem.size()) + ".");
   if (plan.problem_hash != search::hash(problem))
-    throw another("its extents, layers or element type are different.");
+    throw made_for_another_net("its extents, layers or element type are different.");
   if (plan.recomputed < 0 || plan.recomputed > problem.segments)
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +
                                  ".");
   for (int i = 0; i < plan.size(); ++i) {
-    if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
+    if (!search::is_legal(plan[i], problem.spec(i), plan.mesh))
       throw error("nn::place",
                   "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
                       ") of the plan has placements that no rule of that layer permits.");
-    if (auto const axes = search::halo_axes(problem.spec(i), plan[i], m.topology()); !axes.empty())
+    if (auto const axes = search::halo_axes(problem.spec(i), plan[i], plan.mesh); !axes.empty())
       throw error("nn::place",
                   "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
                       ") splits the rows of its images along " +
-                      std::string(m.topology().axis[axes[0]].name.view()) +
+                      std::string(plan.mesh.axis[axes[0]].name.view()) +
                       ", and the exchange of halos does not run yet. Make the net without .halo "
                       "and search again.");
     if (problem[i].kind == search::element_kind::residual_end &&
@@ -92,8 +106,8 @@ search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Pla
                                    std::to_string(problem[i].partner) + " and " +
                                    std::to_string(i) + " of the plan, have different placements.");
   }
-  return problem;
 }
+#endif
 
 }  // namespace detail
 
@@ -104,7 +118,7 @@ search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Pla
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {
-  auto problem = detail::check_plan<T>(net, m, plan);
+  auto problem = detail::checked_problem<T>(net, m, plan);
   return detail::place_with<T>(with_loss(net), m, std::move(problem), plan,
                                run_time_cursor<Processor>{&plan, 0}, seed);
 }
@@ -117,8 +131,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
   static_assert(element_count<Layer>() > 0,
                 "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                 "repeat<n>(block).");
-  auto problem = detail::check_plan<T>(net, m, Plan);
-  return detail::place_with<T>(with_loss(net), m, std::move(problem), Plan,
+  search::plan chosen = search::with_capacity<search::dynamic_size>(Plan);
+  auto problem = detail::checked_problem<T>(net, m, chosen);
+  return detail::place_with<T>(with_loss(net), m, std::move(problem), std::move(chosen),
                                compile_time_cursor<Plan, 0, Processor>{}, seed);
 }
 

@@ -210,4 +210,12 @@ trainer(Model&, Optimizer) -> trainer<Model, Optimizer>;
 template <class Model, class Optimizer>
 trainer(Model&, Optimizer, trainer_options) -> trainer<Model, Optimizer>;
 
+#if !ASHLAR_DEFINES(NN)
+extern template class trainer<
+    nn::model<float, device::host::processor, float, 2, 2, nn::softmax_cross_entropy>, adam_w>;
+extern template class trainer<
+    nn::model<float, device::host::processor, std::int32_t, 2, 3, nn::softmax_cross_entropy>,
+    adam_w>;
+#endif
+
 }  // namespace ashlar::train
