@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The text form of a mesh, "node=2,gpu=4", and of a placement on a mesh, "[S(0),B]@node=2,gpu=4". A
-// link tier that differs from the default for the axis name follows the extent: "gpu=8:inter",
-// "node=2:intra".
+// The text form of a mesh, "node=2,gpu=4", and of a placement on a mesh, "[S(0),B]@node=2,gpu=4".
+// An axis whose link tier is not the default of its name has a suffix, ":inter" or ":intra", as in
+// "gpu=8:inter" and "node=2:intra".
 
 #include <limits>
 #include <ostream>
@@ -48,8 +48,7 @@ inline std::string to_string(axis_list const& list, topology const& t) {
   return text;
 }
 
-/// Parses "node=2,gpu=4". Throws ashlar::error, which quotes the text and says what is wrong with
-/// it.
+/// Parses a mesh such as "node=2,gpu=4". Throws ashlar::error if the text is not valid.
 inline topology parse_topology(std::string_view text) {
   auto fail = [&](std::string const& what) {
     throw error("parse_topology", "\"" + std::string(text) + "\": " + what +

@@ -45,8 +45,8 @@ struct program_text {
   }
 };
 
-/// Returns the name of the tensor that a move moves, such as "weight", "x", "dy", "d weight" or
-/// "statistic 0".
+/// Returns the name of the tensor of a move (a redistribution), such as "weight", "x", "dy", "d
+/// weight" or "statistic 0".
 inline std::string name_of(program_move const& m, layer_spec const& spec) {
   switch (m.what) {
     case moved::activation: return "x";
@@ -69,7 +69,7 @@ inline std::string right_set(std::string const& text, std::size_t width) {
 }
 inline std::string time_or_dash(double s) { return s == 0 ? "-" : seconds_text(s); }
 
-/// Formats the lines of one action.
+/// Formats the table lines of one action.
 template <int N>
 class action_text {
  public:
@@ -121,8 +121,8 @@ class action_text {
  private:
   std::size_t action_width() const { return widest_ < 14 ? 41 - widest_ : 27; }
 
-  /// Appends the placements and collectives of a move to `more`. Returns the bytes that a rank
-  /// receives.
+  /// Appends the placements and collectives of a redistribution to `more`. Returns the bytes that a
+  /// rank receives.
   double moves(program_move const& m, std::string& more) const {
     auto const& path = p_.path_of(m);
     std::size_t const indent = widest_ + 20;
