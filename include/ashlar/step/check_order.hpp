@@ -9,10 +9,10 @@
 //   one order     All programs begin the transfers of each communication group in the same order.
 //                 When a move begins, it takes a ticket in the queue of the group of each of its
 //                 steps. The tickets determine the order (comm/operation_queue.hpp).
-//   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it reaches
-//                 the end_move of a move that has not ended. A transfer ends as soon as all ranks have
-//                 begun it, the previous step of its move has ended and the previous transfer of its
-//                 group has ended.
+//   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it comes
+//                 to the end_move of a move that has not ended. A transfer ends as soon as three
+//                 things have happened: all ranks have begun it, the previous step of its move has
+//                 ended, and the previous transfer of its group has ended.
 //
 // One simulated run is enough: when a transfer ends, this never prevents another transfer from
 // ending.

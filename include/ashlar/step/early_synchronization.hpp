@@ -105,8 +105,8 @@ class early_synchronization_pass {
 /// Returns the program in which the synchronization of gradients begins as soon as they are
 /// complete.
 ///
-///   bucket_bytes   A bucket begins once its sums on a rank have at least this many bytes. If it is 0,
-///                  there are no buckets.
+///   bucket_bytes   A bucket begins once its sums on a rank have at least this many bytes; 0 means
+///                  that there are no buckets.
 ///   limit          The most memory that a rank may use, in bytes; 0 means no limit. If the new
 ///                  program would exceed it, the result contains the given program.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,

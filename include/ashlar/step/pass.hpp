@@ -8,8 +8,8 @@
 //
 //   1. The pass removes the releases, puts the actions into another order, and drops or replaces
 //      redistributions and values.
-//   2. finish_pass renumbers redistributions and values and inserts the releases. If the new program
-//      would exceed the memory limit, it returns the original one, with the reason.
+//   2. finish_pass renumbers redistributions and values and inserts the releases. If the new
+//      program would exceed the memory limit, it returns the original one, with the reason.
 
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/release.hpp>

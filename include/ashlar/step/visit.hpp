@@ -9,8 +9,8 @@
 //
 //   phase         actions of an element                             actions of a boundary
 //   forward       parameters store -> use, its forward computation  y of the element before -> x
-//   recompute     like forward                                      like forward, but none before the
-//                                                                   first element of the segment
+//   recompute     like forward                                      like forward, but none before
+//                                                                   the segment's first element
 //   backward      gradients of parameters and dx, in one or two     dx of the element after -> dy
 //                 computations; parameters store -> use again if
 //                 dx depends on them
