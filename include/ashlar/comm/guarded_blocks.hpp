@@ -3,10 +3,10 @@
 
 #pragma once
 
-// An allocator that reveals code which reads or writes beyond its shards. Each block lies between
-// two margins. Margins and new blocks are filled with bytes 0xff, which are a NaN as float or
-// double and -1 as an integer. So a result computed from memory beyond a shard, or never written,
-// is NaN. A margin that has changed was overwritten.
+// An allocator that detects code which accesses memory beyond its shards. Each block is between two
+// margins. Margins and new blocks are filled with bytes 0xff, which are a NaN as float or double
+// and -1 as an integer. So a result that depends on memory beyond a shard, or on memory that was
+// never written, is NaN. A changed margin shows that code has written beyond a shard.
 //
 // It serves to test layers (nn/verify.hpp). It is slow and does not reuse memory.
 
@@ -22,7 +22,7 @@ class guarded_blocks {
  public:
   static constexpr std::size_t alignment = 64;
 
-  /// Makes an allocator with margins of at least `margin` bytes.
+  /// Makes an allocator whose margins have at least `margin` bytes.
   explicit guarded_blocks(std::size_t margin)
       : margin_((margin + alignment - 1) / alignment * alignment) {}
   guarded_blocks(guarded_blocks const&) = delete;
@@ -38,7 +38,7 @@ class guarded_blocks {
     blocks_.emplace(begin + margin_, bytes);
     return begin + margin_;
   }
-  /// Frees a block. Does nothing if the block was not allocated here.
+  /// Frees a block. Does nothing if this object did not allocate it.
   void release(void* block, std::size_t) {
     auto const at = blocks_.find(static_cast<std::byte*>(block));
     if (at == blocks_.end()) return;
@@ -47,7 +47,7 @@ class guarded_blocks {
     blocks_.erase(at);
   }
 
-  /// Returns whether no margin of any present or former block was overwritten.
+  /// Returns whether all margins are unchanged, including the margins of blocks that were freed.
   bool are_intact() const {
     return intact_ && std::all_of(blocks_.begin(), blocks_.end(),
                                   [this](auto const& b) { return is_intact(b.first, b.second); });

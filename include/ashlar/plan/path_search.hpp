@@ -38,8 +38,8 @@ class path_search {
   /// Prepares a search. `t` and `price` must outlive this object.
   ///
   ///   op      the reduction that P stands for
-  ///   other   a second reduction that zero_pad may create at placements without P; equal to `op` if
-  ///           there is none
+  ///   other   a second reduction that zero_pad may create at placements without P; equal to `op`
+  ///           if there is none
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
                         step_prices const& price)
       : topology_(t), price_(price), rank_(rank), op_(op), other_(other) {}

@@ -22,9 +22,8 @@ struct redistribution_plan {
   placement from;
   placement to;
   inplace_vector<redistribution_step, 4 * max_axes> steps;
-  double seconds = 0;  ///< predicted seconds
-  std::int64_t peak_bytes =
-      0;  ///< peak over the steps: bytes of a rank's shards before and after the step
+  double seconds = 0;           ///< predicted seconds
+  std::int64_t peak_bytes = 0;  ///< peak over the steps: shards before and after a step
 
   /// Returns the bytes that the rank at coordinates `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {

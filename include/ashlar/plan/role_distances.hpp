@@ -12,8 +12,8 @@
 // the distances.
 //
 //   state    a number in base rank + 2 with one digit per axis: its role
-//   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad change
-//            one axis at a time; two axes may exchange their roles (exchange_roles)
+//   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad
+//            change one axis at a time; two axes may exchange their roles (exchange_roles)
 //   radius   the distance at which the search stopped; it is a lower bound for the states that the
 //            search has not reached
 
