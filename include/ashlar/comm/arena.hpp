@@ -11,9 +11,9 @@
 // in the cache.
 //
 //   in the region   A bump pointer provides new blocks. Free neighbouring blocks are merged if the
-//                   region is full or its used part would exceed twice the peak use. The new block is
-//                   then cut from the first free range that is large enough. If there is none and the
-//                   region is full, the block comes from the heap.
+//                   region is full or its used part would exceed twice the peak use. Then the new
+//                   block is cut from the first free range that is large enough. If there is none
+//                   and the region is full, the block comes from the heap.
 //   on the heap     operator new provides new blocks. Before the heap grows beyond its previous
 //                   maximum, all its free blocks are returned to the system.
 //

@@ -164,8 +164,8 @@ class basic_mesh {
     auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Advances a pending operation. Returns true when it has ended, or, during a capture, when later
-  /// work is ordered after it.
+  /// Advances a pending operation. Returns true when it has ended. During a capture of device work,
+  /// returns true when later work is ordered after the operation.
   bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();

@@ -45,8 +45,7 @@ struct transfer {
   box from, to;  ///< indices of this rank's shard before and after the transfer
   /// Number of elements of the largest shard of any member before the transfer.
   std::int64_t largest_source = 0;
-  bool pads =
-      false;  ///< whether this is a zero_pad: elements outside receives[0] become the identity
+  bool pads = false;  ///< zero_pad only: elements outside receives[0] become the identity
   /// One block per member, including this rank. receives[j] is copied from member j's shard into
   /// this rank's shard, and sends[j] from this rank's shard into member j's shard. In a reduction,
   /// a block of `receives` describes the addends of all members, since their shards have the same

@@ -123,8 +123,9 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
   return true;
 }
 
-/// One tensor of a product that runs in panels: its redistribution plan, and the placement at which
-/// it is cut into panels. This is the given placement of an operand or the wanted one of the result.
+/// One tensor of a product that runs in panels: its redistribution plan, and the placement `end` at
+/// which it is cut into panels. `end` is the given placement of an operand or the wanted placement
+/// of the result.
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Makes all ranks of a mesh use the same shared-memory settings, although the environments of nodes
-// may differ:
+// Makes all ranks of a mesh use the same shared-memory settings, although the environment variables
+// may differ between nodes:
 //
 //   all settings are valid   rank 0's settings apply to all ranks
-//   some are not             the fault of the first rank with invalid settings is thrown on all
-//                            ranks, before any other collective call in which ranks would wait
+//   some are not             all ranks throw the error of the first rank with invalid settings,
+//                            before any other collective call
 
 #include <cstdint>
 #include <string>

@@ -21,8 +21,8 @@ namespace ashlar::shared {
 
 class eager_transfer {
  public:
-  /// Returns whether the shards of all members are small enough to be staged. All members get the
-  /// same result.
+  /// Returns whether the shards of all members are small enough for their stages. All members get
+  /// the same result.
   static bool carries(transfer const& what, element_type type, neighbourhood const& group) {
     return what.largest_source * size_of(type) <= group.most_staged;
   }
