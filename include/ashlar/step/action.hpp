@@ -3,8 +3,8 @@
 
 #pragma once
 
-// An action is one line of a training step's program. It tells what a rank does, and with which
-// values.
+// An action is one line of a training step's program: what a rank does, and with which values. A
+// value is a tensor of the step.
 //
 //   kind             computes  reads                              makes              adds to
 //   forward          yes       x, parameters in use, statistics   y, saved, statistic
@@ -81,7 +81,8 @@ constexpr char const* to_string(value_kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// One value of a program.
+/// A value of a program: a tensor of the step. `index` is the index of its parameter or statistic.
+/// `again` tells whether a recomputation made it. `bytes` are those of its largest shard.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;
@@ -90,7 +91,8 @@ struct value {
   bool again = false;
   std::int64_t bytes = 0;
 
-  /// Returns whether the value exists when a step begins.
+  /// Returns whether the value exists when a step begins, like the data and all values that outlast
+  /// a step.
   constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
   /// Returns whether the value exists both before and after the step.
   constexpr bool lasts() const { return kind == value_kind::sum || kind == value_kind::stored; }

@@ -42,8 +42,8 @@ constexpr unsigned group_of(redistribution_step const& s) {
   return set;
 }
 
-/// The transfers of a program. Each group of ranks has a list of tickets, in the order in which its
-/// transfers run.
+/// The transfers of a program. For each group of ranks, the list has one ticket per transfer, in
+/// the order in which these transfers run.
 struct ticket_list {
   struct ticket {
     int action;  ///< the begin_move that takes the ticket
@@ -64,7 +64,7 @@ struct ticket_list {
   }
 };
 
-/// Returns whether two tickets of two programs belong to the same transfer.
+/// Returns whether a ticket of program a and a ticket of program b stand for the same transfer.
 constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, program const& b,
                              ticket_list::ticket const& t) {
   auto const &m = a.moves[static_cast<std::size_t>(s.move)],
@@ -159,7 +159,7 @@ class order_run {
 
 }  // namespace step_detail
 
-/// Returns the first action because of which the programs cannot run together, or no fault. Expects
+/// Returns the first action that prevents the programs from running together, or no fault. Expects
 /// programs that `check` accepts.
 constexpr order_fault check_order(std::span<program const> programs) {
   if (programs.size() < 2) return {};

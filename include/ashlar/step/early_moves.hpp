@@ -9,11 +9,11 @@
 //   begin_move        goes right after the action that makes its source
 //   end_move          goes right before the first reader of its result
 //   weight_gradient   goes after the input_gradient of its element and micro-batch, if the latter's
-//                     result must be redistributed
+//                     result must be redistributed, and so overlaps with this redistribution
 //
-// Three kinds of redistributions keep their places: of parameters (prefetch.hpp and
-// early_synchronization.hpp handle them), without communication, and of values that exist before
-// the step.
+// Three kinds of redistributions keep their places: those of parameters (prefetch.hpp and
+// early_synchronization.hpp handle them), those without communication, and those of values that
+// exist before the step.
 
 #include <utility>
 

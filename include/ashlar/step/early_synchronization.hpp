@@ -3,18 +3,17 @@
 
 #pragma once
 
-// A pass that lets the synchronization of parameters' gradients overlap with the backward pass.
-// Each parameter has a sum of its gradients over the micro-batches. A synchronization redistributes
-// it.
+// A pass that lets the synchronization of parameters' gradients overlap with the backward pass. A
+// program sums up the gradient of each parameter over the micro-batches. A synchronization
+// redistributes such a sum. It can begin when the last micro-batch's gradient has been added.
 //
-//   complete sum      the action that adds the last micro-batch's addend has run
-//   bucket            sums that become complete one after another and need the same steps; when
-//                     they reach `bucket_bytes`, the bucket is full and its redistributions begin
+//   bucket            collects sums that become complete one after another and need the same steps;
+//                     when they have `bucket_bytes`, their redistributions begin together
 //   unfilled bucket   begins before the first end_move of a synchronization
 //   end_move          stays in place, before the updates
 //
-// A bucket with a single redistribution is no bucket. Redistributions without communication keep
-// their places. A sum whose placement is already right has no redistribution.
+// A single redistribution forms no bucket. Redistributions without communication keep their places.
+// A sum whose placement is already right has no redistribution.
 
 #include <ashlar/step/pass.hpp>
 

@@ -13,7 +13,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action of a program, if there is one.
+/// The first wrong action of a program. `action` is its index, or the number of actions if
+/// something is missing at the end of the step, or -1 if there is no fault.
 struct fault {
   int action = -1;
   char const* what = "";  ///< the error message

@@ -13,9 +13,9 @@
 //              contain it, and adds them.
 //
 // Traffic is computed from the real split of x and y into balanced parts. So unequal shards,
-// strides and padding need no special cases. With equal shards and a window of extent k at stride 1
-// it is k - 1 coordinates as in textbooks: inside the dim, half of them from either side. If
-// windows do not touch (stride > k), the coordinates between them are sent too.
+// strides and padding need no special cases. With equal shards and a window of extent k at stride
+// 1, a halo has k - 1 coordinates as in textbooks, half of them on either side. If windows do not
+// touch (stride > k), the coordinates between them are sent too.
 //
 // The price is the time of the rank that receives most: α per neighbour and β per byte, on the
 // slowest of the mesh axes that split the dim. If several axes split it, this is an upper bound.

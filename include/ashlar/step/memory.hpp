@@ -74,8 +74,8 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
 /// The memory that an element needs on its rank, in bytes.
 struct element_bytes {
   std::int64_t lasting = 0;  ///< held for the whole step
-  std::int64_t held = 0;     ///< bytes saved for the backward pass, with recomputation
-  std::int64_t saved = 0;    ///< bytes saved for the backward pass, without recomputation
+  std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
+  std::int64_t saved = 0;    ///< the part of forward results that the backward pass reads
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
   std::int64_t again = 0;        ///< peak of the recomputation with its results, without x

@@ -80,7 +80,7 @@ struct memory_so_far {
 template <int N>
 class memory_fold {
  public:
-  /// Makes a fold for plans on `ranks` ranks that recompute the first `again` segments.
+  /// Prepares a fold for plans on `ranks` ranks that recompute the first `again` segments.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 

@@ -15,7 +15,7 @@
 //                once_a_step: one for all micro-batches; the result stays in memory in between
 //
 // If there is a memory limit, only as many gathered parameters stay in memory as fit, beginning
-// with the first elements. Nothing else can hide the gathers of these.
+// with the first elements. No earlier computations could overlap with the gathers of these.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -25,7 +25,7 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns whether a move is a gather of a stored parameter, which may begin earlier.
+/// Returns whether a move (a redistribution) gathers a stored parameter.
 constexpr bool is_gather(program const& p, program_move const& m) {
   return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
 }
@@ -80,8 +80,7 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
 /// Returns the program in which each gather begins `ahead` elements earlier.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
-  std::vector<int>
-      visits;  // indices of the actions with which an element's computations of a phase begin
+  std::vector<int> visits;  // first action of each element's computations in a phase
   std::vector<std::vector<int>> begins(actions.size());
   std::vector<int> taken(actions.size(), 0);
   action const* last = nullptr;

@@ -18,12 +18,12 @@
 //   + Σ parameters (grad -> store)
 //
 // Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
-// data, which every rank has. The last element's y is the scalar loss, which the trainer sums up.
+// data, which every rank has. The last element's y is the scalar loss.
 //
 // Segments are consecutive elements (blocks of a repeat) that can be recomputed, numbered along the
-// chain. Memory keeps only the input x of a recomputed segment. Its forward pass runs a second time
-// right before its backward pass. So its forward costs above count twice, except the redistribution
-// of its input.
+// chain. Only the input x of a recomputed segment stays in memory after its forward pass. The
+// forward pass runs a second time right before the backward pass. So the forward costs of the
+// segment count twice, except the redistribution of its input.
 //
 // The first `recomputed` segments are recomputed. The backward pass reaches them last, when the
 // saved values of the other segments are released. So the recomputed values need no additional
@@ -133,8 +133,8 @@ constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   return x.rank() < y.rank() ? x : y;
 }
 
-/// Returns the extents of x of element i, as boundary_extents gives them. y_extents does this for
-/// y.
+/// Returns the extents of x of element i, as boundary_extents gives them. y_extents returns those
+/// of y.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);

@@ -22,7 +22,7 @@ inline namespace step {
 /// One redistribution of a program. It runs between its begin_move and its end_move.
 struct program_move {
   search::step::phase phase = search::step::phase::forward;
-  int element = 0;  ///< the element that receives the activation or gradient, or owns the parameter
+  int element = 0;  ///< element that receives the tensor, or that owns the parameter or statistic
   moved what = moved::activation;
   int index = 0;  ///< index of the parameter or statistic
   int micro_batch = 0;
@@ -40,8 +40,7 @@ struct program {
   std::vector<action> actions;
   std::vector<value> values;
   std::vector<program_move> moves;
-  std::vector<redistribution_plan>
-      paths;                  ///< the redistribution plans of the moves, each distinct one once
+  std::vector<redistribution_plan> paths;  ///< plans of the moves, each distinct one once
   std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {

@@ -34,7 +34,7 @@ inline namespace step {
 /// a parameter.
 struct scheduled_move {
   step::phase phase = step::phase::forward;
-  int element = 0;  ///< the element that receives the activation or gradient, or owns the parameter
+  int element = 0;  ///< element that receives the tensor, or that owns the parameter or statistic
   moved what = moved::activation;
   int index = 0;  ///< index of the parameter or statistic
   redistribution_plan plan;

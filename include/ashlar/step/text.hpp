@@ -33,7 +33,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct print_options {
-  int most_actions = 200;  ///< more are cut out of the middle; 0: no limit
+  int most_actions = 200;  ///< if there are more, the middle is left out; 0: no limit
   bool releases = false;   ///< whether releases are printed
 };
 

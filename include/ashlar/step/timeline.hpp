@@ -36,6 +36,9 @@ struct time_span {
 };
 
 /// The times of a move, in seconds.
+///
+///   busy      the sum over its transfers; for a bucket only its first move has it
+///   exposed   the part of `busy` during which the processor waited for the move
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;
@@ -93,7 +96,8 @@ class timeline_fold {
   }
 
  private:
-  /// One step of a move on a link.
+  /// One step of a move on a link. `before` is the index of the transfer for which it waited; -1:
+  /// none.
   struct transfer {
     double start, end;
     int move;

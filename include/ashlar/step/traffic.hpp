@@ -66,15 +66,16 @@ constexpr collective_totals received_at_most(program const& p) {
   });
 }
 
-/// The totals of one element (a layer or one end of a residual) in a step, on the busiest rank.
+/// The seconds and the received bytes of one element (a layer or one end of a residual) in a step,
+/// on the busiest rank.
 struct element_totals {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
   double received = 0;                                              ///< bytes
   constexpr double communication() const { return activations + gradients + parameters; }
 };
 
-/// Returns the totals of all elements. Statistics and halos of x count as activations, halos of dx
-/// as gradients. Every redistribution counts as if it were in no bucket.
+/// Returns the seconds and bytes of all elements. Statistics and halos of x count as activations,
+/// halos of dx as gradients. Every redistribution counts as if it were in no bucket.
 constexpr std::vector<element_totals> element_table(program const& p) {
   std::vector<element_totals> table(static_cast<std::size_t>(p.elements));
   for (auto const& a : p.actions) {

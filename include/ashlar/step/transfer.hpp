@@ -29,8 +29,9 @@ constexpr bool travels_in_buckets(collective kind) {
          kind == collective::all_gather || !communicates(kind);
 }
 
-/// Returns whether moves along two paths may be in one bucket. Their steps must be the same
-/// collectives on the same axes, of kinds that a bucket allows. At least one step must communicate.
+/// Returns whether moves with the redistribution plans a and b may be in one bucket. Their steps
+/// must be the same collectives on the same axes, of kinds that a bucket allows. At least one step
+/// must communicate.
 constexpr bool travel_together(redistribution_plan const& a, redistribution_plan const& b) {
   if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local())
     return false;
@@ -49,7 +50,7 @@ constexpr link_tier tier_of(redistribution_step const& s, topology const& t) {
   return link_tier::intra_node;
 }
 
-/// Returns the messages and elements that a rank receives in a step of a path, at most.
+/// Returns the largest number of messages and elements that any rank receives in a step of `path`.
 constexpr traffic transfer_traffic(redistribution_plan const& path, redistribution_step const& s,
                                    topology const& t) {
   if (!communicates(s.kind)) return {};

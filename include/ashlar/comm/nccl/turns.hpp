@@ -22,7 +22,7 @@ namespace ashlar::nccl {
 
 class turns {
  public:
-  /// Appends this ticket of the group to the order, unless it was appended before.
+  /// Appends the next ticket of this group of axes to the order.
   void announce(axis_list const& axes) {
     auto const group = operation_queue::group_of(axes);
     queue_.push_back({group, ++announced_[group]});
