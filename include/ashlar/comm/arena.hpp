@@ -43,8 +43,7 @@ namespace ashlar {
 
 class arena {
  public:
-  static constexpr std::size_t alignment =
-      64;  // in bytes: a cache line, and a vector register of AVX-512
+  static constexpr std::size_t alignment = 64;  // a cache line, and a vector register of AVX-512
 
   /// Makes an arena that uses the `bytes` bytes at `region` before the heap. The region must be
   /// aligned to a page and must outlive the arena. Null means no region.
@@ -220,8 +219,7 @@ class arena {
   std::size_t heap_bytes_ = 0;  // bytes from operator new, in use or in a free list
   std::size_t heap_most_ = 0;
   std::size_t in_use_ = 0;
-  std::size_t most_ =
-      0;  // maximum, over all calls of from_region, of in_use_ plus the requested size
+  std::size_t most_ = 0;  // peak of in_use_ plus the requested size, in calls of from_region
   std::size_t peak_ = 0;
   bool is_retired_ = false;
   std::unique_ptr<guarded_blocks> guarded_;

@@ -23,9 +23,9 @@ namespace ashlar {
 /// A transfer with its source and target arrays, and its ticket, which is its number in its group
 /// (operation_queue.hpp).
 ///
-/// Local steps of a plan (slice and zero_pad) have ticket 0. Only devices get them, to run them in
-/// the order of their queue: start() gets a local step only after a step of the same plan for which
-/// is_queued() is true.
+/// Local steps of a plan (slice and zero_pad) have ticket 0. On a device, start() gets a local step
+/// if a transfer of the same plan before it is_queued(). So the step runs in the order of the
+/// device's queue. On the host, start() gets no local steps.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;

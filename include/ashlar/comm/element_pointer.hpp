@@ -22,7 +22,7 @@ namespace ashlar {
 
 struct element_kernels {
   element_type type;
-  std::int64_t size;  ///< bytes
+  std::int64_t size;  ///< bytes per element
   void (*copy)(strided_block const&, void const* source, void* target);
   void (*copy_range)(strided_block const&, std::int64_t first, std::int64_t last,
                      void const* source, void* target, bool packed_source, bool packed_target);

@@ -171,7 +171,7 @@ class basic_mesh {
     return is_captured() ? p.join() : p.advance();
   }
   /// Makes all later work of the processor wait for the end of `p`. With host memory, this function
-  /// returns when `p` has ended. With a device, it returns as soon as the device knows the order.
+  /// returns when `p` has ended. With a device, it returns as soon as the device has this order.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });

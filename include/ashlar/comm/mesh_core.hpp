@@ -17,9 +17,8 @@ struct mesh_core {
   int rank = 0;
   coordinates here{};
   machine priced_on;
-  std::shared_ptr<communicator> plain;  ///< the transport without decorators, such as counters
-  std::shared_ptr<communicator>
-      transport;  ///< the transport that the mesh uses: `plain`, perhaps with decorators
+  std::shared_ptr<communicator> plain;      ///< the transport without decorators, such as counters
+  std::shared_ptr<communicator> transport;  ///< `plain`, perhaps inside decorators
   plan_cache plans;
   double seconds = 0;      ///< time spent in transfers
   bool is_timed = false;   ///< whether a transfer_timer is running

@@ -21,9 +21,9 @@
 //                                     these arrays
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
-// Every transport reduces in the same order, in which a ring visits the addends. Let s[i] be the
-// addend of member i. Then part j is ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the size
-// of the group. Sums are computed in accumulation_t of the element type and rounded once.
+// Every transport reduces in the order in which a ring visits the addends. Let s[i] be the addend
+// of member i. Then part j of the result is ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the
+// size of the group. Sums are computed in accumulation_t of the element type and rounded once.
 
 #include <algorithm>
 #include <vector>

@@ -37,8 +37,8 @@ struct matmul_options {
 
 namespace detail {
 
-/// Returns the placement `p` with another role of `axis`. If the role is a split, the axis becomes
-/// number `depth` among the axes that split this dim, counted from the outermost.
+/// Returns the placement `p` in which `axis` has another role. If the role is a split, the axis
+/// becomes number `depth` among the axes that split this dim, counted from the outermost.
 constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
   p.axis[axis] = role;
   if (!role.is_split()) return p;

@@ -64,8 +64,8 @@ struct product_grid {
     }
   }
 
-  /// Returns the number of elements that a rank receives on average, by the formula at the top of
-  /// this file.
+  /// Returns the average number of elements of a', b' and c' that a rank receives, for an m x k and
+  /// a k x n matrix.
   constexpr double volume(double m, double n, double k) const {
     double const p1 = sizes[0], p2 = sizes[1], p3 = sizes[2];
     return m * k / (p1 * p3) * (1 - 1 / p2) + k * n / (p2 * p3) * (1 - 1 / p1) +

@@ -47,7 +47,8 @@ constexpr std::int64_t made_bytes(redistribution_plan const& plan, topology cons
   return plan.steps.empty() ? 0 : bytes_of(plan, t, plan.to);
 }
 
-/// Returns the peak memory of a plan without panels, by the formula at the top of this file.
+/// Returns the peak memory of a plan without panels: the given operands plus the largest of the
+/// four phases (moving a, moving b, local product, moving c).
 constexpr std::int64_t whole_peak_bytes(matmul_plan const& plan, topology const& t) {
   std::int64_t const a = made_bytes(plan.a, t), b = made_bytes(plan.b, t);
   std::int64_t most = 0;

@@ -92,8 +92,7 @@ class matmul_paths {
   int element_size_;
   placement end_;
   bool backward_;
-  std::vector<placement_graph>
-      own_;  // second graph, if the fixed placement has P with another reduction
+  std::vector<placement_graph> own_;  // the second graph; empty if it is not needed
   placement_graph::paths own_ways_;
   placement_graph::paths ways_;
 };

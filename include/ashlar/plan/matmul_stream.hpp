@@ -102,9 +102,9 @@ constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
   return n;
 }
 
-/// Changes `chunks` so that each shard of one more tensor consists of complete chunks. `list`
-/// contains the extents of the mesh axes that split this tensor's dim. Returns false if this is not
-/// possible.
+/// Changes `chunks`, which describes how the streamed dim is cut into chunks (panel_stream).
+/// Afterwards each shard of one more tensor consists of complete chunks. `list` contains the
+/// extents of the mesh axes that split this tensor's dim. Returns false if there is no such cut.
 constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
                            inplace_vector<int, max_axes> const& list, std::int64_t extent) {
   auto const& longer = list.size() > chunks.size() ? list : chunks;
@@ -156,8 +156,8 @@ constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   return panel_cuts{extent, panels}.chunk(0).size >= panels.count;
 }
 
-/// Returns the redistribution plan of panel `i` of a tensor, whose dim `dim` is streamed. If dim <
-/// 0, returns the plan of the whole tensor.
+/// Returns the redistribution plan of panel `i` of a tensor, whose dim `dim` is streamed. If dim is
+/// negative, returns the plan of the whole tensor.
 constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream const& panels,
                                          int dim, int i, topology const& t, machine const& m) {
   if (dim < 0) return plan;
@@ -212,8 +212,7 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 /// operand are in memory at a time, one in use and one in transit, and two panels of the result.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
-  std::int64_t before = 0,
-               whole = 0;  // operand that is not streamed: peak while it moves; bytes once moved
+  std::int64_t before = 0, whole = 0;     // whole operand: peak while it moves; bytes once moved
   std::int64_t resident = 0, making = 0;  // operand panels in use; operand panels in transit
   std::int64_t result = 0, after = 0;  // result during the panels; peak while it moves after them
   double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;

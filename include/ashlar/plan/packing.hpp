@@ -6,7 +6,7 @@
 // Predicts the memory of the communication buffers of a redistribution step, in bytes per rank. The
 // formula holds for MPI messages. Ranks that share a node's memory need no buffers. MPI processes
 // exchange data in rounds of chunks, with two rounds in flight. If every two of the p ranks of a
-// group exchange `block` bytes, a rank's buffers have
+// group exchange `block` bytes, the buffers of a rank need this many bytes:
 //
 //   min(rounds, 2) · 2 p · min(chunk, block)      rounds = block / chunk, rounded up
 //

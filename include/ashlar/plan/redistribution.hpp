@@ -66,9 +66,8 @@ constexpr placement reduced(placement p) {
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
   role_distances const& to_target;
-  role_distances const*
-      to_whole;  ///< distances of paths through a placement without P; null: not needed
-  reduction op;  ///< the reduction of the target
+  role_distances const* to_whole;  ///< distances through a state without P; null: not needed
+  reduction op;                    ///< the reduction of the target
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
     bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);

@@ -29,9 +29,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Extends `fraction` by the mesh axes that split a dim in `p` and are not in `counted`: multiplies
-/// it by (extent of the largest part) / (extent of the dim). Adds these axes to `counted`, a bit
-/// mask.
+/// Multiplies `fraction` by (extent of the largest part) / (extent of the dim) for each mesh axis
+/// that splits a dim in `p` and is not in the bit mask `counted`. Adds these axes to `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;
@@ -90,10 +89,11 @@ constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, top
                       step_detail::extent_of(g.fixed_k, g.k, x));
 }
 
-/// The kinds of computation of a layer. `backward` makes both gradients.
+/// The kinds of computation of a layer. `backward` makes the gradients of parameters and of the
+/// input.
 enum class computation : signed char { forward, backward, weight_gradient, input_gradient };
 
-/// The amount of work of a computation before it is distributed.
+/// The amount of work of a computation of the whole layer, before it is distributed over ranks.
 struct work_amount {
   double flops = 0;   ///< floating-point operations of GEMMs
   double values = 0;  ///< elements read or written by operations other than GEMMs

@@ -4,8 +4,9 @@
 #pragma once
 
 // Chooses the algorithm for a transfer that is sent as messages, from a table. A row of the table
-// has conditions and an algorithm. The last row counts whose conditions the transfer meets and
-// whose algorithm may carry the transfer. If there is none, the algorithm is pairwise.
+// has conditions and an algorithm. A row applies if the transfer meets its conditions and its
+// algorithm may carry the transfer. The last row that applies determines the algorithm. If no row
+// applies, the algorithm is pairwise.
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always
@@ -74,11 +75,11 @@ struct algorithm_row {
 
 using algorithm_table = inplace_vector<algorithm_row, 256>;
 
-/// Returns the default table. Rings are used only where all ranks of a node share the node's link.
-/// A ring crosses this link once, but the pairwise exchange once for every member on another node.
-/// From some size on, this outweighs the latency of the ring's p - 1 steps
-/// (tests/smpi/collectives.cpp). Elsewhere the pairwise exchange is at least as fast (measured with
-/// Open MPI), because its messages travel at the same time.
+/// Returns the default table. It uses rings only in groups that have several adjacent members on
+/// each node, which share the node's link. A ring crosses this link once, but the pairwise exchange
+/// once for every member on another node. From some size on, this outweighs the latency of the
+/// ring's p - 1 steps (tests/smpi/collectives.cpp). Elsewhere the pairwise exchange is at least as
+/// fast (measured with Open MPI), because its messages travel at the same time.
 constexpr algorithm_table make_default_algorithms() {
   struct {
     int least_members;

@@ -134,8 +134,8 @@ class communicator final : public ashlar::communicator {
   }
   void forget_capture(captured_part const& part) { memory_.free_private(part.memory); }
 
-  /// Gives the device the replay number `replay` of a captured graph of `operations` operations. It
-  /// is ordered after all transfers so far.
+  /// Starts replay number `replay` of a captured graph after all earlier transfers. `operations` is
+  /// the number of operations in the graph.
   void launch(cuda::graph& what, std::uint64_t replay, std::int64_t operations) {
     refuse_if_stopped();
     wait_until([&] { return turns_.all_given(); });

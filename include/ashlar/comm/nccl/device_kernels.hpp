@@ -31,7 +31,7 @@ inline void copy_block(int size, strided_block const& b, std::byte const* from, 
                              b.source_strides, to + b.target_offset * size, b.target_strides);
 }
 
-/// Returns the block with its source (if `source`) or otherwise its target as a packed array, which
+/// Returns the block whose source (if `source`) or target (otherwise) is a packed array, which
 /// contains only the block.
 inline strided_block with_packed(strided_block b, bool source) {
   (source ? b.source_offset : b.target_offset) = 0;

@@ -7,8 +7,8 @@
 // concurrently with the program.
 //
 //   its turn comes        the next call that advances transfers gives it to the device
-//   destroyed too early   the destructor joins it; during stack unwinding the transfer is dropped
-//                         instead, and the mesh is abandoned
+//   destroyed too early   the destructor orders later work after it, like join(); during stack
+//                         unwinding the transfer is dropped instead, and the mesh is abandoned
 //   captured              only work inside the capture may wait for it
 //
 // `Owner` is the communicator, which declares this class a friend.

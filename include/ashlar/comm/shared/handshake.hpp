@@ -6,10 +6,11 @@
 // The protocol by which the ranks of one node read each other's shards in shared memory. This file
 // contains all its rules.
 //
-// Each rank owns one slot per group of axes, in shared memory. The transfers of a group are
-// numbered by epochs 1, 2, 3, …, which are the same on all members. A rank begins a transfer only
-// after it has ended the previous one of the group (operation_queue.hpp). Each `:=` below is a
-// release store, and each wait for `>=` is an acquire load.
+// Each rank owns one slot per group of axes in shared memory, which tells the other members how far
+// it is. The transfers of a group are numbered by epochs 1, 2, 3, …, which are the same on all
+// members. A rank begins a transfer only after it has ended the previous one of the group
+// (operation_queue.hpp). Each `:=` below is a release store, and each wait for `>=` is an acquire
+// load.
 //
 //   1 publish   A rank writes the locations of its source and target shard into its slot, then sets
 //               arrived := epoch. Until rule 5 it does not write to its source, nor to the part of
@@ -21,7 +22,7 @@
 //   5 end       Once left >= epoch for every member, it may write or free its shards, and may write
 //               its slot for the next epoch.
 //
-// So nobody reads a shard before it is written (rules 1 to 3), and nobody overwrites a shard that
+// So no rank reads a shard before it is written (rules 1 to 3), and no rank overwrites a shard that
 // is still being read (rules 4 and 5). Epochs only grow. A member's `arrived` may be one epoch
 // ahead of another's, but never two.
 //
