@@ -48,14 +48,13 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
-  auto const are_innermost =
-      [&](int a, int b) {  // whether these axes are the innermost splits of two different dims
-        auto const last = [&](int axis) {
-          axis_list const owners = p.axes_of(p[axis].dim);
-          return owners[owners.size() - 1] == axis;
-        };
-        return p[a].is_split() && p[b].is_split() && p[a].dim != p[b].dim && last(a) && last(b);
-      };
+  auto const are_innermost = [&](int a, int b) {  // axes of different dims
+    auto const last = [&](int axis) {
+      axis_list const owners = p.axes_of(p[axis].dim);
+      return owners[owners.size() - 1] == axis;
+    };
+    return p[a].is_split() && p[b].is_split() && p[a].dim != p[b].dim && last(a) && last(b);
+  };
 
   for (int d = 0; d < rank; ++d) {
     axis_list const owners = p.axes_of(d);

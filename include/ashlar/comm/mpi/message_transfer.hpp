@@ -15,12 +15,14 @@
 //   all_reduce                    two exchanges:      reduce-scatter as above,    one call
 //                                 reduce my part,     then ring all-gather
 //                                 gather all parts
-//   all_reduce if arrays_cross    one exchange of the whole arrays                one call
+//   small all_reduce of 2 ranks   one exchange of the whole arrays                one call
 //   all_to_all, permute           one exchange
 //
-// With every algorithm, each rank receives exactly the bytes that the plan predicts. If an
-// exception destroys a transfer before its end, the destructor does not wait, because other members
-// may never respond. It leaves the messages to MPI and retires the arena (arena::retire).
+// arrays_cross (machine/collective.hpp) tells whether an all-reduce is small in this sense. With
+// every algorithm, each rank receives exactly the bytes that the plan predicts.
+//
+// If an exception destroys a transfer before its end, the destructor does not wait, because other
+// members may never respond. It leaves the messages to MPI and retires the arena (arena::retire).
 
 #include <utility>
 #include <variant>

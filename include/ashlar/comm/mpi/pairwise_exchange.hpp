@@ -12,8 +12,8 @@
 //   source and target                  round
 //   other blocks                       packed and unpacked chunk by chunk
 //   reductions                         the chunks from all members are reduced in one pass, in the
-//                                      order of comm/transfer.hpp: the chunks of my part or, if
-//                                      arrays_cross, of all parts
+//                                      order of comm/transfer.hpp: the chunks of my part, or of all
+//                                      parts if members exchange whole arrays (arrays_cross)
 //
 // It carries out the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
 // all-reduce consists of one or two exchanges (message_transfer.hpp). advance() never waits. Blocks
