@@ -86,8 +86,8 @@ class arena {
   void retire() { is_retired_ = true; }
   bool is_retired() const { return is_retired_; }
 
-  /// Makes every later block a guarded block (guarded_blocks.hpp) between two margins of `margin`
-  /// bytes. No block may be in use.
+  /// Makes every later block a guarded block: it is between two margins of `margin` bytes, which
+  /// show whether code writes beyond the block (guarded_blocks.hpp). No block may be in use.
   void guard(std::size_t margin) { guarded_ = std::make_unique<guarded_blocks>(margin); }
   /// Returns the allocator of guarded blocks, or null if `guard` was not called.
   guarded_blocks const* guarded() const { return guarded_.get(); }

@@ -74,8 +74,8 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type) {
 }
 #endif
 
-/// A pointer to an element in an array of a run-time type. It may point to const data, because
-/// sources are only read.
+/// A pointer to an element in an array whose element type is known only at run time. It may point
+/// to const data, because sources are only read.
 struct element_pointer {
   std::byte* at = nullptr;
   element_kernels const* kernels = nullptr;

@@ -87,7 +87,8 @@ struct panel_cuts {
 
 namespace detail {
 
-/// Returns the extents of the mesh axes that split `dim`, outermost first, without 1s.
+/// Returns the extents of the mesh axes that split `dim`, outermost first, without axes of extent
+/// 1.
 constexpr inplace_vector<int, max_axes> split_extents(placement const& p, int dim,
                                                       topology const& t) {
   inplace_vector<int, max_axes> list;

@@ -25,10 +25,11 @@
 
 namespace ashlar {
 
-/// The most bytes that a rank packs at a time for one other rank.
+/// The most bytes that a rank packs at a time into a communication buffer for one other rank.
 inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 
-/// Returns an upper bound of a rank's buffers for a step between MPI processes, in bytes.
+/// Returns an upper bound of the bytes of a rank's communication buffers in one step between MPI
+/// processes.
 constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
                                      int element_size, topology const& t) {
   if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
@@ -47,9 +48,9 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
   return 2 * p * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 
-/// Returns an upper bound of a rank's buffers for any redistribution between `ranks` ranks, in
-/// bytes. `shard_bytes` is the largest shard of all placements that its steps pass through. Expects
-/// shards of equal size.
+/// Returns an upper bound of the bytes of a rank's communication buffers in any redistribution
+/// between `ranks` ranks. `shard_bytes` is the largest shard of all placements that its steps pass
+/// through. Expects shards of equal size.
 constexpr std::int64_t packing_bound(std::int64_t shard_bytes, int ranks) {
   if (ranks <= 1) return 0;
   std::int64_t const whole = 2 * shard_bytes;

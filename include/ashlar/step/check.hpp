@@ -4,7 +4,8 @@
 #pragma once
 
 // Checks whether a program is correct. Every pass must return a program that this check accepts. A
-// move is a redistribution, which begins and ends with separate actions.
+// move is a redistribution, which begins and ends with separate actions. An element is a layer or
+// one end of a residual.
 //
 //   values       Each is made once, before it is read, and released once, after its last reader.
 //                Values that outlast the step and gradients of parameters are never released

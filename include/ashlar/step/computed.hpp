@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Records which computations of an element have run in a micro-batch, and checks whether the next
+// Records which computations of one layer have run in a micro-batch, and checks whether the next
 // one is allowed. A forward pass has several parts if statistics must be redistributed in between.
 //
 //   forward      each part once, in order

@@ -8,7 +8,7 @@
 //
 //   begin_move        goes right after the action that makes its source
 //   end_move          goes right before the first reader of its result
-//   weight_gradient   goes after the input_gradient of its element and micro-batch, if the latter's
+//   weight_gradient   goes after the input_gradient of its layer and micro-batch, if the latter's
 //                     result must be redistributed, and so overlaps with this redistribution
 //
 // Three kinds of redistributions keep their places: those of parameters (prefetch.hpp and
@@ -77,8 +77,7 @@ class early_moves_pass {
   }
 
   /// Fills order_ with the indices of the actions in their new order. A weight gradient goes after
-  /// the input gradient of its element and micro-batch, if the latter's result must be
-  /// redistributed.
+  /// the input gradient of its layer and micro-batch, if the latter's result must be redistributed.
   constexpr void put_input_gradients_first() {
     std::vector<int> waiting(
         static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);
@@ -93,8 +92,8 @@ class early_moves_pass {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
       if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
-        // The synchronization of this element's gradients begins here. So no weight gradient of the
-        // element may be put after this action.
+        // The synchronization of this layer's gradients begins here. So no weight gradient of the
+        // layer may be put after this action.
         for (int b = 0; b < p_.micro_batches; ++b) {
           action any = a;
           any.micro_batch = b;

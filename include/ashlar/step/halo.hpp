@@ -88,8 +88,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
   return most;
 }
 
-/// Returns the mesh axes along which a layer exchanges a halo under a choice. The list is empty if
-/// the layer has no halo.
+/// Returns the mesh axes along which a layer exchanges a halo under a choice `c` of its placements.
+/// The list is empty if the layer has no halo.
 constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, topology const& t) {
   axis_list axes;
   if (spec.halo.dim < 0) return axes;
@@ -98,7 +98,7 @@ constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, top
   return axes;
 }
 
-/// Returns the halo traffic of a layer under a choice, in elements.
+/// Returns the halo traffic of a layer under a choice `c` of its placements, in elements.
 constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, topology const& t) {
   auto const axes = halo_axes(spec, c, t);
   if (axes.empty()) return {};

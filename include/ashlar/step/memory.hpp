@@ -33,7 +33,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The tensors that an element keeps in memory from its forward pass to its backward pass.
+/// The tensors that an element of the layer chain keeps in memory from its forward pass to its
+/// backward pass.
 ///
 ///   all           all values that the forward pass saves
 ///   input         the input x only, because the forward pass runs again
@@ -42,15 +43,17 @@ inline namespace step {
 ///   least         the smaller of all and input, for a lower bound
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// Returns whether element i may read the batch in the caller's memory, without a copy. This holds
-/// if no pipeline stage precedes the chain and all elements before i are of kind residual_begin.
+/// Returns whether element i of the layer chain may read the batch in the caller's memory, without
+/// a copy. This holds if no pipeline stage precedes the chain and all elements before i are of kind
+/// residual_begin.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;
   return i == 0 && !net.stages_before;
 }
 
-/// Returns which tensors element i keeps if the first `again` segments of the chain are recomputed.
+/// Returns which tensors element i of the layer chain keeps for its backward pass, if the first
+/// `again` segments are recomputed.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   switch (net.runs(i, again)) {
@@ -61,9 +64,9 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
-/// Returns which tensors element i keeps if the number of recomputed segments is only known to be
-/// between again.least and again.most. The result is a lower bound: it has no more bytes than for
-/// any number in this range.
+/// Returns which tensors element i of the layer chain keeps for its backward pass, if the number of
+/// recomputed segments is only known to be between again.least and again.most. The result is a
+/// lower bound: it has no more bytes than for any number in this range.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);
@@ -71,7 +74,8 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
   return sure ? part : part == saved_part::input ? saved_part::least : saved_part::nothing;
 }
 
-/// The memory that an element needs on its rank, in bytes.
+/// The memory that one element of the layer chain (a layer or one end of a residual) needs on a
+/// rank, in bytes.
 struct element_bytes {
   std::int64_t lasting = 0;  ///< held for the whole step
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
@@ -122,8 +126,8 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
 
 namespace step_detail {
 
-/// A visitor (visit.hpp) that computes the peak memory of one phase of an element, in bytes,
-/// without the memory that is in use when the phase begins.
+/// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
+/// chain, in bytes, without the memory that is in use when the phase begins.
 struct phase_memory {
   layer_spec const& spec;
   topology const& mesh;
@@ -153,7 +157,8 @@ struct phase_memory {
 
 }  // namespace step_detail
 
-/// The properties of an element on which its memory depends, besides its layer and its placements.
+/// The properties of an element of the layer chain on which its memory depends, besides its layer
+/// and its placements.
 struct element_role {
   element_kind kind;
   shape const &x, &y;
@@ -161,7 +166,8 @@ struct element_role {
   saved_part held;
 };
 
-/// Returns the memory that an element needs.
+/// Returns the memory that an element of the layer chain needs under a choice `c` of its
+/// placements.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const& spec,
                                   element_role const& role, layer_choice const& c,

@@ -35,14 +35,14 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Tells which of the two tensors that cross the boundary between two elements must be
-/// redistributed.
+/// Tells which of the two tensors that cross the boundary between two elements of the layer chain
+/// must be redistributed.
 struct crossing {
   bool activation = false, gradient = false;
 };
 
-/// Bytes that the residuals around an element keep in memory during its forward pass, its backward
-/// pass and its recomputation.
+/// Bytes that the residuals around an element of the layer chain keep in memory: during its forward
+/// pass, its backward pass and its recomputation.
 struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
@@ -60,9 +60,9 @@ struct memory_so_far {
   std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
   held_by_residuals residuals;
 
-  /// Returns whether every continuation of the chain needs at most as much memory from this state
-  /// as from `other`. Both states must end with the same choice and be inside residuals with the
-  /// same choices.
+  /// Returns whether, however the layer chain continues, this state leads to at most as much memory
+  /// as `other`. Both states must end with the same choice and be inside residuals with the same
+  /// choices.
   ///
   ///   least   lower bound of the memory of any step that begins like `other`, without the lasting
   ///           bytes of later elements
@@ -84,7 +84,7 @@ class memory_fold {
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 
-  /// Adds element i to the memory m of the elements before it.
+  /// Adds element i of the layer chain to the memory m of the elements before it.
   ///
   ///   before     the memory of element i - 1; null for i = 0
   ///   own        the memory of element i
@@ -159,14 +159,14 @@ class memory_fold {
     m.again = bytes > m.again ? bytes : m.again;
   }
 
-  /// The bytes of the input x of an element. `own` and `again` are the part of them that no other
-  /// member counts yet, in the forward pass and in the recomputation.
+  /// The bytes of the input x of an element of the layer chain. `own` and `again` are the part of
+  /// them that is not yet counted, in the forward pass and in the recomputation.
   struct input {
     std::int64_t bytes, own, again;
   };
 
-  /// Adds the forward pass of element i and its recomputation. If `moves`, x is the result of a
-  /// redistribution.
+  /// Adds the forward pass of element i of the layer chain and its recomputation. If `moves`, its
+  /// input x is the result of a redistribution.
   constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
     std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
@@ -188,9 +188,9 @@ class memory_fold {
     return x;
   }
 
-  /// Adds the backward pass of element i - 1, which receives a gradient of `dx` bytes from element
-  /// i. If `held`, this gradient is already counted elsewhere. If `moves`, it is redistributed
-  /// first.
+  /// Adds the backward pass of element i - 1 of the layer chain, which receives a gradient of `dx`
+  /// bytes from element i. If `held`, this gradient is already counted elsewhere. If `moves`, it is
+  /// redistributed first.
   constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;
@@ -207,8 +207,8 @@ class memory_fold {
   int again_, ranks_;
 };
 
-/// Returns the memory of a whole chain, in bytes. `bytes(i)` returns the memory of element i, and
-/// `moves(i)` tells which tensors are redistributed at the boundary before it.
+/// Returns the memory of a whole layer chain, in bytes. `bytes(i)` returns the memory of element i,
+/// and `moves(i)` tells which tensors are redistributed at the boundary before it.
 template <int N, class Bytes, class Moves>
 constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int ranks,
                                    Bytes const& bytes, Moves const& moves) {
@@ -239,7 +239,7 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
   return fold.whole(m, bytes(n - 1));
 }
 
-/// Returns the memory that element i needs under a plan.
+/// Returns the memory that element i of the layer chain needs under a plan.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i) {
   int const again = chosen.recomputed;
@@ -248,7 +248,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> con
   return memory_of(net, net.spec(i), role, chosen[i], chosen.mesh);
 }
 
-/// Returns which tensors are redistributed at the boundary before element i.
+/// Returns which tensors are redistributed at the boundary before element i of the layer chain.
 template <int N>
 constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
   if (i == 0) return {!(chosen[0].x == placement::all_broadcast(chosen.mesh.axes())), false};

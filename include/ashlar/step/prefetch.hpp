@@ -5,7 +5,7 @@
 
 // A pass that starts the gathers of stored parameters earlier, so that they overlap with
 // computations. It can also keep gathered parameters in memory, so that they are gathered less
-// often.
+// often. An element is a layer or one end of a residual.
 //
 //   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements
 //                earlier in the order of the program, in the forward and the backward pass
@@ -77,7 +77,8 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// Returns the program in which each gather begins `ahead` elements earlier.
+/// Returns the program in which each gather begins `ahead` layers earlier (elements of the layer
+/// chain).
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // first action of each element's computations in a phase
@@ -93,8 +94,8 @@ constexpr program early_gathers(program const& p, int ahead) {
       last = &a;
     }
     if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
-    // In the backward pass, a gather may follow the weight gradient of its own element. Then the
-    // last entry of `visits` belongs to this element and does not count.
+    // In the backward pass, a gather may follow the weight gradient of its own layer. Then the last
+    // entry of `visits` belongs to this layer and does not count.
     if (visits.empty()) continue;
     bool const own = last->element == a.element && last->phase == a.phase &&
                      last->micro_batch == a.micro_batch;

@@ -48,9 +48,9 @@ struct element {
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
-/// How often an element's forward pass runs: once, or twice because the element's segment is
-/// recomputed. `twice_from_here` marks the first element of such a segment, whose x stays in
-/// memory.
+/// How often the forward pass of an element of the layer chain runs: once, or twice because the
+/// element's segment is recomputed. `twice_from_here` marks the first element of such a segment,
+/// whose input x stays in memory.
 enum class forward_runs : signed char { once, twice_from_here, twice };
 
 /// The number of recomputed segments. If least < most, only this range is known. Then costs are
@@ -68,13 +68,14 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once per step
   int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  /// Whether another pipeline stage sends x to this chain, and whether another one sends dy to it.
+  /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
+  /// it.
   bool stages_before = false, stages_after = false;
   int optimizer_states = 2;  ///< state values per element of a parameter
   int segments = 0;
   int recomputed = 0;  ///< number of recomputed segments; a search may increase it to save memory
 
-  /// Adds an element. Equal layers are stored once.
+  /// Adds an element to the chain. Equal layers are stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
                      int partner = -1) {
     int index = -1;
@@ -87,8 +88,8 @@ struct basic_problem {
     elements.push_back({kind, index, partner});
   }
 
-  /// Joins the elements from index `first` to the last one into one segment. It replaces all
-  /// segments inside this range.
+  /// Joins the elements of the layer chain from index `first` to the last one into one segment,
+  /// which can be recomputed. It replaces all segments inside this range.
   constexpr void add_segment(int first) {
     int number = segments;
     for (int i = size() - 1; i >= first; --i)
@@ -97,8 +98,8 @@ struct basic_problem {
     if (first < size()) segments = number + 1;
   }
 
-  /// Returns how often the forward pass of element i runs if the first `again` segments are
-  /// recomputed.
+  /// Returns how often the forward pass of element i of the layer chain runs if the first `again`
+  /// segments are recomputed.
   constexpr forward_runs runs(int i, int again) const {
     int const own = (*this)[i].segment;
     if (own < 0 || own >= again) return forward_runs::once;
@@ -124,17 +125,17 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// Returns the extents of the tensor that element i passes to element i + 1. If one of the two
-/// views a dim of this tensor as two dims (such as heads and features of attention), returns the
-/// extents with fewer dims.
+/// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. If
+/// one of the two views a dim of this tensor as two dims (such as heads and features of attention),
+/// returns the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
   return x.rank() < y.rank() ? x : y;
 }
 
-/// Returns the extents of x of element i, as boundary_extents gives them. y_extents returns those
-/// of y.
+/// Returns the extents of the input x of element i of the layer chain, as boundary_extents gives
+/// them. y_extents returns those of the output y.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);
@@ -144,15 +145,17 @@ constexpr shape const& y_extents(basic_problem<N> const& net, int i) {
   return i + 1 == net.size() ? net.spec(i).y : boundary_extents(net, i);
 }
 
-/// Returns the first element of the segment that contains element i.
+/// Returns the index of the first element of the segment that contains element i of the layer
+/// chain.
 template <int N>
 constexpr int first_of_segment(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].segment == net[i].segment) --i;
   return i;
 }
 
-/// Returns whether element i is the last one of a segment that is recomputed if the first `again`
-/// segments are. The recomputation of the segment runs right before the backward pass of element i.
+/// Returns whether element i of the layer chain is the last one of a recomputed segment, if the
+/// first `again` segments are recomputed. The recomputation runs right before the backward pass of
+/// element i.
 template <int N>
 constexpr bool ends_recomputed_segment(basic_problem<N> const& net, int i, int again) {
   return net.runs(i, again) != forward_runs::once &&

@@ -102,7 +102,8 @@ class program_builder {
   }
 
  private:
-  /// The current values of an element's tensors, as indices into program::values; -1: none.
+  /// The current values of the tensors of one element of the layer chain, as indices into
+  /// program::values; -1: none.
   struct element_values {
     int y = -1, dx = -1, saved = -1;
     inplace_vector<int, max_parameters> stored, sum, gradient;

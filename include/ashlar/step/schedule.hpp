@@ -42,7 +42,8 @@ struct scheduled_move {
 
 namespace step_detail {
 
-/// A visitor (visit.hpp) that calls `emit` for each redistribution of one element.
+/// A visitor (visit.hpp) that calls `emit` for each redistribution of one element of the layer
+/// chain.
 template <class Emit>
 struct moves_of {
   int element;

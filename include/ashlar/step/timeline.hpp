@@ -35,10 +35,11 @@ struct time_span {
   friend constexpr bool operator==(time_span const&, time_span const&) = default;
 };
 
-/// The times of a move, in seconds.
+/// The times of a move (a redistribution), in seconds. `begin` and `arrival` count from the start
+/// of the step.
 ///
 ///   busy      the sum over its transfers; for a bucket only its first move has it
-///   exposed   the part of `busy` during which the processor waited for the move
+///   exposed   the part of `busy` during which the processor waited, for this move or a later one
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;

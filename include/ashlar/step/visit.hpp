@@ -47,8 +47,8 @@ constexpr void visit_uses(phase when, layer_spec const& spec, layer_choice const
 
 }  // namespace step_detail
 
-/// Calls the visitor for the actions of an element in one phase, in the order in which a rank
-/// executes them.
+/// Calls the visitor for the actions of one element of the layer chain in one phase, in the order
+/// in which a rank executes them.
 template <class Visitor>
 constexpr void visit_element(phase when, layer_spec const& spec, layer_choice const& c,
                              Visitor&& visit) {
@@ -83,7 +83,7 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
   }
 }
 
-/// Calls the visitor for the redistribution at a boundary in one phase: of the activation from
+/// Calls the visitor for the redistribution between two layers in one phase: of the activation from
 /// placement y to x, or of its gradient from dx to dy. `extents` are the extents of this tensor.
 template <class Visitor>
 constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
@@ -102,7 +102,8 @@ constexpr int times_per_step(basic_problem<N> const& net, phase when) {
   return repeats(when) ? net.micro_batches : 1;
 }
 
-/// Calls f(phase) for each phase of an element. Only a recomputed element has the phase recompute.
+/// Calls f(phase) for each phase of an element of the layer chain. Only if it is recomputed, it has
+/// the phase recompute.
 template <class F>
 constexpr void for_each_phase(forward_runs runs, F f) {
   f(phase::forward);
@@ -113,7 +114,7 @@ constexpr void for_each_phase(forward_runs runs, F f) {
 
 namespace step_detail {
 
-/// A visitor that adds up the seconds of an element's computations.
+/// A visitor that adds up the seconds of a layer's computations.
 struct work_sum {
   layer_spec const& spec;
   machine const& priced_on;
@@ -129,8 +130,8 @@ struct work_sum {
 
 }  // namespace step_detail
 
-/// Returns the seconds that a layer computes per micro-batch under a choice, in all its passes, on
-/// the busiest rank.
+/// Returns the seconds that a layer computes per micro-batch under a choice `c` of its placements,
+/// in all its passes, on the busiest rank.
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, machine const& m,
                               int element_size, work_factors const& by, forward_runs runs) {
   step_detail::work_sum sum{spec, m, element_size, by};
@@ -151,7 +152,8 @@ constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, in
   return work_seconds(spec, anywhere, m, element_size, {}, runs);
 }
 
-/// Calls f(phase) for each phase in which a tensor crosses the boundary before an element.
+/// Calls f(phase) for each phase in which a tensor passes between an element of the layer chain and
+/// the element before it.
 template <class F>
 constexpr void for_each_crossing(forward_runs runs, F f) {
   f(phase::forward);

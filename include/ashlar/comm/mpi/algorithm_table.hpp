@@ -140,7 +140,8 @@ constexpr bool order_is_free(element_type type, reduction op, int members) {
          (members <= 2 && op == reduction::sum);
 }
 
-/// Returns whether this algorithm can carry the exchange and gives the same bits as the others.
+/// Returns whether algorithm `a` can carry a transfer with these properties and gives the same bits
+/// as the others.
 constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   if (a == algorithm::pairwise) return true;
   if (!has_algorithms(x.kind)) return false;
@@ -149,14 +150,14 @@ constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   return x.in_runs && (!x.reduces() || order_is_free(x.type, x.op, x.members));
 }
 
-/// Returns whether a row of the table applies to this exchange.
+/// Returns whether a row of the table applies to a transfer with these properties.
 constexpr bool matches(algorithm_row const& row, exchange_facts const& x) {
   return row.kind == x.kind && row.least_members <= x.members && row.least_bytes <= x.bytes &&
          (row.where == spread::any || row.where == x.where);
 }
 
-/// Returns the algorithm of the last row that applies to the exchange and whose algorithm may carry
-/// it. Returns pairwise if there is no such row.
+/// Returns the algorithm of the last row that applies to a transfer with these properties and whose
+/// algorithm may carry it. Returns pairwise if there is no such row.
 constexpr algorithm choose(algorithm_table const& table, exchange_facts const& x) {
   for (int i = table.size() - 1; i >= 0; --i)
     if (matches(table[i], x) && may_carry(table[i].use, x)) return table[i].use;

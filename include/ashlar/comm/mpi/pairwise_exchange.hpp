@@ -112,8 +112,8 @@ class pairwise_exchange {
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Returns the block that member j's data fills. In a reduction this is this rank's part for
-  /// every j.
+  /// Returns the block of the target that member j's data fill. In a reduction this is this rank's
+  /// part for every j.
   strided_block const& received(int j) const {
     return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }

@@ -32,7 +32,7 @@
 
 namespace ashlar::mpi {
 
-/// The size in bytes of a chunk.
+/// The size in bytes of a chunk, the part of a block that one message carries around the ring.
 inline constexpr std::int64_t ring_chunk_bytes = packing_chunk_bytes;
 
 template <class Ring>
@@ -110,7 +110,7 @@ class ring_lanes {
   /// of that member has the same index.
   int behind(int steps) const { return (index_ + 2 * members_ - steps) % members_; }
 
-  /// Returns the lane's current chunk of a block with `elements` elements, as a range of elements.
+  /// Returns the chunk that lane `l` handles now, as a range of the `elements` elements of a block.
   interval part(lane const& l, std::int64_t elements) const {
     return intersect(interval{l.chunk * chunk_, chunk_}, interval{0, elements});
   }

@@ -58,11 +58,11 @@ namespace ashlar::shared {
 /// The offset of a shard that is outside its owner's shared window.
 inline constexpr std::int64_t not_shared = -1;
 
-/// The size of one stage in bytes. Copying this many bytes takes less time than a context switch
-/// between ranks on one core.
+/// The size in bytes of a stage, a buffer in shared memory for a small shard. Copying this many
+/// bytes takes less time than a context switch between ranks on one core.
 inline constexpr std::int64_t stage_bytes = 8 * 1024;
-/// The size in bytes of the largest shard that is staged if every rank has a core of its own. Then
-/// staging saves only one access to another core's cache.
+/// The size in bytes of the largest shard that is copied to a stage if every rank has a core of its
+/// own. Then this saves only one access to another core's cache.
 inline constexpr std::int64_t staged_by_own_core = 1024;
 
 /// The state of one rank in one group, as the other members see it. It fills one cache line, and
@@ -85,7 +85,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// The members of a group as seen by this rank.
 struct neighbourhood {
-  /// The start of each member's window, as an address in this process.
+  /// The start of each member's window in shared memory, as an address in this process.
   std::vector<std::byte*> windows;
   std::vector<slot*> slots;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
@@ -106,15 +106,15 @@ class handshake {
     mine_->target = target;
     mine_->arrived.store(epoch_, std::memory_order_release);
   }
-  /// Announces that this rank has copied its shard to its stage.
+  /// Announces that this rank's shard is in its stage, its buffer in shared memory.
   void publish() const { mine_->arrived.store(epoch_, std::memory_order_release); }
   void show() const { mine_->shown.store(epoch_, std::memory_order_release); }
   void leave() const { mine_->left.store(epoch_, std::memory_order_release); }
 
   bool all_arrived() const { return all(&slot::arrived); }
   bool arrived(int member) const { return took(member, &slot::arrived, epoch_); }
-  /// Returns whether every member has arrived at the previous epoch. Then the stage of this epoch
-  /// is free.
+  /// Returns whether every member has arrived at the previous epoch. Then this rank may overwrite
+  /// its stage of this epoch.
   bool all_arrived_before() const {
     for (std::size_t j = 0; j < slots_.size(); ++j)
       if (!took(static_cast<int>(j), &slot::arrived, epoch_ - 1)) return false;
