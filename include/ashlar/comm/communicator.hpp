@@ -23,9 +23,9 @@ namespace ashlar {
 /// A transfer with its source and target arrays, and its ticket, which is its number in its group
 /// (operation_queue.hpp).
 ///
-/// Local steps of a plan (slice and zero_pad) have ticket 0. On a device, start() gets a local step
-/// if a transfer of the same plan before it is_queued(). So the step runs in the order of the
-/// device's queue. On the host, start() gets no local steps.
+/// Local steps of a plan (slice and zero_pad) have ticket 0. On the host, start() gets no local
+/// steps. On a device, it gets a local step if is_queued() is true for an earlier step of the same
+/// plan. So the step runs in the order of the device's queue.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;

@@ -142,8 +142,8 @@ constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan,
 
 }  // namespace detail
 
-/// Chooses the chunks of `plan.panels` (see panel_stream). Returns false if the letter cannot be
-/// streamed in the given number of panels.
+/// Chooses how `plan.panels` cuts the streamed dim into chunks (panel_stream). Returns false if the
+/// dim cannot be divided into the given number of panels.
 constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   auto& panels = plan.panels;
   panels.chunks.clear();
@@ -175,8 +175,8 @@ constexpr bool shards_are_chunks(panel_stream const& panels, placement const& en
          detail::product_of(panels.chunks);
 }
 
-/// Returns whether the GEMM can read or write panels inside the tensor's shard, without copies or
-/// redistributions.
+/// Returns whether the GEMM can read or write each panel inside the tensor's shard, without copies
+/// or redistributions.
 constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan const& of,
                                placement const& end, int dim, topology const& t) {
   return of.steps.empty() && shards_are_chunks(plan.panels, end, dim, t);

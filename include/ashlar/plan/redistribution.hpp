@@ -66,7 +66,7 @@ constexpr placement reduced(placement p) {
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
   role_distances const& to_target;
-  role_distances const* to_whole;  ///< distances through a state without P; null: not needed
+  role_distances const* to_whole;  ///< distances through a placement without P; null: not needed
   reduction op;                    ///< the reduction of the target
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {

@@ -92,9 +92,9 @@ struct shard_elements {
 };
 
 /// Returns the traffic by which the cost model prices a step. No rank receives more. It is exact if
-/// splits are even. Otherwise it combines the largest shard after the step with the smallest shard
-/// before it. `kept` is the number of elements that the smallest shards before and after the step
-/// share.
+/// splits are even. Otherwise it assumes the largest shards for received data, and the smallest
+/// shards for data that a rank already has. `kept` is the number of elements that the smallest
+/// shards before and after the step share.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements const& to,
                                  std::int64_t kept) {

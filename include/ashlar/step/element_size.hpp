@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The bytes per element of each tensor of a training step. A net with elements of type T sums up in
-// accumulation_t<T> (support/accumulation.hpp), which is float for bfloat16. So a problem has two
-// sizes: element_size is sizeof(T), and accumulation_size is sizeof(accumulation_t<T>).
+// The bytes per element of each tensor of a training step. A net whose tensors have elements of
+// type T computes sums in accumulation_t<T> (support/accumulation.hpp), which is float for
+// bfloat16. So a problem has two sizes: element_size is sizeof(T), and accumulation_size is
+// sizeof(accumulation_t<T>).
 //
 //   activations, gradients of activations, halos, parameters in use       element_size
 //   stored parameters, their gradients, optimizer states                  accumulation_size

@@ -47,9 +47,9 @@ struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
 
-/// The memory of a step, in bytes, as far as it follows from the first elements of the chain. "Last
-/// element" means the last of these. `next` adds the lasting bytes of each later element to all
-/// members but `y`, `y_own` and `residuals`.
+/// The memory of a step, in bytes, while only the first elements of the layer chain are known.
+/// "Last element" means the last known one. For each further element, memory_fold::next adds its
+/// lasting bytes to all members but `y`, `y_own` and `residuals`.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins

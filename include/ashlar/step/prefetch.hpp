@@ -77,8 +77,7 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// Returns the program in which each gather begins `ahead` layers earlier (elements of the layer
-/// chain).
+/// Returns the program in which each gather begins `ahead` elements of the layer chain earlier.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // first action of each element's computations in a phase

@@ -44,7 +44,7 @@ struct element {
   element_kind kind = element_kind::layer;
   int layer = 0;     ///< index into problem::layers; also residuals have a layer_spec there
   int partner = -1;  ///< index of the other end of a residual; -1: not a residual
-  int segment = -1;  ///< the segment of the element; -1: none
+  int segment = -1;  ///< number of the segment that contains it; -1: none
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
@@ -64,9 +64,9 @@ template <int Capacity = dynamic_size>
 struct basic_problem {
   sequence<layer_spec, Capacity> layers;
   sequence<element, Capacity> elements;
-  int element_size = 4;       ///< bytes of activations and parameters in use (element_size.hpp)
-  int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
-  int micro_batches = 1;      ///< per step; gradients are synchronized once per step
+  int element_size = 4;       ///< bytes per element of activations and of parameters in use
+  int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
+  int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
   int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
   /// it.

@@ -306,7 +306,7 @@ class program_builder {
   program made_;
   std::vector<element_values> values_;
   std::vector<work_factors> factors_;
-  std::vector<int> kept_inputs_;  // inputs of the segments to recompute
+  std::vector<int> kept_inputs_;  // inputs of segments that will be recomputed
   int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};

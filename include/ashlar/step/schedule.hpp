@@ -3,22 +3,22 @@
 
 #pragma once
 
-// Lists every redistribution of a training step under a plan, in the order of execution.
+// Lists every redistribution of a training step under a plan, in the order of execution. An element
+// is a layer or one end of a residual.
 //
 //   phase and elements               redistributions of an element
 //   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, all B),
 //                                    its parameters store -> use, its statistics
-//   recompute, before the backward   like forward, except y of the element before -> x for the
-//   pass of a recomputed segment's   segment's first element; only redistributions that communicate
+//   recompute, before the backward   like forward, but only those that communicate, and without
+//   pass of a recomputed segment's   y of the element before -> x for the segment's first element
 //   last element
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
-//                                    its parameters store -> use if the backward pass reads them;
-//                                    only redistributions that communicate
+//                                    its parameters store -> use, if the backward pass reads them
+//                                    and this redistribution communicates
 //   synchronize, elements 0 .. n-1   its parameters' gradients -> store
 //
 // The phase synchronize runs once per step, the others once per micro-batch. Redistributions
-// between equal placements are left out. The table applies to the two elements of a residual as
-// well.
+// between equal placements are left out.
 
 #include <vector>
 

@@ -31,8 +31,8 @@ inline std::string fault_of(shared::settings const& s) {
 
 }  // namespace detail
 
-/// Returns the settings for all ranks. Collective over `comm`: an all-reduce of 24 bytes. Throws
-/// the same ashlar::error on every rank if the settings of any rank are invalid.
+/// Returns the shared-memory settings for all ranks. Collective over `comm`: an all-reduce of 24
+/// bytes. Throws the same ashlar::error on every rank if the settings of any rank are invalid.
 inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);

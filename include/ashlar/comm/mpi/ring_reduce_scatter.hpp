@@ -15,10 +15,12 @@
 // group, the ring crosses each node's link once. A pairwise exchange crosses it once for every
 // member on another node.
 //
-// All blocks must have the same number of elements in a ring, so it handles as many elements of
-// each block as the shortest block has. A pairwise exchange sends the rest of longer blocks
-// (message_transfer.hpp). Each step rounds the sum to T. So a ring cannot carry bfloat16, whose
-// sums must be rounded only once.
+// If blocks have different sizes, the ring handles as many elements of each block as the shortest
+// block has. A pairwise exchange sends the rest of longer blocks (message_transfer.hpp). In a ring,
+// this rest would make members receive more bytes than the plan predicts.
+//
+// Each step rounds the sum to T. So a ring cannot carry bfloat16, whose sums must be rounded only
+// once.
 
 #include <span>
 

@@ -147,7 +147,7 @@ class shared_window {
     int all[] = {made ? 1 : 0, usable ? 1 : 0};
     check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
     if (all[1] == 0) {
-      if (all[0] == 1) MPI_Win_free(&window_);  // hangs if some rank has no window
+      if (all[0] == 1) MPI_Win_free(&window_);  // hangs unless all ranks have a window
       window_ = MPI_WIN_NULL;
       return;
     }

@@ -10,8 +10,8 @@
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
 // All computations of a mesh are on one CUDA stream, and its transfers are on a second one. The
-// host gives them work without waiting for results. It waits only in all-reduces of host values and
-// in barriers.
+// host gives them work without waiting for results. It waits only where it needs values, as in
+// all-reduces of host values, and in barriers.
 
 #include <memory>
 

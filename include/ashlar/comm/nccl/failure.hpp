@@ -98,7 +98,7 @@ inline std::string nccl_version_text(int code) {
          std::to_string(rest % 100);
 }
 
-/// The oldest usable version: it has all functions that this project calls.
+/// The oldest version with all functions that are used here, such as named split communicators.
 inline constexpr int least_nccl_version = 22700;
 
 /// Returns an error message if a program built with version `built_with` cannot use the version
