@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The state of a mesh that is the same for every backend.
+// The part of a mesh's state that does not depend on the backend (comm/backend.hpp).
 
 #include <memory>
 

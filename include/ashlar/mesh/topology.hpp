@@ -41,7 +41,6 @@ struct topology {
   constexpr int axes() const { return axis.size(); }
   constexpr int extent(int a) const { return axis[a].extent; }
 
-  /// Returns the number of ranks.
   constexpr int ranks() const {
     int n = 1;
     for (int a = 0; a < axis.size(); ++a) n *= axis[a].extent;

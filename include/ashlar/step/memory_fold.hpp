@@ -255,7 +255,7 @@ constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
   return {!(chosen[i - 1].y == chosen[i].x), !(chosen[i].dx == chosen[i - 1].dy)};
 }
 
-/// Returns the bytes of memory that a plan needs on the fullest rank.
+/// Returns the bytes of memory that a plan needs, on the rank that needs most.
 template <int N>
 constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<element_bytes> list;

@@ -16,10 +16,13 @@
 //                             [S(0)] -> [B]: all-gather along gpu
 //       5     0   0 linear    forward                           64.00 KiB  106.9 us  500.1 us         -
 //
-// The column "bytes" shows for a computation the bytes that it makes, for a begin_move the most
-// that a rank receives, and for a release the bytes that it frees. The seconds of a begin_move are
-// those of its transfers; the first move of a bucket has the seconds of the whole bucket. An
-// end_move only waits. A long program is cut in the middle.
+//   bytes     of a computation: the bytes of its results; of a begin_move: the most bytes that any
+//             rank receives; of a release: the bytes that it frees
+//   seconds   of a begin_move: the time of its transfers; for a bucket, its first move has the time
+//             of the whole bucket
+//   waits     the time for which the processor waits, at an end_move or for a halo exchange
+//
+// If a program is long, its middle is left out.
 
 #include <ostream>
 #include <string>
@@ -37,7 +40,6 @@ struct print_options {
   bool releases = false;   ///< whether releases are printed
 };
 
-/// The text of a program, ready to print.
 struct program_text {
   std::string text;
   friend std::ostream& operator<<(std::ostream& out, program_text const& t) {

@@ -43,7 +43,6 @@ inline MPI_Datatype datatype_of(element_type type) {
   }
 }
 
-/// Returns the MPI operation for a reduction.
 inline MPI_Op operation_of(reduction op) {
   MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
   return ops[static_cast<int>(op)];

@@ -163,7 +163,7 @@ class handshake {
   /// cheap, because the mark is in the cache line that was just read.
   void refuse_if_never(slot const& s, word const& step, std::uint64_t epoch) const {
     auto const by = s.abandoned.load(std::memory_order_acquire);
-    // The owner may have taken the step just before it abandoned the mesh.
+    // The owner may have taken the step just before it abandoned the mesh. So this looks once more.
     if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
     throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
                                       ", for which other ranks wait. Create a new mesh.");
