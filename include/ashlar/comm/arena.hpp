@@ -4,25 +4,25 @@
 #pragma once
 
 // The allocator of a mesh's tensors. It takes memory first from a region that the ranks of a node
-// share (if the mesh has one), then from the heap. Released blocks are kept and reused, so that a
-// training step allocates nothing after its first run: fresh pages from the system cost more than
-// many collectives. Sizes are rounded up to size classes (support/size_class.hpp). Of the free
-// blocks of one size, the one released last is reused first, since its cache lines are likely still
+// share (if the mesh has one), then from the heap. Released blocks stay in free lists and are
+// reused. So a training step allocates nothing after its first run: fresh pages from the system
+// cost more than many collectives. Sizes are rounded up to size classes (support/size_class.hpp).
+// Of the free blocks of one size, the one released last is reused first, since it is likely still
 // in the cache.
 //
-//   in the region   A bump pointer provides new blocks. When the region is full, or its used part
-//                   would exceed twice the peak use, free neighbouring blocks are merged, and the
+//   in the region   A bump pointer provides new blocks. Free neighbouring blocks are merged if the
+//                   region is full or its used part would exceed twice the peak use. Then the new
 //                   block is cut from the first free range that is large enough. If there is none
-//                   and the region is full, the heap is used.
+//                   and the region is full, the block comes from the heap.
 //   on the heap     operator new provides new blocks. Before the heap grows beyond its previous
 //                   maximum, all its free blocks are returned to the system.
 //
-// For AddressSanitizer, free blocks and the padding of blocks in use are poisoned. Blocks released
-// to a retired arena are not poisoned, since messages may still arrive in them.
+// For AddressSanitizer, free blocks and the padding of blocks in use are poisoned. A retired arena
+// does not poison the blocks that it gets back, since messages may still arrive in them.
 //
 // Each rank of a mesh has one arena, which is not thread-safe. It counts the bytes in use and their
-// high-water mark. To test code that may write beyond its shards, it can hand out guarded blocks
-// instead (guarded_blocks.hpp).
+// peak. To test code that may write beyond its shards, it can return guarded blocks instead
+// (guarded_blocks.hpp).
 
 #include <algorithm>
 #include <cstddef>
@@ -45,34 +45,34 @@ class arena {
  public:
   static constexpr std::size_t alignment = 64;  // a cache line, and a vector register of AVX-512
 
-  /// Makes an arena whose first `bytes` come from `region`, which must be aligned to a page and
-  /// must outlive the arena. A null region means none.
+  /// Makes an arena that uses the `bytes` bytes at `region` before the heap. The region must be
+  /// aligned to a page and must outlive the arena. Null means no region.
   explicit arena(std::byte* region = nullptr, std::size_t bytes = 0);
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
   ~arena();
 
-  /// Returns a block of at least `bytes`, aligned to `alignment`, with unspecified contents. A
-  /// request for zero bytes returns a valid block too. Throws std::bad_alloc if both the region and
-  /// the heap are exhausted.
+  /// Returns a block of at least `bytes` bytes, aligned to `alignment`. Its contents are
+  /// unspecified. A request for zero bytes returns a valid block too. Throws std::bad_alloc if both
+  /// the region and the heap are exhausted.
   void* allocate(std::size_t bytes);
 
-  /// Returns a block to the arena. `bytes` must be the value given to allocate, because it
-  /// determines the free list. Nothing may still read or write the block.
+  /// Returns a block to the arena. `bytes` must be the value given to `allocate`, because it
+  /// determines the free list. No one may still read or write the block.
   void release(void* block, std::size_t bytes);
 
   /// Stops the arena from reusing or freeing blocks that are released from now on. Called when
-  /// messages may still arrive in them, or when neighbours may still read them.
+  /// messages may still arrive in them, or when other ranks may still read them.
   void retire() { is_retired_ = true; }
   bool is_retired() const { return is_retired_; }
 
-  /// Makes every later block a guarded block with margins of `margin` bytes. No block may be in
-  /// use.
+  /// Makes every later block a guarded block: it is between two margins of `margin` bytes, which
+  /// show whether code writes beyond the block (guarded_blocks.hpp). No block may be in use.
   void guard(std::size_t margin);
-  /// Returns the guarded blocks, or null if `guard` was not called.
+  /// Returns the allocator of guarded blocks, or null if `guard` was not called.
   guarded_blocks const* guarded() const { return guarded_.get(); }
 
-  /// Returns the offset of `p` in the shared region, or -1 if it lies outside.
+  /// Returns the offset of address `p` in the shared region, in bytes, or -1 if it is outside.
   std::int64_t offset_in_region(void const* p) const;
 
   std::size_t bytes_in_use() const { return in_use_; }
@@ -82,20 +82,20 @@ class arena {
  private:
   void* find(std::size_t size);
 
-  /// Blocks released to a retired arena. They are never freed. The list keeps them reachable until
-  /// the program ends, so that the leak sanitizer does not report them.
+  /// Blocks that were released to a retired arena, and are never freed. This list keeps them
+  /// reachable until the program ends, so that the leak sanitizer does not report them.
   static std::vector<void*>& blocks_of_messages();
 
-  bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
+  bool in_region(void const* p) const;
 
   void* from_region(std::size_t size);
 
-  /// Obtains pages for the region's first `bytes`. If the system has no more pages, the region ends
-  /// there.
+  /// Makes the system provide pages for the first `bytes` bytes of the region. If the system has no
+  /// more pages, the region ends there. Returns whether all pages are there.
   bool commit(std::size_t bytes);
 
-  /// Merges all free blocks of the region and returns a block from the first free range that is
-  /// large enough.
+  /// Merges all free blocks of the region. Returns a block from the first free range that is large
+  /// enough, or null if there is none.
   void* from_merged(std::size_t size);
 
   void merge(std::byte* block, std::size_t size);
@@ -105,15 +105,15 @@ class arena {
   void free_heap_blocks();
 
   std::byte* region_;
-  std::size_t region_end_;                    // size in bytes; less if pages ran out
-  std::size_t used_ = 0;                      // bytes of the region taken by the bump pointer
-  std::size_t committed_ = 0;                 // bytes of the region that have pages
+  std::size_t region_end_;     // size of the region in bytes; less if the system has no more pages
+  std::size_t used_ = 0;       // bytes of the region taken by the bump pointer
+  std::size_t committed_ = 0;  // bytes of the region that have pages
   std::map<std::byte*, std::size_t> merged_;  // free ranges of the region that are in no free list
   std::unordered_map<std::size_t, std::vector<void*>> free_;
-  std::size_t heap_bytes_ = 0;  // obtained from operator new, in use or in a free list
+  std::size_t heap_bytes_ = 0;  // bytes from operator new, in use or in a free list
   std::size_t heap_most_ = 0;
   std::size_t in_use_ = 0;
-  std::size_t most_ = 0;  // peak of in_use_ plus the request, over calls of from_region
+  std::size_t most_ = 0;  // peak of in_use_ plus the requested size, in calls of from_region
   std::size_t peak_ = 0;
   bool is_retired_ = false;
   std::unique_ptr<guarded_blocks> guarded_;
@@ -174,10 +174,12 @@ ASHLAR_INLINE std::vector<void*>& arena::blocks_of_messages() {
   return *blocks;
 }
 
+ASHLAR_INLINE bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
+
 ASHLAR_INLINE void* arena::from_region(std::size_t size) {
-  // Before the used part of the region grows beyond twice the peak use, free blocks are merged
-  // and cut. Otherwise, shapes that keep changing would fill it with free blocks of sizes no
-  // longer needed.
+  // Before the used part of the region grows beyond twice the peak use, free blocks are merged.
+  // Otherwise a program whose shapes keep changing would fill the region with free blocks of
+  // sizes that it no longer needs.
   if (region_ == nullptr) return nullptr;
   most_ = std::max(most_, in_use_ + size);
   bool const at_end = region_end_ - used_ < size;
@@ -238,8 +240,8 @@ ASHLAR_INLINE void* arena::from_heap(std::size_t size) {
   std::size_t const wanted = heap_bytes_ + size;
   if (wanted > heap_most_) free_heap_blocks();
   void* const block = ::operator new(size, std::align_val_t{alignment});
-  // `wanted` still counts the blocks just freed. Otherwise two alternating sizes would evict each
-  // other forever.
+  // `wanted` still counts the blocks that were just freed. Otherwise, if two sizes alternate,
+  // each would free the blocks of the other forever.
   heap_most_ = std::max(heap_most_, wanted);
   heap_bytes_ += size;
   return block;

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// A backend is everything about a mesh that depends on the kind of processor: memory, transport,
-// and how a rank waits.
+// A backend consists of all parts of a mesh that depend on the kind of processor: its memory, its
+// transport, and how a rank waits.
 //
 //   backend_of<device::host::processor>   mpi/backend.hpp: an arena that is partly shared by the
 //                                         ranks of a node; MPI
 //   backend_of<cuda::processor>           nccl/backend.hpp: a pool of device memory; NCCL
 //
-// It has these members:
+// A backend has these members:
 //
 //   world, settings         types of the constructor's arguments besides the topology
 //   processor()             the processor that computes
@@ -18,7 +18,7 @@
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)
 //   make_transport()        creates the communicator, without decorators
 //   until(condition)        waits for the condition and advances pending transfers meanwhile
-//   refuse_if_stopped()     throws if the transport has aborted a transfer without its result
+//   refuse_if_stopped()     throws if the transport aborted a transfer, which then has no result
 
 namespace ashlar {
 

@@ -18,7 +18,6 @@
 
 namespace ashlar {
 
-/// Records every transfer of a mesh while the log exists.
 class communication_log {
  public:
   template <class Processor>

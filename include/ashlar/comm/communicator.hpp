@@ -3,12 +3,11 @@
 
 #pragma once
 
-// The interface of a transport, which carries out transfers (transfer.hpp), either blocking or in
-// the background. The transport decides whether elements are copied from a neighbour's memory or
-// sent as messages; a plan does not depend on it. Backends (mpi) and decorators (counting)
-// implement this interface, and code above this room does not know which implementation it uses.
-// The functions are virtual because decorators are added and removed at run time. A virtual call
-// costs nanoseconds, the cheapest transfer a microsecond.
+// The interface of a transport. A transport carries out transfers (transfer.hpp), either blocking
+// or in the background. It decides whether elements are copied from a neighbour's memory or sent as
+// messages. Backends (mpi, nccl) and decorators (counting.hpp) implement it. The functions are
+// virtual because decorators are added and removed at run time. A virtual call costs nanoseconds,
+// but even the cheapest transfer costs a microsecond.
 //
 // Source and target do not overlap, except that an all-reduce may be in-place. Until a transfer has
 // ended, its source must not be written and its target must not be accessed.
@@ -21,10 +20,12 @@
 
 namespace ashlar {
 
-/// A transfer, its source and target arrays, and its ticket (operation_queue.hpp). A local step of
-/// a plan (slice or zero_pad) needs no ticket and has ticket 0. Only devices are given local steps,
-/// to run them in the order of their queue: start() gets one only after a step of the same plan for
-/// which is_queued() is true.
+/// A transfer with its source and target arrays, and its ticket, which is its number in its group
+/// (operation_queue.hpp).
+///
+/// Local steps of a plan (slice and zero_pad) have ticket 0. On the host, start() gets no local
+/// steps. On a device, it gets a local step if is_queued() is true for an earlier step of the same
+/// plan. So the step runs in the order of the device's queue.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;
@@ -40,19 +41,19 @@ class communicator {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
-  /// Creates the communicators that groups along `axes` need, if this is their first transfer.
-  /// Unlike start, it must be called in program order. Collective over the mesh.
+  /// Creates the communicators that groups along `axes` need, before their first transfer. Unlike
+  /// start, it must be called in program order. Collective over the mesh.
   virtual void open(axis_list const& axes) = 0;
   /// Carries out a transfer and returns when it has ended. Collective over the group.
   virtual void run(transfer_request const& s) = 0;
-  /// Begins a transfer; later calls of advance() continue it. The objects that `s` points to must
-  /// live until the transfer has ended. Destroying the returned object waits for the end.
-  /// Collective over the group.
+  /// Begins a transfer, which later calls of advance() continue. The objects to which `s` points
+  /// must live until the transfer has ended. The destructor of the returned object waits for the
+  /// end. Collective over the group.
   virtual std::unique_ptr<pending_operation> start(transfer_request const& s) = 0;
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;
-  /// Returns whether operations begun now are captured for later replay. Nobody can query when such
-  /// an operation ends.
+  /// Returns whether operations that begin now are captured for later replay. The program cannot
+  /// query whether such an operation has ended.
   virtual bool is_captured() const { return false; }
 };
 

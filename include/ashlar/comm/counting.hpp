@@ -3,10 +3,9 @@
 
 #pragma once
 
-// A decorator that records every transfer: its kind, its axes, and the bytes that this rank
-// receives with the bandwidth-optimal algorithm. It computes the bytes from the blocks of the
-// transfer and not from the planner's formulas, so that tests can compare the planner's predictions
-// with them.
+// A transport decorator that records every transfer: its kind, its axes, and the bytes that this
+// rank receives. The bytes come from the transfer's blocks and not from the planner's formulas, so
+// that tests can compare the planner's predictions with them.
 
 #include <vector>
 
@@ -22,8 +21,8 @@ struct collective_record {
   friend bool operator==(collective_record const&, collective_record const&) = default;
 };
 
-/// Forwards every call to another transport and records each transfer when it begins. It adds no
-/// communication of its own.
+/// Forwards every call to another transport and records each transfer when it begins. Does not
+/// communicate by itself.
 class counting_communicator final : public communicator {
  public:
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}

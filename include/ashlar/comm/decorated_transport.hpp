@@ -21,7 +21,7 @@ namespace ashlar {
 
 class decorated_transport {
  public:
-  /// `decorate` takes the current transport and returns the one that replaces it.
+  /// Replaces the mesh's transport by the result of `decorate`, which gets the current transport.
   template <class Processor, class Decorate>
   decorated_transport(basic_mesh<Processor> const& m, Decorate const& decorate)
       : mesh_(m.state_), before_(mesh_->transport) {

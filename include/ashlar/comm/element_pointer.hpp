@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A pointer to elements whose type is a run-time value, and the kernels that copy and reduce such
-// elements. With these, transports are compiled once and not once per element type. Each kernel
-// call processes a whole chunk, so the cost of calling through pointers is negligible.
+// A pointer to elements whose type is known only at run time, and the kernels that copy and reduce
+// such elements. With these, a transport is compiled once and not once per element type. Each
+// kernel call processes many elements, so the cost of a call through a function pointer is
+// negligible.
 //
 // Copies depend only on the size of an element. Reductions depend on its type.
 
@@ -21,7 +22,7 @@ namespace ashlar {
 
 struct element_kernels {
   element_type type;
-  std::int64_t size;  ///< bytes
+  std::int64_t size;  ///< bytes per element
   void (*copy)(strided_block const&, void const* source, void* target);
   void (*copy_range)(strided_block const&, std::int64_t first, std::int64_t last,
                      void const* source, void* target, bool packed_source, bool packed_target);
@@ -33,7 +34,8 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type);
 #if ASHLAR_DEFINES(COMM)
 namespace detail {
 
-/// Reduces one block of the sources, which all have the same layout, into its place in the target.
+/// Reduces one block of all sources, which have the same layout, and writes the result to the
+/// block's place in the target.
 template <class T>
 void reduce_elements(reduction op, strided_block const& b, std::span<void const* const> sources,
                      void* target) {
@@ -45,7 +47,8 @@ void reduce_elements(reduction op, strided_block const& b, std::span<void const*
                                b.target_strides);
 }
 
-/// `Unsigned` is the unsigned integer type with the size of T. Copies use it.
+/// The kernels for elements of type T. Copies treat them as `Unsigned`, the unsigned integer type
+/// of the same size.
 template <class T, class Unsigned>
 inline constexpr element_kernels kernels_for{
     element_type_of<T>, sizeof(T),
@@ -71,7 +74,8 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type) {
 }
 #endif
 
-/// A position in an array of elements. Source elements are never written through it.
+/// A pointer to an element in an array whose element type is known only at run time. It may point
+/// to const data, because sources are only read.
 struct element_pointer {
   std::byte* at = nullptr;
   element_kernels const* kernels = nullptr;
@@ -92,18 +96,19 @@ struct element_pointer {
   }
 };
 
-/// Copies a block. Source and target have the same element type. Offsets are in elements.
+/// Copies a block. Source and target have the same element type.
 inline void copy(strided_block const& b, element_pointer source, element_pointer target) {
   if (b.elements > 0) target.kernels->copy(b, source.at, target.at);
 }
-/// Copies elements [first, last) of the block, counted row-major. If a side is packed, its pointer
-/// refers to an array that holds only this range.
+/// Copies elements [first, last) of the block, in row-major order. If the source or the target is
+/// packed, its array contains only this range, without gaps.
 inline void copy_range(strided_block const& b, std::int64_t first, std::int64_t last,
                        element_pointer source, element_pointer target, bool packed_source,
                        bool packed_target) {
   target.kernels->copy_range(b, first, last, source.at, target.at, packed_source, packed_target);
 }
-/// Computes target[0, elements) as the reduction of the arrays at `sources`, from left to right.
+/// Writes the reduction of the arrays at `sources`, from left to right, to the first `elements`
+/// elements at `target`.
 inline void reduce_runs(reduction op, std::int64_t elements, std::span<void const* const> sources,
                         element_pointer target) {
   strided_block run;

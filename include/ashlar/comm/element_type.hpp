@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The element types that a communicator can carry, as run-time values, since virtual functions of
-// the communicator cannot be templates.
+// The element types that a transport can carry, as run-time values, because virtual functions of
+// the transport cannot be templates.
 
 #include <cstdint>
 

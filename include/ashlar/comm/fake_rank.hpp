@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A mesh as seen by one of its ranks, although the other ranks do not exist. So one process can
-// simulate all ranks of a mesh, one after the other, as long as their work is local. Tensors on
-// such a mesh are the shards of that rank. Any communication throws. Its memory is guarded
+// A mesh as one of its ranks sees it, although the other ranks do not exist. So one process can
+// simulate all ranks of a mesh one after another, as long as their work is local. Tensors on such a
+// mesh are the shards of that rank. Any communication throws. Its memory is guarded
 // (guarded_blocks.hpp).
 
 #include <ashlar/comm/mesh.hpp>
@@ -14,8 +14,8 @@ namespace ashlar {
 
 class fake_rank {
  public:
-  /// Makes the mesh `t` as seen by rank `rank`. `alone` is a world of one rank, such as
-  /// MPI_COMM_SELF. Shards have margins of `margin` bytes. Collective over `alone`.
+  /// Makes the mesh with topology `t` as rank `rank` sees it. `alone` is a world of one rank, such
+  /// as MPI_COMM_SELF. Each shard is between margins of `margin` bytes. Collective over `alone`.
   static mesh make(mesh::world alone, topology const& t, int rank, std::size_t margin) {
     mesh m(alone, {{"alone", 1}});
     m.state_->shape = t;

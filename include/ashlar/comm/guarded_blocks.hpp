@@ -3,10 +3,10 @@
 
 #pragma once
 
-// An allocator that reveals code which reads or writes beyond its shards. Each block lies between
-// two margins. Margins and new blocks are filled with bytes 0xff, which are a NaN as float or
-// double and -1 as an integer. So a result computed from memory beyond a shard, or never written,
-// is NaN. A margin that has changed was overwritten.
+// An allocator that detects code which accesses memory beyond its shards. Each block is between two
+// margins. Margins and new blocks are filled with bytes 0xff, which are a NaN as float or double
+// and -1 as an integer. So a result that depends on memory beyond a shard, or on memory that was
+// never written, is NaN. A changed margin shows that code has written beyond a shard.
 //
 // It serves to test layers (nn/verify.hpp). It is slow and does not reuse memory.
 
@@ -24,17 +24,17 @@ class guarded_blocks {
  public:
   static constexpr std::size_t alignment = 64;
 
-  /// Makes an allocator with margins of at least `margin` bytes.
+  /// Makes an allocator whose margins have at least `margin` bytes.
   explicit guarded_blocks(std::size_t margin);
   guarded_blocks(guarded_blocks const&) = delete;
   guarded_blocks& operator=(guarded_blocks const&) = delete;
   ~guarded_blocks();
 
   void* allocate(std::size_t bytes);
-  /// Frees a block. Does nothing if the block was not allocated here.
+  /// Frees a block. Does nothing if this object did not allocate it.
   void release(void* block, std::size_t);
 
-  /// Returns whether no margin of any present or former block was overwritten.
+  /// Returns whether all margins are unchanged, including the margins of blocks that were freed.
   bool are_intact() const;
 
  private:

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// A blocking transfer of values that the host provides or needs, on any backend (backend.hpp). The
-// values pass through blocks of the mesh's memory, since transports read and write only that
-// memory.
+// A blocking transfer of host values on any backend (backend.hpp). The values are copied to and
+// from blocks of the mesh's memory, since transports access only that memory.
 //
 //   carry(back, transport, values, what)           replaces host values by the result
 //   carry(back, transport, stored, result, what)   reads `stored` in the mesh's memory, which stays

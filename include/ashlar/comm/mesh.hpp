@@ -9,13 +9,15 @@
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
-// `mesh` is basic_mesh for processes with host memory. backend.hpp describes what differs for other
-// processors. By default, the ranks of a node share the memory of their tensors
-// (shared/settings.hpp). The memory is released when the last handle is destroyed; every tensor
-// holds a handle. All ranks must create their meshes in the same order, but may destroy them in any
-// order (mpi/collective_handles.hpp). Each plan is made once and cached (plan_cache.hpp). For
-// progress reports, the mesh adds up the time that the program spends in transfers, waiting or
-// copying (communication_seconds).
+// `mesh` is basic_mesh for processes with host memory. backend.hpp describes the parts that differ
+// for other processors. By default, the ranks of a node share the memory of their tensors
+// (shared/settings.hpp). The memory is released when the last handle is destroyed. Every tensor
+// holds a handle.
+//
+// All ranks must create their meshes in the same order, but may destroy them in any order
+// (mpi/collective_handles.hpp). Each plan is made once and cached (plan_cache.hpp). For progress
+// reports, the mesh adds up the seconds that the program spends in transfers, waiting or copying
+// (communication_seconds).
 
 #include <initializer_list>
 #include <memory>
@@ -43,9 +45,9 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if their number
-  /// differs from the topology's, if the ranks give different machines, or if the shared-memory
-  /// settings of any rank are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in three cases:
+  /// the number of ranks differs from the topology's, the ranks give different machines, or the
+  /// shared-memory settings of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -70,41 +72,41 @@ class basic_mesh {
       : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
   ashlar::topology const& topology() const { return state_->shape; }
-  /// Returns the coordinates of this rank: one index per axis.
+  /// Returns the coordinates of this rank: its index along each axis.
   coordinates const& coordinate() const { return state_->here; }
   int rank() const { return state_->rank; }
   int ranks() const { return state_->shape.ranks(); }
   int axes() const { return state_->shape.axes(); }
   ashlar::machine const& machine() const { return state_->priced_on; }
-  /// Makes plans be priced for `m` from now on. Collective over the mesh. Throws on every rank
-  /// unless all ranks give the same machine: with different machines they would choose different
-  /// plans and deadlock.
+  /// Sets the machine for which plans are priced from now on. Collective over the mesh. Throws on
+  /// every rank if the ranks give different machines, because they would choose different plans and
+  /// deadlock.
   void set_machine(ashlar::machine const& m) const {
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
   }
-  /// Returns the processor that computes on this mesh's tensors.
+  /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   auto& memory() const { return state_->back.memory(); }
-  /// Returns the memory as a shared pointer that keeps the mesh alive.
+  /// Returns a shared pointer to the memory. It keeps the mesh alive.
   auto shared_memory() const {
     auto& memory = state_->back.memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);
   }
 
-  /// Throws ashlar::error on every rank unless all have the same `value`. Collective over the mesh:
-  /// one all-reduce of 16 bytes, which communication logs do not record.
+  /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
+  /// the mesh: one all-reduce of 16 bytes, which communication logs do not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
-    // Takes the maximum of the value and of its complement. The two maxima complement each other
-    // only if all values are equal.
+    // This reduces the value and its bitwise complement to their maxima. The maxima are complements
+    // of each other only if all values are equal.
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
     if (both[0] != ~both[1])
       throw error(operation, std::string(fault) + ". All ranks of a mesh must agree on it.");
   }
 
-  /// Replaces `values` by their sums (maxima, minima) over all ranks. Every rank gives the same
+  /// Replaces `values` by their sums, maxima or minima over all ranks. Every rank gives the same
   /// number of values. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
@@ -112,10 +114,10 @@ class basic_mesh {
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
-  /// Computes the sums (maxima, minima) of `stored` over all ranks and writes them to `sums` on the
-  /// host. `stored` is an array in the mesh's memory, with as many elements as `sums`, and stays
-  /// unchanged. The host waits once, for all work that it gave to the processor before. Collective
-  /// over the mesh: one all-reduce.
+  /// Writes the sums, maxima or minima of `stored` over all ranks to `sums`, which is in host
+  /// memory. `stored` is an array in the mesh's memory with as many elements, and stays unchanged.
+  /// The host waits for the result once, and so for all work that it gave to the processor before.
+  /// Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
@@ -123,14 +125,14 @@ class basic_mesh {
     reduce(*state_->transport, op, stored, sums);
   }
 
-  /// Replaces `values` by the values of rank `root`. Every rank gives the same number. Collective
-  /// over the mesh.
+  /// Replaces `values` by the values of rank `root`. Every rank gives the same number of values.
+  /// Collective over the mesh.
   template <class T>
   void broadcast(std::span<T> values, int root = 0) const {
     rooted(collective::broadcast, values, root, reduction::sum);
   }
-  /// Replaces the `values` of rank `root` by their sums (maxima, minima) over all ranks. The values
-  /// of other ranks stay unchanged. Every rank gives the same number of values. Collective over the
+  /// Replaces the `values` of rank `root` by the sums, maxima or minima over all ranks. On other
+  /// ranks they stay unchanged. Every rank gives the same number of values. Collective over the
   /// mesh.
   template <class T>
   void reduce(std::span<T> values, int root = 0, reduction op = reduction::sum) const {
@@ -139,36 +141,37 @@ class basic_mesh {
     rooted(collective::reduce, std::span<T>(sent), root, op);
   }
 
-  /// Carries out a transfer, and adds its duration to communication_seconds().
+  /// Carries out a transfer and adds its duration to communication_seconds(). Collective over the
+  /// group.
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
     auto const timed = time();
     state_->transport->run({&what, type, source, target, operations().take_ticket(what.axes)});
   }
 
-  /// Returns a ticket for a transfer that is started later. All ranks take their tickets in the
-  /// same order. If communication is forbidden, this function throws and start() does not, because
-  /// later transfers wait for every ticket that was taken.
+  /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
+  /// group. All ranks must take them in the same order. If communication is forbidden, this
+  /// function throws. `start` does not, because later transfers wait for every ticket that was
+  /// taken.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
-  /// Begins a transfer. This call, test, wait and progress add their durations to
+  /// Begins a transfer. The durations of start, test, wait and progress count in
   /// communication_seconds().
   std::unique_ptr<pending_operation> start(transfer_request const& s) const {
     auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Advances a pending operation. Returns true when it has ended, or, during a capture, when later
-  /// work is ordered after it.
+  /// Advances a pending operation. Returns true when it has ended. During a capture of device work,
+  /// returns true when later work is ordered after the operation.
   bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();
   }
-  /// Orders the processor's later work after the end of `p`. With host memory, this function
-  /// returns when `p` has ended. With a device, it returns as soon as the device has been told to
-  /// wait.
+  /// Makes all later work of the processor wait for the end of `p`. With host memory, this function
+  /// returns when `p` has ended. With a device, it returns as soon as the device has this order.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
@@ -186,9 +189,9 @@ class basic_mesh {
 
   /// Returns whether device work is being captured (see capture).
   bool is_captured() const { return state_->plain->is_captured(); }
-  /// Captures the work that `work` gives to the device, without executing it. Returns an object
-  /// with replay(), which executes it as often as needed. All ranks must capture the same work and
-  /// replay it in the same order. Only available on devices.
+  /// Captures the work that the function `work` gives to the device, without executing it. Returns
+  /// an object with replay(), which executes the work as often as needed. All ranks must capture
+  /// the same work and replay it in the same order. Only available on devices.
   template <class Work>
     requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
       back.capture(mesh, work);
@@ -198,13 +201,13 @@ class basic_mesh {
   }
 
   double communication_seconds() const { return state_->seconds; }
-  /// Returns the plan of a redistribution, from the cache.
+  /// Returns the plan of a redistribution. Takes it from the cache if it is there.
   redistribution_plan plan(shape const& extents, int element_size, placement const& from,
                            placement const& to) const {
     return prepared(extents, element_size, from, to)->plan;
   }
-  /// Returns the plan together with this rank's transfer for each step. The reference is valid
-  /// until the next plan is requested. A copy of the pointer keeps the plan alive.
+  /// Returns the plan together with this rank's transfer for each step. The reference is valid only
+  /// until the next call. Copy the pointer to keep the plan alive.
   std::shared_ptr<prepared_plan const> const& prepared(shape const& extents, int element_size,
                                                        placement const& from,
                                                        placement const& to) const {
@@ -222,7 +225,7 @@ class basic_mesh {
   friend class no_communication;
   friend class fake_rank;
 
-  /// Holds the backend in a base class, so that the transport, which uses it, is destroyed first.
+  /// The backend is in a base class, so that it is destroyed after the transport, which uses it.
   struct state_with_backend {
     backend back;
   };
@@ -251,8 +254,8 @@ class basic_mesh {
 
   transfer_timer time() const { return transfer_timer(*state_); }
 
-  /// Reduces over all ranks. `values` is either one span of host values, or a pointer to values in
-  /// the mesh's memory and a host span for the results.
+  /// Reduces `values` over all ranks. They are either one span of host values, or a pointer to
+  /// values in the mesh's memory and a host span for the results.
   template <class... Values>
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));

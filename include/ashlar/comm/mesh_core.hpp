@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The state of a mesh that is the same for every backend.
+// The part of a mesh's state that does not depend on the backend (comm/backend.hpp).
 
 #include <memory>
 
@@ -17,11 +17,11 @@ struct mesh_core {
   int rank = 0;
   coordinates here{};
   machine priced_on;
-  std::shared_ptr<communicator> plain;      ///< the transport without decorators
-  std::shared_ptr<communicator> transport;  ///< the same transport, with any decorators
+  std::shared_ptr<communicator> plain;      ///< the transport without decorators, such as counters
+  std::shared_ptr<communicator> transport;  ///< `plain`, perhaps inside decorators
   plan_cache plans;
   double seconds = 0;      ///< time spent in transfers
-  bool is_timed = false;   ///< whether an enclosing timer is running
+  bool is_timed = false;   ///< whether a transfer_timer is running
   bool forbidden = false;  ///< whether every transfer throws
 };
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Forbids communication on a mesh, so that code which is meant to be local throws if it is not.
+// Forbids communication on a mesh. Code that should be local then throws if it communicates.
 
 #include <memory>
 

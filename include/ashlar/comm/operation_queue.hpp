@@ -3,16 +3,16 @@
 
 #pragma once
 
-// The order of a mesh's transfers, and the list of pending operations.
+// The queue of a mesh's transfers: it determines their order and lists the pending ones.
 //
-// A transfer takes a ticket when the program requests it: the next number for its group of axes.
-// All ranks run the same program, so a ticket denotes the same transfer on all of them. A transfer
-// begins when this rank has ended the previous one in the same group. Groups do not wait for each
-// other. All tickets of a plan are taken at once, in program order, so the earliest unfinished plan
-// can always advance and there is no deadlock.
+// A transfer takes a ticket when the program requests it: the next number in its group of axes. All
+// ranks run the same program, so a ticket denotes the same transfer on all of them. A transfer
+// begins when the previous one in its group has ended on this rank. Groups do not wait for each
+// other. All tickets of a plan are taken at once, in program order. So the earliest unfinished plan
+// can always advance, and there is no deadlock.
 //
-// There is no progress thread. A rank that waits calls poll(), and a long computation can do so,
-// too (mesh::progress).
+// There is no progress thread. A rank that waits calls poll(). A long computation can call it too
+// (mesh::progress).
 
 #include <algorithm>
 #include <cstdint>
@@ -26,18 +26,20 @@
 
 namespace ashlar {
 
-/// A pending operation, which advances only when called.
+/// A pending operation, which advances only when its function advance() is called.
 class pending_operation : public recycled {
  public:
   virtual ~pending_operation() = default;
-  /// Does what can be done now, without waiting. Returns true when the operation has ended.
+  /// Does all work that is possible now, without waiting. Returns true when the operation has
+  /// ended.
   virtual bool advance() = 0;
-  /// Tries to order the processor's later work after the end of this operation, without waiting.
-  /// Returns whether this succeeded. On the host it succeeds only after the operation has ended. A
-  /// device preserves the order by itself, so it succeeds once the device has been given the
+  /// Tries to order the processor's later work after this operation, without waiting. Returns
+  /// whether this succeeded. On the host it succeeds only after the operation has ended. A device
+  /// keeps the order of its queue by itself, so there it succeeds once the device has the
   /// operation.
   virtual bool join() { return advance(); }
-  /// Returns whether operations started from now on are ordered after this one even without join().
+  /// Returns whether operations started from now on are ordered after this one even without join(),
+  /// as in the queue of a device.
   virtual bool is_queued() const { return false; }
 };
 
@@ -62,7 +64,7 @@ class operation_queue {
   void add(pending_operation& p) { under_way_.push_back(&p); }
   void remove(pending_operation& p) { std::erase(under_way_, &p); }
   /// Records that a transfer with a ticket will never end, and calls the callback given to
-  /// on_abandon.
+  /// on_abandon. Later transfers would wait for it forever.
   void abandon() {
     if (!std::exchange(abandoned_, true) && tell_) tell_();
   }
@@ -75,7 +77,7 @@ class operation_queue {
   }
   bool idle() const { return under_way_.empty(); }
 
-  /// Advances all pending operations. Does nothing if called from within one of them.
+  /// Advances all pending operations. Does nothing if one of them calls it.
   void poll() {
     if (polling_ || under_way_.empty()) return;
     polling_ = true;

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// The cache of a mesh's plans, so that each plan is made once. The key of a redistribution is
-// extents, element size and both placements; the key of a matrix product is both operands, the
-// transpositions, the result and the options. A plan depends on nothing else except the mesh and
-// the machine, and the mesh clears the cache when its machine changes. The cache holds at most
-// `most_plans` of each kind, and is cleared when it is full. The next lookup may thus invalidate a
-// returned reference. Code that needs a plan for longer, such as a pending operation, copies the
-// pointer.
+// The cache of a mesh's plans. The key of a redistribution is its extents, element size and both
+// placements. The key of a matrix product is its operands, transpositions, result and options.
+// Apart from the key, a plan depends only on the mesh and the machine. The mesh clears the cache
+// when its machine changes.
+//
+// The cache has room for `most_plans` of each kind, and is cleared when it is full. So the next
+// lookup may invalidate a returned reference. Code that needs a plan for longer, such as a pending
+// operation, copies the pointer.
 
 #include <bit>
 #include <memory>
@@ -23,15 +24,15 @@
 
 namespace ashlar {
 
-/// A plan, and the transfer of this rank for each of its steps.
+/// A redistribution plan, with this rank's transfer for each of its steps.
 struct prepared_plan {
   redistribution_plan plan;
   std::vector<transfer> transfers;
 };
 
-/// The redistribution plans of both operands and the result for some panels of a streamed product,
-/// one that is computed panel by panel. They apply to panel `first` and to the following panels, up
-/// to `first` of the next entry of prepared_product::panels.
+/// The redistribution plans of the operands and the result for some panels of a matrix product,
+/// which is computed panel by panel. They apply to the panels from `first` on, up to `first` of the
+/// next entry of prepared_product::panels.
 struct prepared_panels {
   int first = 0;
   prepared_plan a, b, c;
@@ -39,12 +40,12 @@ struct prepared_panels {
 
 struct prepared_product {
   matmul_plan plan;
-  prepared_plan a, b, c;                ///< for the whole tensors
+  prepared_plan a, b, c;                ///< redistributions of the tensors as a whole
   std::vector<prepared_panels> panels;  ///< sorted by `first`
 };
 
-/// Returns a plan together with the transfers of the rank at `here` for its steps. Communicates
-/// nothing.
+/// Returns a plan with the transfers of the rank at coordinates `here` for its steps. Does not
+/// communicate.
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
                                     coordinates const& here);
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
@@ -99,7 +100,7 @@ class plan_cache {
   }
 
  private:
-  /// All values that a plan depends on, encoded as words.
+  /// The key of a plan: all values on which it depends, except the mesh and the machine.
   struct key {
     inplace_vector<std::uint64_t, 24> words;
 

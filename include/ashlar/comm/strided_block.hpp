@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A block of elements that is copied from one row-major array to another. Packing, unpacking and
-// copies out of a neighbour's shard consist of such blocks. A block is computed once per plan;
-// later only the array pointers change.
+// A box of elements that is copied from one row-major array to another. Packing, unpacking and
+// copies out of another rank's shard consist of such blocks. A block is computed once per plan.
+// Later only the array pointers change.
 //
 //   copy(block, source, target)               copies the whole block
 //   copy_range(block, first, last, …)         copies elements [first, last) of its row-major order
@@ -21,16 +21,17 @@ struct strided_block {
   int rank = 0;
   std::int64_t elements = 0;
   /// The number of elements that are written at about the same time, including other blocks of the
-  /// same target. The copy kernel uses it to decide whether to bypass the caches.
+  /// same target. If it is large, the copy kernel bypasses the caches.
   std::int64_t part_of = 0;
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;
   std::int64_t source_strides[max_rank]{}, target_strides[max_rank]{};
-  /// Whether the elements of the block are contiguous in the source or in the target.
+  /// Whether the elements of the block are contiguous in the source, and in the target.
   bool source_is_run = true, target_is_run = true;
 
   strided_block() = default;
-  /// Describes the copy of `region` from a shard with box `from` to a shard with box `to`.
+  /// Describes the copy of the indices `region` of a tensor from one shard to another. The shards
+  /// have the indices `from` and `to`.
   strided_block(box const& region, box const& from, box const& to)
       : rank(region.rank()), elements(region.elements()), part_of(to.elements()) {
     if (elements == 0) return;
@@ -49,8 +50,8 @@ struct strided_block {
   }
 };
 
-/// Copies a block from `source` to `target`, which do not overlap and are in the memory of the
-/// processor.
+/// Copies a block from `source` to `target`, which do not overlap and are in the memory of
+/// processor `on`.
 template <class Processor, class T>
 void copy(Processor const& on, strided_block const& b, T const* source, T* target) {
   if (b.elements == 0) return;
@@ -67,9 +68,10 @@ void copy(strided_block const& b, T const* source, T* target) {
 
 namespace detail {
 
-/// Divides the elements [first, last) of the sub-block that consists of dim `d` and all later dims
-/// into boxes, and calls visit(dim, count, source_offset, target_offset) for each. A box has
-/// `count` indices of dim `dim` and all indices of the dims inside it.
+/// Divides a range of elements of a block into boxes, for a copy. The range is elements [first,
+/// last) of the dims from `d` on, in row-major order. Calls visit(dim, count, source_offset,
+/// target_offset) for each box. The box has `count` indices of dim `dim` and all indices of the
+/// later dims.
 template <class Visit>
 void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64_t last,
                    std::int64_t source, std::int64_t target, Visit& visit) {
@@ -81,7 +83,7 @@ void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64
   auto const to = [&](std::int64_t i) { return target + i * b.target_strides[d]; };
   std::int64_t i = first / inner;
   std::int64_t const end = last / inner;
-  if (first % inner != 0) {  // the remaining elements of a partial row
+  if (first % inner != 0) {  // the rest of a row that the range enters in the middle
     std::int64_t const stop = i == end ? last - i * inner : inner;
     for_each_part(b, d + 1, first - i * inner, stop, at(i), to(i), visit);
     if (i == end) return;
@@ -93,8 +95,8 @@ void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64
 
 }  // namespace detail
 
-/// Copies elements [first, last) of the block, counted row-major. If `packed_source` is set,
-/// `source` points to an array of only this range; `packed_target` means the same for `target`.
+/// Copies elements [first, last) of the block, in row-major order. If `packed_source`, the array at
+/// `source` contains only this range, without gaps. `packed_target` means the same for `target`.
 template <class T>
 void copy_range(strided_block const& b, std::int64_t first, std::int64_t last, T const* source,
                 T* target, bool packed_source, bool packed_target) {

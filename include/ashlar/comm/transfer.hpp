@@ -3,12 +3,14 @@
 
 #pragma once
 
-// The work of ONE rank in one step of a plan. It is computed once from the step and stored with the
-// plan. It says which elements come from which member of the group and where they go, but not how
-// they travel: directly from a neighbour's shard (shared/direct_transfer.hpp) or as messages
-// (mpi/message_transfer.hpp).
+// The data that one rank sends and receives in one redistribution step. It is computed once from
+// the step and stored with the plan. It tells which elements come from which member of the group
+// and where they go. It does not tell how they travel: directly from another rank's shard
+// (shared/direct_transfer.hpp) or as messages (mpi/message_transfer.hpp).
 //
-//   transfer                          I receive
+// In the table, a rank's box is the range of tensor indices of its shard, before or after the step.
+//
+//   transfer                          data that this rank receives
 //   all_gather, all_to_all, permute   from each member j: its box before ∩ my box after
 //   reduce_scatter                    from every member: its addend of my box after; I reduce these
 //   all_reduce                        The flat shard has one balanced part per member. From every
@@ -19,10 +21,9 @@
 //                                     these arrays
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
-// Every transport reduces in the same order. Let s[i] be the addend of member i. Then part j is
-// ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the size of the group. Sums are computed in
-// accumulation_t of the element type and rounded once. The order is the one in which a ring visits
-// the addends.
+// Every transport reduces in the order in which a ring visits the addends. Let s[i] be the addend
+// of member i. Then part j of the result is ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the
+// size of the group. Sums are computed in accumulation_t of the element type and rounded once.
 
 #include <algorithm>
 #include <vector>
@@ -38,25 +39,25 @@ struct transfer {
   reduction op = reduction::sum;
   int members = 1;  ///< number of ranks in the group
   int index = 0;    ///< position of this rank in the group
-  /// The position in the group of the partner in a pairwise permute, or of the root of a broadcast
-  /// or reduce; otherwise -1.
+  /// The index in the group of the partner (pairwise permute) or of the root (broadcast, reduce);
+  /// otherwise -1.
   int partner = -1;
-  box from, to;  ///< this rank's shard before and after
-  /// The number of elements of the largest shard that any member has before the transfer.
+  box from, to;  ///< indices of this rank's shard before and after the transfer
+  /// Number of elements of the largest shard of any member before the transfer.
   std::int64_t largest_source = 0;
-  bool pads = false;  ///< zero_pad: elements outside receives[0] become the reduction's identity
-  /// These lists have one block per member, including this rank: receives[j] is copied from member
-  /// j's shard into this rank's shard, and sends[j] from this rank's shard into member j's shard.
-  /// In a reduction, a block of `receives` describes the addends of all members, since their shards
-  /// have the same layout.
+  bool pads = false;  ///< zero_pad only: elements outside receives[0] become the identity
+  /// One block per member, including this rank. receives[j] is copied from member j's shard into
+  /// this rank's shard, and sends[j] from this rank's shard into member j's shard. In a reduction,
+  /// a block of `receives` describes the addends of all members, since their shards have the same
+  /// layout.
   std::vector<strided_block> receives, sends;
 
   bool reduces() const {
     return kind == collective::reduce_scatter || kind == collective::all_reduce ||
            kind == collective::reduce;
   }
-  /// Returns the number of elements that this rank receives with the bandwidth-optimal algorithm,
-  /// computed from the blocks.
+  /// Returns the number of elements that this rank receives, computed from the blocks. An
+  /// all-reduce counts as reduce-scatter plus all-gather.
   std::int64_t received_elements() const {
     std::int64_t elements = 0;
     auto const mine = static_cast<std::size_t>(index);
@@ -76,14 +77,16 @@ inline box flat_box(interval const& part) {
   return b;
 }
 
-/// Returns the block that copies [begin, begin + size) of a flat array to or from a packed array.
+/// Returns the block that copies the range `part` of a flat array of `whole` elements to the same
+/// range of another one.
 inline strided_block flat_block(interval const& part, std::int64_t whole) {
   return {flat_box(part), flat_box({0, whole}), flat_box({0, whole})};
 }
 
 }  // namespace detail
 
-/// Returns the all-reduce of a flat array of `elements` elements along `axes`.
+/// Returns the transfer of the rank at coordinates `here` for an all-reduce along `axes` of flat
+/// arrays with `elements` elements.
 inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, topology const& t,
                                 coordinates const& here, reduction op) {
   transfer x;
@@ -102,8 +105,9 @@ inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, to
   return x;
 }
 
-/// Returns the transfer along `axes` that copies member `root`'s flat array to all members
-/// (broadcast), or reduces all members' arrays into the array of `root` (reduce).
+/// Returns a transfer along `axes` from or to member `root` of the group. A broadcast copies the
+/// flat array of `root` to all members. A reduce reduces all members' arrays into the array of
+/// `root`.
 inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list const& axes,
                             topology const& t, coordinates const& here, int root,
                             reduction op = reduction::sum) {
@@ -127,7 +131,8 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
   return x;
 }
 
-/// Returns the transfer of the rank at `here` for step `s` of a tensor with these extents.
+/// Returns the transfer of the rank at coordinates `here` for step `s` of a tensor with these
+/// extents.
 inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,
                               coordinates const& here) {
   box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
@@ -169,8 +174,9 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
       x.receives.emplace_back(intersect(before, to), before, to);
     }
   }
-  // All members write at once. The size above which copies bypass the caches was measured with two
-  // members writing, so part_of is scaled accordingly.
+  // All members write at the same time. The size from which copies bypass the caches was measured
+  // with two writing members. So part_of, which is compared with it, grows with the number of
+  // members.
   for (auto& b : x.receives) b.part_of *= std::max(1, x.members / 2);
   return x;
 }

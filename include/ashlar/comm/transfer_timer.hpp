@@ -4,7 +4,7 @@
 #pragma once
 
 // Measures the time that a program spends in transfers, waiting or copying. The destructor adds the
-// time since construction to the mesh's seconds, unless an enclosing timer already counts it.
+// time since construction to the mesh's seconds. A timer inside another one adds nothing.
 
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/support/stopwatch.hpp>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The text form of a mesh, "node=2,gpu=4", and of a placement on a mesh, "[S(0),B]@node=2,gpu=4". A
-// link tier that differs from the default for the axis name follows the extent: "gpu=8:inter",
-// "node=2:intra".
+// The text form of a mesh, "node=2,gpu=4", and of a placement on a mesh, "[S(0),B]@node=2,gpu=4".
+// An axis whose link tier is not the default of its name has a suffix, ":inter" or ":intra", as in
+// "gpu=8:inter" and "node=2:intra".
 
 #include <limits>
 #include <ostream>
@@ -27,8 +27,7 @@ ASHLAR_INLINE std::string to_string(placement const& p, topology const& t);
 /// Returns the names of the axes in `list`, for example "node+gpu".
 ASHLAR_INLINE std::string to_string(axis_list const& list, topology const& t);
 
-/// Parses "node=2,gpu=4". Throws ashlar::error, which quotes the text and says what is wrong with
-/// it.
+/// Parses a mesh such as "node=2,gpu=4". Throws ashlar::error if the text is not valid.
 ASHLAR_INLINE topology parse_topology(std::string_view text);
 
 #if ASHLAR_DEFINES(TEXT)

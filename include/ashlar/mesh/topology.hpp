@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The shape of a mesh as a value: named axes, without any processes. Ranks are numbered row-major,
-// with the last axis varying fastest. A group is a set of ranks that differ only along an ordered
-// list of axes. Its members are numbered with the first axis of the list varying slowest, so that
-// the order of the axes in the list determines the order of the shards.
+// The shape of a mesh as a value: its named axes, without any processes. Ranks are numbered in
+// row-major order: the last axis varies fastest. A group is a set of ranks that differ only along
+// an ordered list of axes. Its members are numbered along this list, where the first axis varies
+// slowest. So the order of the list determines the order of the shards.
 
 #include <array>
 #include <stdexcept>
@@ -41,7 +41,6 @@ struct topology {
   constexpr int axes() const { return axis.size(); }
   constexpr int extent(int a) const { return axis[a].extent; }
 
-  /// Returns the number of ranks.
   constexpr int ranks() const {
     int n = 1;
     for (int a = 0; a < axis.size(); ++a) n *= axis[a].extent;
@@ -72,14 +71,14 @@ struct topology {
     return rank;
   }
 
-  /// Returns the number of ranks in a group along `list`.
+  /// Returns the number of ranks in a group along the axes of `list`.
   constexpr int group_size(axis_list const& list) const {
     int n = 1;
     for (int i = 0; i < list.size(); ++i) n *= axis[list[i]].extent;
     return n;
   }
 
-  /// Returns the index of the rank at `c` within its group along `list`.
+  /// Returns the index of the rank at coordinates `c` within its group along the axes of `list`.
   constexpr int index_in_group(coordinates const& c, axis_list const& list) const {
     int index = 0;
     for (int i = 0; i < list.size(); ++i)
@@ -87,8 +86,8 @@ struct topology {
     return index;
   }
 
-  /// Returns the coordinates of member `index` of the group along `list` that contains the rank at
-  /// `c`.
+  /// Returns the coordinates of member `index` of a group along the axes of `list`. It is the group
+  /// of the rank at coordinates `c`.
   constexpr coordinates member(coordinates c, axis_list const& list, int index) const {
     for (int i = list.size() - 1; i >= 0; --i) {
       c[static_cast<std::size_t>(list[i])] = index % axis[list[i]].extent;

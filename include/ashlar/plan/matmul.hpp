@@ -3,18 +3,18 @@
 
 #pragma once
 
-// The plan of a matrix product between given placements. It chooses a signature row for each mesh
-// axis, and hence how the operands are redistributed before the local GEMM and the result after it.
-// Below, a' and b' are the operands as the local GEMM needs them, and c' is the result as it makes
-// it.
+// Plans a distributed matrix product c = a · b between given placements. A plan chooses one
+// signature row for each mesh axis. The rows determine the placements a' and b' of the operands
+// that the local GEMM needs, and the placement c' of its result. The plan then consists of three
+// redistributions and the GEMM:
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
 //
-// Every assignment of signature rows to axes is priced, with every shard order, each with its
-// cheapest redistributions. So 1-D, 2-D, 2.5-D and 3-D algorithms all come out of the same
-// mechanism (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The
-// cheapest plan that fits the memory wins. If none fits, the cheapest plan that runs in panels and
-// fits wins (matmul_stream.hpp). It may stream any letter, in 2, 4, 8, ... panels.
+// The search prices every assignment of signature rows to axes, with every shard order and the
+// cheapest redistributions. This includes the known 1-D, 2-D, 2.5-D and 3-D algorithms (AutoDDL
+// section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The cheapest plan that fits
+// into memory wins. If none fits, the cheapest plan that fits in panels wins (matmul_stream.hpp).
+// Its panels may divide any dim of the product, into 2, 4, 8, ... parts.
 
 #include <string>
 
@@ -25,18 +25,20 @@
 
 namespace ashlar {
 
-/// The constraints on the plan of a product.
+/// The constraints on the plan of a product. A streamed dim is divided into panels, which are
+/// redistributed and multiplied one after another (matmul_stream.hpp).
 struct matmul_options {
-  /// The most bytes that a rank may use, including its shards of operands and result; 0: no limit.
+  /// The most bytes that a rank may use, including its shards of operands and result; 0 means no
+  /// limit.
   std::int64_t memory = 0;
-  char stream = 0;  ///< the letter that the plan must stream; 0: it streams only if necessary
-  int panels = 2;   ///< the number of panels of `stream`
+  char stream = 0;  ///< letter of the dim to stream: m, n, k or b; 0: stream only if necessary
+  int panels = 2;   ///< number of panels of the dim `stream`
 };
 
 namespace detail {
 
-/// Returns `p` with `role` on `axis`. A split is inserted at `depth` into the order of the axes
-/// that split its dim.
+/// Returns the placement `p` in which `axis` has another role. If the role is a split, the axis
+/// becomes number `depth` among the axes that split this dim, counted from the outermost.
 constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
   p.axis[axis] = role;
   if (!role.is_split()) return p;
@@ -47,8 +49,8 @@ constexpr placement with_role(placement p, int axis, axis_placement role, int de
 }
 
 /// Calls visit(a, b, c) for all placements with which each rank can compute c = a · b from its own
-/// shards. Each axis from `axis` on gets each row of `table` in turn. Axes that split the same
-/// letter are tried in every shard order, beginning with the canonical one.
+/// shards. Tries each row of `table` for each axis from `axis` on. Axes that split the same dim of
+/// the product are tried in every shard order, first in the canonical one.
 template <class Visit>
 constexpr void for_each_local_product(signature_table const& table, placement const& a,
                                       placement const& b, placement const& c, int axis,
@@ -74,7 +76,7 @@ constexpr shape product_extents(shape const& a, shape const& b, bool transpose_a
   return c;
 }
 
-/// Returns the extents of the local product of rank 0.
+/// Returns the extents of the local product of rank 0, which is the largest.
 constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
                                      shape const& b_extents, placement const& b, bool transpose_a,
                                      bool transpose_b, topology const& t) {
@@ -100,19 +102,20 @@ constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
   throw error("matmul", text + ".");
 }
 
-/// The best plan found so far.
+/// The cheapest plan found so far.
 struct matmul_choice {
   topology const& mesh;
   machine const& priced_on;
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< the least peak in bytes of the plans that do not fit; 0: none
+  std::int64_t least = 0;  ///< smallest peak in bytes of the plans that do not fit; 0: all fit
 
   constexpr bool found() const { return best < unreachable; }
 
-  /// Keeps `p` if it fits the memory and is the cheapest so far. Expects that its seconds and peak
-  /// memory are filled in. `weight` is its seconds, possibly with tie breaks.
+  /// Keeps the plan `p` if it fits into memory and is the cheapest so far. Its seconds and its peak
+  /// memory must be known. `weight` is the seconds by which plans are compared, possibly with a
+  /// small addition that breaks ties.
   constexpr void take(matmul_plan const& p, double weight) {
     if (wanted.memory > 0 && p.peak_bytes > wanted.memory) {
       if (least == 0 || p.peak_bytes < least) least = p.peak_bytes;
@@ -122,7 +125,8 @@ struct matmul_choice {
     }
   }
 
-  /// Considers `p` in `count` panels of `letter`. Returns false if `p` cannot run in these panels.
+  /// Considers the plan `p` in `count` panels of the dim `letter`. Returns false if `p` cannot run
+  /// in these panels.
   constexpr bool take_streamed(matmul_plan p, char letter, int count) {
     p.panels = {letter, count, {}};
     if (!choose_chunks(p, mesh)) return false;
@@ -131,8 +135,8 @@ struct matmul_choice {
     return true;
   }
 
-  /// Considers `p` in panels. If `wanted` names a letter, uses this letter and number of panels,
-  /// otherwise every letter and every number of panels that is a power of two.
+  /// Considers the plan `p` in panels. Uses the letter and number of panels in `wanted` if it has a
+  /// letter. Otherwise tries every letter, with 2, 4, 8, ... panels.
   constexpr void take_all_streamed(matmul_plan const& p) {
     if (wanted.stream != 0) {
       take_streamed(p, wanted.stream, wanted.panels);
@@ -147,9 +151,9 @@ struct matmul_choice {
 
 }  // namespace detail
 
-/// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or (rank 3)
-/// batches of them. Of plans with equal cost, the one that uses earlier rows of the signature table
-/// wins. Throws ashlar::error if no plan fits the memory, or if the letter of `wanted` cannot be
+/// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or for batches
+/// of matrices (rank 3). If plans cost the same, the one with earlier rows of the signature table
+/// wins. Throws ashlar::error if no plan fits into memory, or if the letter of `wanted` cannot be
 /// streamed.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
@@ -220,7 +224,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   return choice.plan;
 }
 
-/// Returns the cheapest plan within the machine's memory.
+/// Returns the cheapest plan that fits into the machine's memory.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,

@@ -3,26 +3,26 @@
 
 #pragma once
 
-// Finds where to keep the matrices of c = a · b so that the product costs least. Each matrix is
-// stored once, distributed over all ranks: every axis splits a dim, and nothing is replicated or
-// partial.
+// Finds placements for the matrices of c = a · b with which the product costs least. Each matrix is
+// stored once, distributed over all ranks: every mesh axis splits one of its dims, and nothing is
+// replicated or partial.
 //
-//   1. Each axis cuts one letter, m, n or k: a grid of p1 x p2 x p3 ranks.
-//   2. On the axes of n, the local product needs a' replicated (B). On the axes of m, it needs b'
-//      replicated. On the axes of k, its result c' is partial (P).
-//   3. Each matrix is kept at the placement with the cheapest redistribution to a' or b', or from
+//   1. Each mesh axis is assigned to one dim of the product, m, n or k. This gives a grid of
+//      p1 x p2 x p3 ranks.
+//   2. The local product reads a' and b' and makes c'. a' is replicated (B) on the axes of n, b' is
+//      replicated on the axes of m, and c' is partial (P) on the axes of k.
+//   3. Each matrix is stored at the placement with the cheapest redistribution to a' or b', or from
 //      c'. Ties go to the least packing (usually splits of dim 0), then to canonical order.
 //
-// A rank receives at least, and with even splits exactly, this many elements. The terms are a' less
-// the part of it that the rank already holds, and likewise for b' and c':
+// A rank receives at least this many elements, and exactly as many if all splits are even. The
+// terms are the elements of a', b' and c' that the rank does not already have:
 //
 //   mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3)
 //
-// The seconds of receiving so many elements plus the seconds of the GEMM are a lower bound of the
-// cost of a grid. Grids are tried in ascending order of this bound, until it exceeds the cost of
-// the best plan found. Axes of equal extent and tier are interchangeable. Of the grids that differ
-// only in an exchange of such axes, only the one in which these axes have their letters in the
-// order m, n, k is tried.
+// The seconds to receive them plus the seconds of the GEMM are a lower bound of the cost of a grid.
+// The search tries grids in ascending order of this bound, and stops when the bound exceeds the
+// cost of the best plan. Axes of equal extent and tier are interchangeable. Of the grids that
+// differ only in such axes, it tries the one that assigns them in the order m, n, k.
 
 #include <ashlar/plan/matmul.hpp>
 
@@ -35,12 +35,13 @@ struct matmul_layouts {
 
 namespace detail {
 
-/// An assignment of the letters m, n and k (0, 1 and 2) to the axes that cut them. The letters of
-/// the axes are the digits of `code` in base 3, with the first axis as the most significant digit.
+/// An assignment of the dims m, n and k (0, 1 and 2) of a product to the mesh axes that split them.
+/// `code` contains the dims of the axes as digits in base 3. The first axis is the most significant
+/// digit.
 struct product_grid {
-  placement a, b, c;  ///< placements a', b', c' of the local product
+  placement a, b, c;  ///< placements of the operands and the result of the local product
   double sizes[3] = {1, 1, 1};
-  bool is_ordered = true;  ///< whether interchangeable axes have letters in the order m, n, k
+  bool is_ordered = true;  ///< whether interchangeable axes are assigned in the order m, n, k
 
   constexpr product_grid(topology const& t, int code)
       : a(placement::all_broadcast(t.axes())), b(a), c(a) {
@@ -63,7 +64,8 @@ struct product_grid {
     }
   }
 
-  /// Returns the number of elements that a rank receives on average, by the formula above.
+  /// Returns the average number of elements of a', b' and c' that a rank receives, for an m x k and
+  /// a k x n matrix.
   constexpr double volume(double m, double n, double k) const {
     double const p1 = sizes[0], p2 = sizes[1], p3 = sizes[2];
     return m * k / (p1 * p3) * (1 - 1 / p2) + k * n / (p2 * p3) * (1 - 1 / p1) +
@@ -77,9 +79,9 @@ constexpr bool is_stored_once(placement const& p) {
   return true;
 }
 
-/// Returns the index of the state that stores each element of the matrix on one rank only and has
-/// the cheapest path between itself and the end of `ways`, an operand or result of the local
-/// product.
+/// Returns the index of the cheapest placement that stores each element on exactly one rank. `ways`
+/// contains the cost of the redistribution between every placement of the matrix and the one that
+/// the local product needs.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;
@@ -102,10 +104,10 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
 
 }  // namespace detail
 
-/// Returns the best placements of an m x k and a k x n matrix and of their product, and the plan
-/// between them. `memory` is the most memory that a rank may use, in bytes; 0 means no limit. If
-/// the plan of no grid fits, the plan of the best grid runs in panels. Throws ashlar::error if no
-/// plan in panels fits either.
+/// Returns the best placements of an m x k and a k x n matrix and of their product, and the plan of
+/// the product between them. `memory` is the most memory that a rank may use, in bytes; 0 means no
+/// limit. If no grid's plan fits, the best grid's plan runs in panels. Throws ashlar::error if this
+/// does not fit either.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size, machine const& on,
                                              std::int64_t memory) {
@@ -157,7 +159,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   return best;
 }
 
-/// Returns the best placements within the machine's memory.
+/// Returns the best placements that fit into the machine's memory.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size,
                                              machine const& on) {

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// The memory of a matrix product's plan: the most bytes that a rank holds at once, including the
-// operands and the result. Shards are counted exactly, and a step's buffers as packing.hpp says.
+// The peak memory of a plan of the matrix product c = a · b, in bytes per rank, including the
+// operands and the result. Shards are counted exactly. packing.hpp gives the buffers of a
+// redistribution step.
 //
-// In the formula, x' is the operand x at the placement that the local product needs (0 bytes if x
-// has it already), and c' is the result of the local product. "moving x" is the most bytes of the
-// shards before and after one of its steps and of the step's buffer, without x itself; moving c
-// includes c'. The four terms follow the order in which a plan runs:
+// Operand a' is a redistributed to the placement that the local product needs (0 bytes if a already
+// has it), and likewise b'. c' is the result of the local product. "moving a" is the peak over the
+// steps from a to a': the shards before and after the step and its buffer, without a itself.
+// "moving c" includes c'. The four terms of the maximum follow the order in which a plan runs:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
 //
-// Rank 0 has the largest shard of every placement, so the figure is rank 0's.
+// The result is the peak of rank 0, which has the largest shard of every placement.
 
 #include <ashlar/plan/matmul_plan.hpp>
 #include <ashlar/plan/packing.hpp>
@@ -25,9 +26,9 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
   return max_local_elements(plan.extents, t, p) * plan.element_size;
 }
 
-/// Returns the most bytes that a rank holds during any step of `plan`: the shards before and after
-/// the step, and its buffer. The shard before the first step counts only if `owned` is true. This
-/// is so for temporaries such as c', but not for the operands, which belong to the caller.
+/// Returns the peak of the bytes during the steps of `plan`: the shards before and after a step,
+/// and its buffer. If `owned` is false, the shard before the first step does not count, because it
+/// belongs to the caller, as operands do. If `owned` is true, it counts, as for the temporary c'.
 constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;
@@ -41,12 +42,13 @@ constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology co
   return most;
 }
 
-/// Returns the bytes of the shard that the steps of `plan` make, or 0 if there are no steps.
+/// Returns the bytes of the result of `plan`, or 0 if it has no steps.
 constexpr std::int64_t made_bytes(redistribution_plan const& plan, topology const& t) {
   return plan.steps.empty() ? 0 : bytes_of(plan, t, plan.to);
 }
 
-/// Returns the value of the formula above for a plan that does not stream.
+/// Returns the peak memory of a plan without panels: the given operands plus the largest of the
+/// four phases (moving a, moving b, local product, moving c).
 constexpr std::int64_t whole_peak_bytes(matmul_plan const& plan, topology const& t) {
   std::int64_t const a = made_bytes(plan.a, t), b = made_bytes(plan.b, t);
   std::int64_t most = 0;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The cheapest paths between one end of a product (an operand as given, or the result as wanted)
-// and every placement that a local product may need, all found at once:
+// The cheapest redistributions between one fixed placement of a matrix (of an operand as given, or
+// of the result as wanted) and every placement that a local product may need. One search finds them
+// all:
 //
-//   from_end   one Dijkstra search from the end
-//   to_end     one Dijkstra search from the end against the direction of the edges
+//   from_end   one Dijkstra search from the fixed placement
+//   to_end     one Dijkstra search from it against the direction of the edges
 //
-// In the graph of the local product's placements, P always stands for a sum. If the end is partial
-// with another reduction, such as a maximum, a second graph contains it, in which P stands for that
-// reduction. The placements without P are in both graphs. The search covers both graphs and finds
-// the best of these shared placements at which to go from one graph to the other.
+// In the placements of a local product, P always stands for a sum. If the fixed placement has P
+// with another reduction, such as a maximum, a second graph is used in which P stands for that
+// reduction. Placements without P are in both graphs. The search covers both graphs and changes
+// from one to the other at the cheapest of these shared placements.
 
 #include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/redistribution.hpp>
@@ -23,19 +24,20 @@ enum class path_direction { from_end, to_end };
 
 class matmul_paths {
  public:
-  /// `sums` is the graph for the tensor's number of dims in which P stands for a sum. Expects an
-  /// end that `check` accepts.
+  /// `end` is the fixed placement at one end of all paths. `sums` is the placement graph for the
+  /// tensor's number of dims in which P stands for a sum. Expects an `end` that `check` accepts.
   constexpr matmul_paths(placement_graph const& sums, shape const& extents, int element_size,
                          placement const& end, path_direction direction, machine const& m)
       : sums_(sums), machine_(m), extents_(extents), element_size_(element_size), end_(end),
         backward_(direction == path_direction::to_end),
         ways_(find_ways(sums.price(extents, element_size, m))) {}
 
-  /// Returns the seconds, with tie breaks, between the end and state `i` of the graph.
+  /// Returns the seconds of the path between the fixed placement and state `i` of the graph. A tiny
+  /// addition per step breaks ties.
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
-  /// Returns the plan from the end to state `i`, or from state `i` to the end, depending on the
-  /// direction.
+  /// Returns the redistribution plan between the fixed placement and state `i`, in the direction of
+  /// the search.
   constexpr redistribution_plan plan(int i) const {
     inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards the end
     int at = collect(met, sums_, ways_, i);
@@ -71,8 +73,8 @@ class matmul_paths {
     return ways;
   }
 
-  /// Appends the steps of the path from state `i` towards the end. Returns the state at which they
-  /// stop.
+  /// Appends the steps of the path from state `i` towards the fixed placement. Returns the state at
+  /// which the path ends in this graph.
   constexpr int collect(inplace_vector<redistribution_step, 4 * max_axes>& met,
                         placement_graph const& graph, placement_graph::paths const& ways,
                         int i) const {
@@ -90,7 +92,7 @@ class matmul_paths {
   int element_size_;
   placement end_;
   bool backward_;
-  std::vector<placement_graph> own_;  // the graph of an end whose reduction is not the sum
+  std::vector<placement_graph> own_;  // the second graph; empty if it is not needed
   placement_graph::paths own_ways_;
   placement_graph::paths ways_;
 };

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The plan of a matrix product as data. Letters name the dims that an axis or a panel cuts:
+// The plan of a matrix product c = a · b as data. Letters name the dims of the product:
 //
 //   m   rows of a and c          n   columns of b and c
 //   k   the contracted dim       b   the batch (rank 3 only)
 //
-// The local GEMM computes c' from a' and b', the operands at the placements that it needs. Unless a
-// plan streams (plan/matmul_stream.hpp), it runs the following phases one after another: the steps
-// from a to a'; the steps from b to b'; the local GEMM; a' and b' are freed; the steps from c' to
+// The local GEMM reads a' and b' and makes c', at placements that the plan chooses. A plan without
+// panels (plan/matmul_stream.hpp) runs these phases one after another: the redistribution from a to
+// a', the one from b to b', the local GEMM, the release of a' and b', the redistribution from c' to
 // c.
 
 #include <string_view>
@@ -20,7 +20,7 @@
 
 namespace ashlar {
 
-/// The letters of the operands' and the result's dims, in order.
+/// The letters of the dims of the operands and of the result, in the order of their dims.
 struct product_letters {
   std::string_view a, b, c;
 
@@ -28,7 +28,7 @@ struct product_letters {
       : a(transpose_a ? "bkm" : "bmk"), b(transpose_b ? "bnk" : "bkn"), c("bmn") {
     if (rank == 2) a.remove_prefix(1), b.remove_prefix(1), c.remove_prefix(1);
   }
-  /// Returns the dim that a letter names, or -1 if the tensor lacks it.
+  /// Returns the index of the dim that a letter names, or -1 if the tensor does not have it.
   static constexpr int dim_of(std::string_view letters, char letter) {
     for (std::size_t d = 0; d < letters.size(); ++d)
       if (letters[d] == letter) return static_cast<int>(d);
@@ -36,7 +36,7 @@ struct product_letters {
   }
 };
 
-/// The extents of the local product of one rank.
+/// The extents of one rank's local product.
 struct gemm_extents {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
 
@@ -49,11 +49,11 @@ constexpr double gemm_seconds(machine const& on, gemm_extents const& g) {
   return gemm_seconds(on, g.operations(), g.m, g.n, g.k);
 }
 
-/// Describes how a plan streams. Nested balanced splits by `chunks` cut the letter's dim into
-/// chunks (if `chunks` is empty, the dim is one chunk). Every chunk is cut into `count` slices, and
-/// panel i consists of slice i of every chunk.
+/// Tells how a plan divides a streamed dim. The dim is cut into chunks by nested balanced splits
+/// into chunks[0], chunks[1], ... parts (one chunk if `chunks` is empty). Every chunk is cut into
+/// `count` slices. Panel i consists of slice i of every chunk.
 struct panel_stream {
-  char letter = 0;  ///< 'm', 'n', 'k' or 'b'; 0: the plan does not stream
+  char letter = 0;  ///< 'm', 'n', 'k' or 'b': the streamed dim; 0: the plan has no panels
   int count = 1;
   inplace_vector<int, max_axes> chunks;
 
@@ -61,21 +61,20 @@ struct panel_stream {
 };
 
 struct matmul_plan {
-  redistribution_plan a, b;  ///< of the operands: from the given placements to a' and b'
-  redistribution_plan c;     ///< of the result: from c' to the wanted placement
+  redistribution_plan a, b;  ///< operands: from the given placements to those of the local GEMM
+  redistribution_plan c;     ///< result: from the placement of the local GEMM to the wanted one
   bool transpose_a = false, transpose_b = false;
-  gemm_extents gemm;    ///< of rank 0, whose product is the largest
-  panel_stream panels;  ///< how the plan streams; letter 0: it does not
+  gemm_extents gemm;    ///< extents of the local product of rank 0, which is the largest
+  panel_stream panels;  ///< division into panels; letter 0: there are none
   double gemm_seconds = 0;
-  double seconds = 0;           ///< predicted, including communication
-  std::int64_t peak_bytes = 0;  ///< per rank, as in plan/matmul_memory.hpp
+  double seconds = 0;           ///< predicted seconds, including communication
+  std::int64_t peak_bytes = 0;  ///< predicted peak memory per rank (plan/matmul_memory.hpp)
 
   constexpr product_letters letters() const { return {a.extents.rank(), transpose_a, transpose_b}; }
   friend constexpr bool operator==(matmul_plan const&, matmul_plan const&) = default;
 };
 
-/// A plan of a product with the mesh and the machine for which it was made, ready to print
-/// (plan/matmul_text.hpp).
+/// A plan of a product with its mesh and its machine, for printing (plan/matmul_text.hpp).
 struct matmul_report : matmul_plan {
   topology mesh;
   machine priced_on;

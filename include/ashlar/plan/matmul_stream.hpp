@@ -3,29 +3,31 @@
 
 #pragma once
 
-// Plans of a product that run in panels, for use when memory is short. A panel holds a part of one
-// dim of the product, which is named by its letter and called the streamed dim. The redistributions
-// of the tensors that have this dim, and the GEMM, run once per panel, so that only the panels in
-// use are in memory. SUMMA is the case in which the letter is k and both operands move.
+// Plans of a matrix product that run in panels, for use when memory is short. A panel is a part of
+// the operands and the result along one dim of the product. This streamed dim is named by its
+// letter. The redistributions of the tensors that have this dim, and the GEMM, run once per panel.
+// So only the panels in use are in memory. SUMMA is the case in which the letter is k and both
+// operands move.
 //
 //   letter   streamed          not streamed   result
-//   k        a, b              -              c' is summed over the panels and then moves once
-//   m        a, c              b (first)      moves by panels
-//   n        b, c              a (first)      moves by panels
-//   b        a, b, c           -              moves by panels
+//   k        a, b              -              summed over the panels, then redistributed once
+//   m        a, c              b (first)      redistributed by panels
+//   n        b, c              a (first)      redistributed by panels
+//   b        a, b, c           -              redistributed by panels
 //
-// The streamed dim is cut into chunks such that each shard consists of whole chunks. Panel i is
-// slice i of `count` balanced slices of every chunk. So a rank's part of a panel lies in its own
-// shard, and a panel is a tensor with the same placement as the tensor from which it is cut.
-// (At each level, the parts that nested balanced splits make differ by at most one item, with the
-// larger parts first. The same holds for the ranks' parts of a panel, so they are the parts that
-// nested balanced splits of the panel make.) Indices have another order in a panel than in the
-// tensor, but the same order in every tensor with the letter.
+// The streamed dim is cut into chunks such that each shard consists of complete chunks. Each chunk
+// is cut into `count` balanced slices. Panel i consists of slice i of every chunk. So each rank has
+// its part of every panel in its own shard, and a panel has the same placement as its tensor.
+// Indices have another order in a panel than in the tensor, but the same order in all tensors with
+// the letter.
+//
+// Why the placement is the same: nested balanced splits make parts that differ by at most one item,
+// with larger parts first. The ranks' parts of a panel have the same property.
 //
 // Whether a letter can be streamed depends on the tensors that have this letter, at the given
-// placements (a, b) and at the wanted one (c). For each of them, list the extents of the axes that
-// split the streamed dim, outermost first and without 1s. Every two lists must satisfy one of two
-// conditions:
+// placements of a and b and the wanted placement of c. For each of these tensors, list the extents
+// of the mesh axes that split the streamed dim, outermost first and without 1s. Every two lists
+// must satisfy one of two conditions:
 //
 //   1. One list is a prefix of the other, as with [2] and [2,3], or [] and [4]. The chunks are
 //      those of the longer list. The dim may have any extent.
@@ -33,27 +35,26 @@
 //      [2,3] and [3,2] if 4 or 6 divides it. The number of chunks is the least common multiple of
 //      the products.
 //
-// The transfers of one panel overlap with the GEMM of another, with two sets of operand panels. The
-// seconds are
+// Two sets of operand panels are in memory, so that the transfers of one panel overlap with the
+// GEMM of another. The seconds are
 //
 //   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
 //
-// where these are the seconds of
-//
-//   whole    the moves of an operand that is not streamed
-//   in       the moves of the operands, for the largest panel
+//   whole    redistributions of an operand that is not streamed
+//   in       redistributions of the operands, for the largest panel
 //   gemm     the GEMM, for the largest panel
-//   out      the moves of the result, for the largest panel
-//   result   the moves of a result that is not streamed
+//   out      redistributions of the result, for the largest panel
+//   result   redistributions of a result that is not streamed
 //
-// Neither copies of slices nor packing are priced. A rank receives as many bytes as without panels
-// if the panels split evenly. Otherwise some ranks receive a few elements more.
+// Copies of slices and packing are not priced. If the panels split evenly, a rank receives as many
+// bytes as without panels. Otherwise some ranks receive a few elements more.
 
 #include <ashlar/plan/matmul_memory.hpp>
 
 namespace ashlar {
 
-/// The chunks, slices and panels of a streamed dim.
+/// The division of a streamed dim: into chunks, of each chunk into slices, and of the dim into
+/// panels. Panel i consists of slice i of every chunk.
 struct panel_cuts {
   std::int64_t extent;
   panel_stream const& stream;
@@ -76,7 +77,7 @@ struct panel_cuts {
   constexpr interval slice(int index, int panel) const {
     return balanced_part(chunk(index), stream.count, panel);
   }
-  /// Returns the extent of the panel's tensor along the streamed dim.
+  /// Returns the extent of panel number `panel` along the streamed dim.
   constexpr std::int64_t panel_extent(int panel) const {
     std::int64_t n = 0;
     for (int i = 0; i < chunks(); ++i) n += slice(i, panel).size;
@@ -86,7 +87,8 @@ struct panel_cuts {
 
 namespace detail {
 
-/// Returns the extents of the axes that split `dim`, outermost first, without 1s.
+/// Returns the extents of the mesh axes that split `dim`, outermost first, without axes of extent
+/// 1.
 constexpr inplace_vector<int, max_axes> split_extents(placement const& p, int dim,
                                                       topology const& t) {
   inplace_vector<int, max_axes> list;
@@ -101,8 +103,9 @@ constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
   return n;
 }
 
-/// Extends `chunks` so that they also suit a tensor whose splits have the extents `list`. Returns
-/// false if that is not possible.
+/// Changes `chunks`, which describes how the streamed dim is cut into chunks (panel_stream).
+/// Afterwards each shard of one more tensor consists of complete chunks. `list` contains the
+/// extents of the mesh axes that split this tensor's dim. Returns false if there is no such cut.
 constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
                            inplace_vector<int, max_axes> const& list, std::int64_t extent) {
   auto const& longer = list.size() > chunks.size() ? list : chunks;
@@ -121,13 +124,13 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
   return true;
 }
 
-/// One tensor of a product that streams: its redistribution plan, its placement where panels are
-/// cut (the given placement of an operand or the wanted placement of the result), and its streamed
-/// dim.
+/// One tensor of a product that runs in panels: its redistribution plan, and the placement `end` at
+/// which it is cut into panels. `end` is the given placement of an operand or the wanted placement
+/// of the result.
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;
-  int dim;  ///< the dim of the letter; -1: the tensor lacks it
+  int dim;  ///< index of the streamed dim; -1: the tensor does not have it
 };
 
 constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan, char letter) {
@@ -139,8 +142,8 @@ constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan,
 
 }  // namespace detail
 
-/// Chooses the chunks of `plan.panels`. Returns false if its letter cannot be streamed in that many
-/// panels.
+/// Chooses how `plan.panels` cuts the streamed dim into chunks (panel_stream). Returns false if the
+/// dim cannot be divided into the given number of panels.
 constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   auto& panels = plan.panels;
   panels.chunks.clear();
@@ -154,8 +157,8 @@ constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   return panel_cuts{extent, panels}.chunk(0).size >= panels.count;
 }
 
-/// Returns the plan of panel `i` of a tensor whose dim `dim` is streamed, or the tensor's own plan
-/// if dim < 0.
+/// Returns the redistribution plan of panel `i` of a tensor, whose dim `dim` is streamed. If dim is
+/// negative, returns the plan of the whole tensor.
 constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream const& panels,
                                          int dim, int i, topology const& t, machine const& m) {
   if (dim < 0) return plan;
@@ -164,21 +167,23 @@ constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream 
   return plan;
 }
 
-/// Returns whether each shard of a tensor at placement `end` is exactly one chunk.
+/// Returns whether each shard of a tensor at placement `end` is exactly one chunk (see
+/// panel_stream).
 constexpr bool shards_are_chunks(panel_stream const& panels, placement const& end, int dim,
                                  topology const& t) {
   return detail::product_of(detail::split_extents(end, dim, t)) ==
          detail::product_of(panels.chunks);
 }
 
-/// Returns whether the GEMM works directly on parts of the tensor's shard, without copies or moves.
+/// Returns whether the GEMM can read or write each panel inside the tensor's shard, without copies
+/// or redistributions.
 constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan const& of,
                                placement const& end, int dim, topology const& t) {
   return of.steps.empty() && shards_are_chunks(plan.panels, end, dim, t);
 }
 
-/// Returns whether a panel's part of an operand's shard is contiguous, so that it moves without a
-/// copy.
+/// Returns whether a rank's part of every panel of an operand is contiguous in its shard, so that
+/// it can be sent without a copy.
 constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan const& of, int dim,
                                topology const& t) {
   box const shard = local_box(of.extents, t, of.from, {});
@@ -189,7 +194,7 @@ constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan c
 
 namespace detail {
 
-/// Returns the seconds of the local product of one panel.
+/// Returns the seconds of the local GEMM of one panel.
 constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) {
   gemm_extents const& whole = plan.gemm;
   gemm_extents panel = whole;
@@ -204,13 +209,13 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 
 }  // namespace detail
 
-/// Fills in the seconds and the peak memory of a plan that streams. Two panels of each operand (one
-/// in use, one in transit) and two of the result exist at a time.
+/// Computes the seconds and the peak memory of a plan that runs in panels. Two panels of each
+/// operand are in memory at a time, one in use and one in transit, and two panels of the result.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
-  std::int64_t before = 0, whole = 0;     // peak while a whole operand moves; its moved copy
-  std::int64_t resident = 0, making = 0;  // operand panels in use; those in transit
-  std::int64_t result = 0, after = 0;     // result held during the panels; peak after them
+  std::int64_t before = 0, whole = 0;     // whole operand: peak while it moves; bytes once moved
+  std::int64_t resident = 0, making = 0;  // operand panels in use; operand panels in transit
+  std::int64_t result = 0, after = 0;  // result during the panels; peak while it moves after them
   double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;
   auto const tensors = detail::tensors_of(plan, plan.panels.letter);
   for (int i = 0; i < 2; ++i) {
@@ -249,7 +254,7 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
   plan.seconds = whole_seconds + in + (plan.panels.count - 1) * stage + gemm + out + after_seconds;
 }
 
-/// Returns the bytes that the rank at `c` receives while the plan runs.
+/// Returns the bytes that the rank at coordinates `c` receives while the plan runs.
 constexpr std::int64_t received_bytes(matmul_plan const& plan, topology const& t,
                                       coordinates const& c) {
   std::int64_t bytes = 0;

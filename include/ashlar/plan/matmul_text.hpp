@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Prints plans of products: the algorithm as the letter that each axis cuts, then the computation
-// and memory of rank 0, then the steps of a, b and c.
+// Prints plans of matrix products. The second line shows which dim of the product each mesh axis
+// splits (m, n or k), and the local product of rank 0. The other lines show the redistribution
+// steps of a, b and c.
 //
 //   matmul 4096x4096 [S(0),S(1)] x 4096x4096 [S(0),S(1)] -> [S(0),S(1)] @node=2,gpu=2: 363.73 ms,
 //     64.00 MiB received by rank 0, peak 224.00 MiB                              (on one line)
@@ -13,15 +14,15 @@
 //     b all-gather along node: [S(0),S(1)] -> [B,S(1)], 32.00 MiB, 13.42 ms
 //     c stays
 //
-// Instead of a letter, an axis may cut nothing ("-": all its ranks compute the same) or divide the
-// addends of a partial operand among its ranks.
+// Instead of a dim, an axis may have "-", if all its ranks compute the same, or "addends of a", if
+// it divides the addends of a partial operand among its ranks.
 
 #include <ashlar/plan/matmul_stream.hpp>
 #include <ashlar/plan/text.hpp>
 
 namespace ashlar {
 
-/// Returns a text such as "node: n, gpu: k": the letter that each axis cuts.
+/// Returns which dim of the product each mesh axis splits, such as "node: n, gpu: k".
 inline std::string algorithm_text(matmul_plan const& plan, topology const& t) {
   auto const names = plan.letters();
   std::string text;

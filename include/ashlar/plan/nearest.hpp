@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Finds, among the placements that suit an operation, the one that a tensor can reach at least
-// cost. Error messages suggest redistributing to it. The order of preference is:
+// Finds the nearest placement that suits an operation: the one to which a tensor can be
+// redistributed at least cost. Error messages suggest it to the user. The order of preference is:
 //
-//   1. the least seconds of the plan that redistribution.hpp makes
+//   1. the least seconds of the redistribution
 //   2. among equals, the fewest axes that change
 //   3. among equals, the first in lexicographic order of the axes, with B < P < S(0) < S(1) < ...
 //
-// No axis may become partial. A step from broadcast to partial costs nothing, but each rank would
-// then hold, and later move, all data along that axis.
+// No axis may become partial. A step from broadcast to partial costs nothing by itself, but it does
+// not save any data: each rank would still hold all data along that axis, and move it later.
 
 #include <optional>
 

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Enumerates every step that is allowed from one placement: the edges of the graph in which a
-// redistribution is a shortest path. plan/redistribution_step.hpp says what each step means. The
-// rules:
+// Enumerates every redistribution step that is allowed from one placement
+// (plan/redistribution_step.hpp defines them). A redistribution is a shortest path in the graph
+// that these steps form. The rules:
 //
 //   * Only the innermost axes of a dim can be gathered, exchanged to another dim or padded.
 //   * An axis that starts to split a dim becomes its innermost axis.
-//   * A fused step takes several innermost axes of a dim, or any ordered choice of P axes, at once.
+//   * One step may handle several axes: innermost axes of a dim, or P axes in any order.
 //   * Axes of extent 1 follow the same rules; their steps cost nothing.
 
 #include <ashlar/plan/redistribution_step.hpp>
@@ -17,8 +17,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Calls visit(list) for each list of one or more of the partial axes, in every order. `chosen` is
-/// the list so far; the first call expects it empty.
+/// Calls visit(list) for each ordered list of one or more partial axes of p. `chosen` is the list
+/// so far, which is empty in the first call.
 template <class Visit>
 constexpr void for_each_partial_choice(placement const& p, axis_list& chosen, Visit& visit) {
   for (int a = 0; a < p.axes(); ++a) {
@@ -39,8 +39,8 @@ constexpr bool is_ascending(axis_list const& list) {
 
 }  // namespace detail
 
-/// Calls visit(step) for every step from `p`. `pad` is the reduction that zero_pad creates if `p`
-/// has no partial axis yet. `rank` is the number of dims of the tensor.
+/// Calls visit(step) for every step from placement `p`. `rank` is the number of dims of the tensor.
+/// If `p` has no partial axis, `pad` is the reduction of the partial axes that a zero_pad creates.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
                              Visit visit) {
@@ -72,9 +72,9 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       }
       if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
-    // The two innermost axes of d exchange their order. For axes further out the exchange would
-    // involve more ranks than these two axes span, since nested balanced splits move the cuts of
-    // every axis inside them.
+    // The two innermost axes of d exchange their order. Other pairs of axes cannot: this would move
+    // the cuts of the axes inside them, so ranks outside the group of the two axes would need data
+    // too.
     if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
       int const a = owners[i], b = owners[i + 1];
       placement swapped = p;

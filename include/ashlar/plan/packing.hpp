@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Predicts the memory of the communication buffers of a redistribution step. The formula assumes
-// that the data travel in messages; ranks that share a node's memory need no buffers. MPI processes
-// exchange data in rounds of chunks, with two rounds in flight. If two of the p ranks exchange
-// `block` bytes, the buffers take
+// Predicts the memory of the communication buffers of a redistribution step, in bytes per rank. The
+// formula holds for MPI messages. Ranks that share a node's memory need no buffers. MPI processes
+// exchange data in rounds of chunks, with two rounds in flight. If every two of the p ranks of a
+// group exchange `block` bytes, the buffers of a rank need this many bytes:
 //
 //   min(rounds, 2) · 2 p · min(chunk, block)      rounds = block / chunk, rounded up
 //
@@ -15,21 +15,21 @@
 //   all_gather                   if the dims before the gathered one have extent 1, so that blocks
 //                                are contiguous
 //   permute between pairs        which exchange whole shards
-//   slice, zero_pad
+//   slice, zero_pad              which do not communicate
 //
-// NCCL packs all that it sends and all that it receives. packing_bound is an upper bound for both
-// MPI and NCCL, for callers who know only the shards and not the steps between them. It holds
-// because p blocks are no larger than the larger shard. (If two ranks exchange whole small arrays,
-// each sends its array without packing and receives one, which is less than the formula says.)
+// NCCL packs all data that it sends and all that it receives. packing_bound is an upper bound for
+// both MPI and NCCL, for callers who know only the shards and not the steps between them. It holds
+// because the p blocks together are at most as large as the larger shard.
 
 #include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
 
-/// The most bytes that a transport packs at a time for one other rank.
+/// The most bytes that a rank packs at a time into a communication buffer for one other rank.
 inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 
-/// Returns an upper bound of the bytes of a step's buffers between MPI processes.
+/// Returns an upper bound of the bytes of a rank's communication buffers in one step between MPI
+/// processes.
 constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
                                      int element_size, topology const& t) {
   if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
@@ -48,9 +48,9 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
   return 2 * p * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 
-/// Returns an upper bound of the bytes of the buffers of any redistribution between `ranks` ranks.
-/// `shard_bytes` is the largest shard of all placements that its steps pass through. Expects shards
-/// of equal size.
+/// Returns an upper bound of the bytes of a rank's communication buffers in any redistribution
+/// between `ranks` ranks. `shard_bytes` is the largest shard of all placements that its steps pass
+/// through. Expects shards of equal size.
 constexpr std::int64_t packing_bound(std::int64_t shard_bytes, int ranks) {
   if (ranks <= 1) return 0;
   std::int64_t const whole = 2 * shard_bytes;

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Finds shortest paths from one placement of one tensor. Placements are expanded in the order of
+// Finds a cheapest sequence of redistribution steps from one placement of a tensor to another. The
+// method is A*, or Dijkstra's algorithm if all bounds are 0. Placements are visited in the order of
 //
-//   weight (seconds + tie_break per step) + a lower bound of the remaining weight
+//   sum = weight (seconds + tie_break per step) + a lower bound of the remaining weight
 //
-// which is A*, or Dijkstra's algorithm if all bounds are 0. Placements are created when the search
-// reaches them, so it creates few of the many placements that exist on a mesh of many axes. If two
-// placements have equal sums, the one found last is expanded first. If two paths to a placement
-// have equal weights, the one found first is kept.
+// A placement is created when the search reaches it, so that few of the many placements on a mesh
+// with many axes are ever stored. If two placements have equal sums, the one found last is visited
+// first. If two paths to a placement have equal weights, the one found first is kept.
 
 #include <vector>
 
@@ -21,22 +21,25 @@
 
 namespace ashlar {
 
-/// The weight of a step in excess of its seconds, far below any α, so that ties go to fewer steps.
+/// A number of seconds that is added to the cost of every step, so that paths with fewer steps win
+/// ties. It is far below any α.
 inline constexpr double tie_break = 1e-13;
 
 class path_search {
  public:
   struct node {
     double weight = unreachable;
-    double expanded_to = -1;  ///< steps with sums (weight + bound) up to this have been taken
-    int previous = -1;        ///< the placement before this one on the path
+    double expanded_to = -1;  ///< steps whose sum (weight + bound) is at most this have been taken
+    int previous = -1;        ///< index of the previous placement on the path; -1: the start
     collective kind = collective::slice;
     bool settled = false;
     axis_list axes;
   };
-  /// `op` is the reduction that P stands for. `other` is a second reduction that zero_pad may
-  /// create at placements without P; it equals `op` if there is none. `t` and `price` must outlive
-  /// this object.
+  /// Prepares a search. `t` and `price` must outlive this object.
+  ///
+  ///   op      the reduction that P stands for
+  ///   other   a second reduction that zero_pad may create at placements without P; equal to `op`
+  ///           if there is none
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
                         step_prices const& price)
       : topology_(t), price_(price), rank_(rank), op_(op), other_(other) {}
@@ -46,17 +49,19 @@ class path_search {
   constexpr bool settled(int i) const { return nodes_.data()[i].settled; }
   constexpr double weight(int i) const { return nodes_.data()[i].weight; }
 
-  /// Settles placements in the order of their sums, beginning with `start`. Stops at the first
-  /// placement whose index i satisfies stop(i) and returns this index, or -1 if no placement does.
-  /// `bound(p, roles)` is an admissible and consistent heuristic, where `roles` is axis_roles(p):
-  /// it is no more than the remaining weight from p to any placement at which the search may stop,
-  /// and along a step it falls by at most the step's weight.
+  /// Visits placements in the order of their sums (weight + bound), beginning with `start`. Stops
+  /// at the first placement whose index i satisfies stop(i). Returns this index, or -1 if there is
+  /// none.
+  ///
+  /// bound(p, roles), with roles = axis_roles(p), is a heuristic that is admissible and consistent.
+  /// Admissible: it is at most the remaining weight from p to any placement where the search may
+  /// stop. Consistent: along a step it decreases by at most the step's weight.
   template <class Bound, class Stop>
   constexpr int run(placement const& start, Bound const& bound, Stop stop) {
     add(start);
     nodes_.data()[0].weight = 0;
-    // Partial expansion: a step whose sum exceeds the current sum by more than `band` is not taken
-    // yet, and most such steps never are. So few placements are stored.
+    // Partial expansion: a step whose sum exceeds the current sum by more than `band` is postponed.
+    // Most postponed steps are never taken, so few placements are stored.
     double const least = bound(start, axis_roles(start));
     double const band = least > 0 ? least / 16 : unreachable;
     open_.push(least, 0);
@@ -94,8 +99,9 @@ class path_search {
     return i;
   }
 
-  /// Opens the neighbours of placement `i` whose sums are in (after, upto]. Returns the least sum
-  /// above `upto`, or `unreachable` if there is none. `pad` is the reduction that zero_pad creates.
+  /// Takes the steps from placement `i` whose sums are above `after` and at most `upto`. Returns
+  /// the least sum above `upto`, or `unreachable` if there is none. `pad` is the reduction that
+  /// zero_pad creates.
   template <class Bound>
   constexpr double expand(int i, reduction pad, double after, double upto, Bound const& bound) {
     placement const from = states_[i];

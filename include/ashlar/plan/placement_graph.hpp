@@ -3,13 +3,13 @@
 
 #pragma once
 
-// All placements of a tensor of a given rank on a mesh, and every step between them. The structure
-// does not depend on extents, so one graph serves every tensor of that rank. `price` gives each
-// edge its seconds for one shape, and `shortest_from` runs Dijkstra's algorithm from one placement.
+// The graph of all placements ("states") of a tensor with a given number of dims on a mesh. Its
+// edges are the redistribution steps. The graph does not depend on the tensor's extents. `price`
+// computes the seconds of each edge for one shape, and `shortest_from` runs Dijkstra's algorithm
+// from one placement.
 //
-// If two paths cost the same, the one with fewer steps wins, because each step weighs tie_break
-// seconds more than it costs. This is far below any α. Everything works in constant expressions
-// (with transient allocations).
+// If two paths cost the same, the one with fewer steps wins, because the weight of a step is its
+// seconds plus tie_break, which is far below any α. All functions work in constant expressions.
 
 #include <vector>
 
@@ -27,11 +27,11 @@ class placement_graph {
     axis_list axes;
   };
 
-  /// Builds the graph. `op` is the reduction that P stands for in it.
+  /// Builds the graph for tensors of `rank` dims. `op` is the reduction that P stands for.
   constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
       : topology_(t), rank_(rank) {
-    // Slices, pads and permutes lead from "all broadcast" to every placement, so the loop finds all
-    // of them.
+    // Slices, pads and permutes lead from "all broadcast" to every placement. So the loop, which
+    // adds the neighbours of each placement, finds all of them.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
@@ -49,7 +49,7 @@ class placement_graph {
   constexpr topology const& mesh() const { return topology_; }
   constexpr std::vector<edge> const& edges() const { return edges_; }
 
-  /// Returns the index of a placement, or -1 if this graph does not contain it.
+  /// Returns the index of a placement, or -1 if the graph does not contain it.
   constexpr int find(placement const& p) const { return states_.find(p); }
 
   constexpr redistribution_step step_of(int e) const {
@@ -74,17 +74,17 @@ class placement_graph {
   }
 
   struct paths {
-    scratch<double> weight;  ///< per state: seconds plus tie breaks
-    /// Per state: the last edge of the path to it or, in a backward search, the first edge of the
-    /// path from it. -1 if there is no such edge.
+    scratch<double> weight;  ///< per state: seconds plus tie_break for each step
+    /// Per state: the last edge of the path that leads to it, or -1. After a search against the
+    /// direction of the edges: the first edge of the path that starts at it.
     scratch<int> last_edge;
   };
-  /// Returns paths that reach no state.
+  /// Returns paths that do not reach any state yet.
   constexpr paths no_paths() const {
     return {scratch<double>(count(), unreachable), scratch<int>(count(), -1)};
   }
 
-  /// Finds shortest paths from `source` to every state.
+  /// Finds shortest paths from state `source` to every state. `cost` has the seconds of every edge.
   constexpr paths shortest_from(int source, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(source)] = 0;
@@ -92,7 +92,7 @@ class placement_graph {
     return result;
   }
 
-  /// Finds shortest paths from every state to `target`.
+  /// Finds shortest paths from every state to state `target`. `cost` has the seconds of every edge.
   constexpr paths shortest_to(int target, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(target)] = 0;
@@ -100,8 +100,8 @@ class placement_graph {
     return result;
   }
 
-  /// Runs Dijkstra's algorithm from all states that have a weight in `p`, each starting with this
-  /// weight, along the edges or (`backward`) against them.
+  /// Runs Dijkstra's algorithm along the edges, or against their direction if `backward`. It starts
+  /// from all states that have a weight in `p`, each with this weight.
   constexpr void settle(paths& p, scratch<double> const& cost, bool backward) const {
     scratch<char> settled(count());
     double* const weight = p.weight.data();
@@ -112,8 +112,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // If the graph has few states, the open states are stored in a plain list. Scanning it is
-    // faster than a heap, and costs fewer steps of constant evaluation.
+    // If the graph has few states, the states to be visited are in an unsorted list. Searching it
+    // is faster than a heap and takes fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();
@@ -151,7 +151,8 @@ class placement_graph {
  private:
   constexpr std::size_t count() const { return static_cast<std::size_t>(states()); }
 
-  /// The edges grouped by the state to which they lead. Empty unless `wanted`.
+  /// The edges sorted by the state to which they lead, for a search against their direction. Empty
+  /// unless `wanted`.
   struct incoming {
     scratch<int> first, edge;
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A set of placements of one mesh, numbered in the order of insertion and found by hashing. Valid
-// placements of one mesh that differ have different codes (placement/code.hpp). `find` also accepts
+// A hash table of placements of one mesh, numbered in the order of insertion. Its keys are codes
+// that differ for different valid placements of the mesh (placement/code.hpp). `find` also accepts
 // placements that are not valid on this mesh, so it compares the whole placement in addition to its
 // code.
 
@@ -45,7 +45,7 @@ class placement_set {
     int number;  ///< index of the placement; -1: a free slot
   };
 
-  /// Returns the slot of the placement with that key, or the free slot where it belongs.
+  /// Returns the slot that contains the placement with this key, or the free slot for it.
   constexpr std::size_t slot_of(std::uint64_t key) const {
     std::size_t const mask = table_.size() - 1;
     std::uint64_t const mixed = (key ^ key >> 21) * 0x9E3779B97F4A7C15u;

@@ -4,12 +4,12 @@
 #pragma once
 
 // The plan of a redistribution, as data: the cheapest sequence of steps from one placement to
-// another. The plan that is priced is the plan that runs.
+// another.
 //
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
-// If both ends are partial with different reductions, no single path joins them, since sums and
-// maxima do not commute. The plan then goes through a placement that is not partial.
+// If both ends are partial with different reductions, the plan goes through a placement that is not
+// partial, since sums and maxima do not commute.
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>
@@ -22,10 +22,10 @@ struct redistribution_plan {
   placement from;
   placement to;
   inplace_vector<redistribution_step, 4 * max_axes> steps;
-  double seconds = 0;           ///< predicted
-  std::int64_t peak_bytes = 0;  ///< the most bytes of a rank's shards before and after one step
+  double seconds = 0;           ///< predicted seconds
+  std::int64_t peak_bytes = 0;  ///< peak over the steps: shards before and after a step
 
-  /// Returns the bytes that the rank at `c` receives.
+  /// Returns the bytes that the rank at coordinates `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {
     std::int64_t elements = 0;
     for (auto const& s : steps) elements += step_traffic(s, extents, t, c).elements;
@@ -42,7 +42,7 @@ struct redistribution_plan {
 
 namespace detail {
 
-/// Fills in the fields that follow from the steps: seconds and peak memory.
+/// Computes the seconds and the peak memory of a plan from its steps.
 constexpr void finish(redistribution_plan& plan, topology const& t, machine const& m) {
   plan.seconds = 0;
   plan.peak_bytes = max_local_elements(plan.extents, t, plan.from) * plan.element_size;
@@ -55,7 +55,7 @@ constexpr void finish(redistribution_plan& plan, topology const& t, machine cons
   }
 }
 
-/// Returns `p` with its partial axes made broadcast.
+/// Returns the placement `p` with all partial axes replaced by broadcast.
 constexpr placement reduced(placement p) {
   for (auto& a : p.axis)
     if (a.is_partial()) a = broadcast();
@@ -66,8 +66,8 @@ constexpr placement reduced(placement p) {
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
   role_distances const& to_target;
-  role_distances const* to_whole;  ///< by way of a placement without P; null: not needed
-  reduction op;                    ///< the target's reduction
+  role_distances const* to_whole;  ///< distances through a placement without P; null: not needed
+  reduction op;                    ///< the reduction of the target
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
     bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);

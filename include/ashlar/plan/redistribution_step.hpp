@@ -3,9 +3,9 @@
 
 #pragma once
 
-// One step of a plan: a move along a list of axes that takes a tensor from one placement to the
-// next. This file says which data moves and at what cost. tensor/ runs the step, and comm/
-// transfers the data.
+// One step of a redistribution plan: a collective or a local operation along a list of mesh axes.
+// This file defines which data moves and at what cost. tensor/ runs the step, and comm/ transfers
+// the data.
 //
 //   all_gather      the innermost axes of a dim become B
 //   reduce_scatter  P axes become the innermost splits of a dim
@@ -32,20 +32,21 @@ struct redistribution_step {
                                    redistribution_step const&) = default;
 };
 
-/// Returns whether one permute can exchange the roles of two axes. If their extents differ, the
-/// members of the group exchange blocks, so every element must be on exactly one rank before the
-/// step: both axes must be innermost splits.
+/// Returns whether one permute can exchange the roles of axes a and b. `both_split` tells whether
+/// both are the innermost splits of their dims. Otherwise their extents must be equal, because
+/// ranks exchange whole shards.
 constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) {
   return both_split || t.extent(a) == t.extent(b);
 }
 
-/// Returns whether a permute is a plain exchange between pairs of ranks. A permute of axes of
-/// different extents is not, since balanced splits along them cut at different places.
+/// Returns whether a permute only exchanges data between pairs of ranks. This requires axes of
+/// equal extent. Otherwise balanced splits along the two axes cut the tensor at different places.
 constexpr bool is_pairwise(redistribution_step const& s, topology const& t) {
   return t.extent(s.axes[0]) == t.extent(s.axes[1]);
 }
 
-/// Returns the coordinates of the rank whose data a pairwise permute brings to `c`.
+/// Returns the coordinates of the rank from which the rank at `c` receives its data in a pairwise
+/// permute.
 constexpr coordinates permute_partner(redistribution_step const& s, coordinates c) {
   auto const a = static_cast<std::size_t>(s.axes[0]);
   auto const b = static_cast<std::size_t>(s.axes[1]);
@@ -55,7 +56,7 @@ constexpr coordinates permute_partner(redistribution_step const& s, coordinates 
   return c;
 }
 
-/// Returns the exact traffic that the rank at `c` receives in a step.
+/// Returns the exact traffic that the rank at coordinates `c` receives in a step.
 constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
                                topology const& t, coordinates const& c) {
   box const from = local_box(extents, t, s.from, c);
@@ -71,8 +72,8 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
   return load;
 }
 
-/// The largest and the smallest shard of a placement. The first rank has the largest, the last rank
-/// the smallest.
+/// The largest and the smallest shard of a placement. The first rank has the largest and the last
+/// rank has the smallest.
 struct shard_range {
   box largest;
   box least;
@@ -84,15 +85,16 @@ constexpr shard_range shards_of(shape const& extents, topology const& t, placeme
   return {local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
 }
 
-/// The numbers of elements of the largest and the smallest shard at one end of a step.
+/// The numbers of elements of the largest and the smallest shard of a placement.
 struct shard_elements {
   std::int64_t largest = 0;
   std::int64_t least = 0;
 };
 
-/// Returns the traffic that the cost model charges: no rank receives more. It is exact if splits
-/// are even. Otherwise it assumes the largest shards for received data and the smallest for data
-/// already present. `kept` is the number of elements that the smallest shards of both ends share.
+/// Returns the traffic by which the cost model prices a step. No rank receives more. It is exact if
+/// splits are even. Otherwise it assumes the largest shards for received data, and the smallest
+/// shards for data that a rank already has. `kept` is the number of elements that the smallest
+/// shards before and after the step share.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements const& to,
                                  std::int64_t kept) {

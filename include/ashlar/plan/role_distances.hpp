@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Lower bounds of the remaining cost of a path to a placement, an admissible heuristic for
-// path_search. They are distances in a smaller graph, whose states are placements without shard
-// order (axis_roles). Its steps may take any axes of a dim, not only the innermost. Every step of
-// the full graph is also a step of the smaller graph, at the same price, since prices do not depend
-// on shard order. One Dijkstra search against the direction of the steps finds the distances.
+// Lower bounds of the cost from a placement to a target placement, an admissible heuristic for
+// path_search. The bounds are distances in a smaller graph. Its states are placements without shard
+// order: the role (B, P or the dim that is split) of each mesh axis. Its steps may change any axes
+// of a dim, not only the innermost. Every step of the full graph is also a step of this graph, at
+// the same price, because prices do not depend on shard order. So no path is longer here than in
+// the full graph. One Dijkstra search from the target, against the direction of the steps, finds
+// the distances.
 //
 //   state    a number in base rank + 2 with one digit per axis: its role
-//   steps    any set of axes of one role gets another role (kind_between), one axis at a time for
-//            slice and zero_pad; two axes exchange their roles (exchange_roles)
-//   radius   the distance of `from`, at which the search stops; it is a lower bound for the states
-//            that the search has not settled
+//   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad
+//            change one axis at a time; two axes may exchange their roles (exchange_roles)
+//   radius   the distance at which the search stopped; it is a lower bound for the states that the
+//            search has not reached
 
 #include <ashlar/plan/path_search.hpp>
 #include <ashlar/support/min_heap.hpp>
@@ -34,36 +36,36 @@ class role_distances {
     weight_ = scratch<double>(static_cast<std::size_t>(states), unreachable);
   }
 
-  /// Returns the state of placements with these roles.
+  /// Returns the number of the state with these roles of the axes.
   constexpr int state(axis_roles const& roles) const {
     int state = 0;
     for (int r = 1; r < roles_; ++r) state += r * moved_.data()[roles.having[r]];
     return state;
   }
 
-  /// Returns a lower bound of the weight of a path from the state to the target.
+  /// Returns a lower bound of the cost from the state to the target.
   constexpr double operator()(int state) const {
     double const w = weight_.data()[state];
     return w < radius_ ? w : radius_;
   }
 
-  /// Finds the distances to `target` of all states that are no farther from it than state `from`,
-  /// or of all states if `from` is -1.
+  /// Finds the distances to state `target` of all states that are at most as far from it as state
+  /// `from`, or of all states if `from` is -1.
   constexpr void find(int target, int from) {
     open(target, 0);
     settle(from);
   }
 
-  /// Finds the distances of paths that pass through a state without P, where the reduction that P
-  /// stands for can change. `beyond` has the distances from the states without P to the target. The
-  /// search stops at state `from`, as in `find`.
+  /// Finds the distances of paths on which the reduction of P changes, which is possible only at a
+  /// state without P. `beyond` has the distances from such states to the target. The search stops
+  /// at state `from`, as in `find`.
   constexpr void find_through_whole(role_distances const& beyond, int from) {
     for (int i = 0; i < static_cast<int>(weight_.size()); ++i)
       if (roles_of(i).having[axis_roles::partial] == 0) open(i, beyond.weight_.data()[i]);
     settle(from);
   }
 
-  /// Returns the kind of step that takes axes from one role to another. Expects different roles.
+  /// Returns the kind of step that changes axes from one role to another, different one.
   static constexpr collective kind_between(int from, int to) {
     bool const to_split = to >= axis_roles::first_split;
     if (from == axis_roles::broadcast) return to_split ? collective::slice : collective::zero_pad;
@@ -123,7 +125,7 @@ class role_distances {
       }
   }
 
-  /// Opens each state from which a step that changes the role of axes from x to y leads to `state`.
+  /// Adds each state from which a step leads to `state` by changing axes from role x to role y.
   constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
     collective const kind = kind_between(x, y);
     axis_set const all = to.having[y];
@@ -145,7 +147,7 @@ class role_distances {
   step_prices const& price_;
   int roles_;
   int place_[max_axes]{};
-  scratch<int> moved_;  ///< per set of axes: the sum of their place values
+  scratch<int> moved_;  ///< per set of axes: the sum of their place values in a state's number
   scratch<double> weight_;
   min_heap open_;
   double radius_ = 0;

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Seconds of many steps on one tensor, from tables. The price of a step does not depend on shard
-// order: if p ranks split a dim of n elements, nested balanced splits give a largest shard of
-// ceil(n / p) and a smallest shard, at the end of the dim, of floor(n / p), in whatever order the
-// axes split it. So a price is a function of the roles of the axes at both ends:
+// The seconds of many redistribution steps of one tensor, from tables. The price of a step does not
+// depend on shard order: if p ranks split a dim of n elements, the largest shard has ceil(n / p)
+// elements and the smallest has floor(n / p), whatever the order of the axes. So the price follows
+// from the roles of the mesh axes (B, P, S(0), ...) before and after the step:
 //
-//   axis_roles                          the set of axes that have each role (B, P, S(0), ...)
+//   axis_roles                          the set of axes that have each role
 //   step_prices(kind, axes, from, to)   equals step_seconds of every step with these roles
 
 #include <ashlar/placement/placement.hpp>
@@ -17,10 +17,10 @@
 
 namespace ashlar {
 
-/// A weight above that of any path: the cost of a state that is unreachable or not yet reached.
+/// The weight of a placement that no path reaches. It exceeds the weight of every path.
 inline constexpr double unreachable = 1e300;
 
-/// A set of mesh axes: bit a is axis a.
+/// A set of mesh axes as a bit mask: bit a stands for axis a.
 using axis_set = unsigned;
 
 constexpr axis_set set_of(axis_list const& axes) {
@@ -29,10 +29,10 @@ constexpr axis_set set_of(axis_list const& axes) {
   return set;
 }
 
-/// A placement without its shard order.
+/// A placement without its shard order: for each role, the set of axes that have it.
 struct axis_roles {
   static constexpr int broadcast = 0, partial = 1, first_split = 2;
-  axis_set having[2 + max_rank]{};  ///< indexed by role
+  axis_set having[2 + max_rank]{};  ///< indexed by role: broadcast, partial, or first_split + dim
 
   constexpr axis_roles() = default;
   constexpr explicit axis_roles(placement const& p) {
@@ -52,8 +52,8 @@ class step_prices {
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
-    // On most machines, all collectives except all_to_all and permute have the same link. Looking
-    // it up once also saves steps in constant evaluation.
+    // On most machines, all collectives except all_to_all and permute have the same link. Then one
+    // look-up suffices, which also saves steps of constant evaluation.
     bool const same = (m.intra_of.given | m.inter_of.given) == 0;
     for (int set = 0; set < sets_; ++set) {
       axis_list axes;
@@ -76,8 +76,8 @@ class step_prices {
     }
   }
 
-  /// Returns the seconds of a step. `pairwise` says of a permute whether pairs of ranks exchange
-  /// data (see is_pairwise).
+  /// Returns the seconds of a step. `pairwise` tells whether a permute exchanges data between pairs
+  /// of ranks (is_pairwise). It is ignored for other kinds.
   constexpr double operator()(collective kind, axis_set axes, axis_roles const& from,
                               axis_roles const& to, bool pairwise = false) const {
     if (!communicates(kind) || ranks_.data()[axes] == 1) return 0;
@@ -100,7 +100,7 @@ class step_prices {
   }
 
  private:
-  /// In the order of the enum `collective`.
+  /// Kinds of links, in the order of the enum `collective`.
   enum link_kind { gather, scatter, reduce, scattered, pairs, kinds_of_link };
   static_assert(static_cast<int>(collective::all_to_all) == scattered &&
                 static_cast<int>(collective::permute) == pairs);

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Prints plans, one line per step with its axes, placements, bytes and seconds.
+// Prints redistribution plans, one line per step with its axes, placements, bytes and seconds.
 
 #include <cstdio>
 #include <ostream>
@@ -21,15 +21,15 @@ ASHLAR_INLINE std::string bytes_text(double bytes);
 /// Returns a text such as "12.3 us" or "4.56 ms".
 ASHLAR_INLINE std::string seconds_text(double s);
 
-/// A plan with the mesh and the machine for which it was made, ready to print.
+/// A redistribution plan with its mesh and its machine, for printing.
 struct plan_report {
   redistribution_plan plan;
   topology mesh;
   machine priced_on;
 };
 
-/// Prints a step as "all-gather along gpu: [S(0),S(1)] -> [S(0),B], 512.00 KiB, 12.3 us", with the
-/// bytes that rank 0 receives.
+/// Prints a step with the bytes that rank 0 receives, such as "all-gather along gpu: [S(0),S(1)] ->
+/// [S(0),B], 512.00 KiB, 12.3 us".
 ASHLAR_INLINE void print_step(std::ostream& out, redistribution_plan const& p,
                               redistribution_step const& s, topology const& t, machine const& m);
 

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// One line of a training step's program: what a rank does, and with which values.
+// An action is one line of a training step's program: what a rank does, and with which values. A
+// value is a tensor of the step.
 //
 //   kind             computes  reads                              makes              adds to
 //   forward          yes       x, parameters in use, statistics   y, saved, statistic
@@ -11,8 +12,8 @@
 //   weight_gradient  yes       dy, saved                                             gradient sums
 //   input_gradient   yes       dy, saved, parameters in use       dx
 //   backward         yes       dy, saved, parameters in use       dx                 gradient sums
-//   begin_move       no        the value that moves
-//   end_move         no                                           the moved value
+//   begin_move       no        the source of a redistribution
+//   end_move         no                                           its result
 //   update           yes       the gradient                                          the parameter
 //   release          no        (values that no later action reads)
 //
@@ -51,24 +52,26 @@ constexpr char const* to_string(action_kind kind) {
   return "";
 }
 
-/// Returns whether an action occupies the rank's processor.
+/// Returns whether an action computes. Otherwise it begins or ends a redistribution, or frees
+/// memory.
 constexpr bool computes(action_kind kind) {
   return kind <= action_kind::backward || kind == action_kind::update;
 }
 
-/// The kind of a program's value.
+/// The kinds of values of a program. An element (a layer or one end of a residual) reads x and dy,
+/// and makes y and dx.
 enum class value_kind : signed char {
   data,       ///< the input of the net, replicated on every rank
-  x,          ///< an activation at the placement at which its element reads it
-  y,          ///< an activation at the placement at which its element made it
-  dy,         ///< an activation's gradient at the placement at which its element reads it
-  dx,         ///< an activation's gradient at the placement at which its element made it
+  x,          ///< an activation, at the placement that its reader needs
+  y,          ///< an activation, at the placement that its producer makes
+  dy,         ///< the gradient of y, at the placement that its reader needs
+  dx,         ///< the gradient of x, at the placement that its producer makes
   saved,      ///< all that a forward pass saves for the backward pass
-  used,       ///< a parameter at the placement at which the operators read it
-  statistic,  ///< a statistic at the placement at which the element made it
-  reduced,    ///< a statistic after its move
-  sum,        ///< a parameter's gradient, accumulated over the micro-batches
-  gradient,   ///< a parameter's gradient at the placement at which the parameter is stored
+  used,       ///< a parameter, at the placement for computations
+  statistic,  ///< a statistic, at the placement that its element makes
+  reduced,    ///< a statistic after its redistribution
+  sum,        ///< a parameter's gradient, summed over the micro-batches
+  gradient,   ///< a parameter's gradient, at the placement at which the parameter is stored
   stored      ///< a parameter as stored between steps
 };
 
@@ -78,9 +81,8 @@ constexpr char const* to_string(value_kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// One value: its kind, the element that it belongs to, the index of its parameter or statistic,
-/// its micro-batch, and whether a recomputation made it (`again`). `bytes` are those of its largest
-/// shard.
+/// A value of a program: a tensor of the step. `index` is the index of its parameter or statistic.
+/// `again` tells whether a recomputation made it. `bytes` are those of its largest shard.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;
@@ -89,9 +91,10 @@ struct value {
   bool again = false;
   std::int64_t bytes = 0;
 
-  /// Returns whether the value exists when a step begins: the data, and values that outlast a step.
+  /// Returns whether the value exists when a step begins, like the data and all values that outlast
+  /// a step.
   constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
-  /// Returns whether the value exists before the step and after it.
+  /// Returns whether the value exists both before and after the step.
   constexpr bool lasts() const { return kind == value_kind::sum || kind == value_kind::stored; }
   friend constexpr bool operator==(value const&, value const&) = default;
 };
@@ -105,10 +108,10 @@ struct action {
   int element = 0;
   int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
-  int move = -1;                ///< index into program::moves; -1: not a move
-  double seconds = 0;           ///< of a computation, on the busiest rank
-  double halo_seconds = 0;      ///< of the halo exchange before it (halo.hpp)
-  std::int64_t halo_bytes = 0;  ///< received by the busiest rank in that exchange
+  int move = -1;                ///< index into program::moves; -1: neither begins nor ends a move
+  double seconds = 0;           ///< seconds of its computation, on the busiest rank
+  double halo_seconds = 0;      ///< seconds of the halo exchange before the computation (halo.hpp)
+  std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
   std::int64_t workspace = 0;   ///< bytes that a computation needs in addition to its values
   value_list reads, makes, adds;
 

@@ -7,8 +7,8 @@
 //
 //   step::program const p = build(problem, plan, machine);      // also constexpr
 //
-// program_builder.hpp says which actions there are and does the work. A program that links
-// ashlar::compiled and needs a step program as a constant includes that file too.
+// program_builder.hpp is the implementation. An application that links ashlar::compiled must
+// include that file if it calls `build` in a constant expression.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>
@@ -30,23 +30,24 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
 
 }  // namespace step_detail
 
-/// `build` calls this function in constant expressions. This overload, for a long, is only
-/// declared. step/program_builder.hpp defines a constexpr overload for an int, which is a better
-/// match for the argument 0. So code that calls `build` in constant expressions must include that
-/// file, and code that calls it only at run time need not compile the builder.
+/// `build` calls a function of this name in constant expressions. step/program_builder.hpp defines
+/// it with an int as last parameter, and the argument is 0. The overload below has a long instead
+/// and is never defined. Thus code that calls `build` only at run time compiles without the
+/// builder. Code that calls it in a constant expression must include step/program_builder.hpp.
 template <int N>
 program include_step_program_builder_hpp(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          machine const& m, long);
 #endif
 
-/// Returns the program of one step under a plan, in serial order. Expects a plan of this problem:
-/// one valid choice per element. The program has about ten actions per element and micro-batch.
+/// Returns the program of one step under a plan, in serial order. The plan must belong to this
+/// problem, with one valid choice per element. The program has about ten actions per element and
+/// micro-batch.
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {
 #if ASHLAR_COMPILED
-  // The `else` is necessary. Without it compilers keep the first call, which is never made at run
-  // time.
+  // The `else` is necessary. Without it, compilers keep the first call in run-time code, although
+  // it is never executed there.
   if (ASHLAR_IN_COMPILER)  // For a constant program include <ashlar/step/program_builder.hpp>.
     return include_step_program_builder_hpp(net, chosen, m, 0);
   else

@@ -3,20 +3,22 @@
 
 #pragma once
 
-// Checks whether a program is correct. Every pass must return a program that this check accepts.
+// Checks whether a program is correct. Every pass must return a program that this check accepts. A
+// move is a redistribution, which begins and ends with separate actions. An element is a layer or
+// one end of a residual.
 //
 //   values       Each is made once, before it is read, and released once, after its last reader.
 //                Values that outlast the step and gradients of parameters are never released
 //                (release.hpp).
-//   moves        Each begins once and then ends once. In between, its source is neither released
-//                nor added to. Moves of one bucket begin one right after another and have the same
+//   moves        Each begins once and then ends once. In between, no action releases its source or
+//                adds to it. Moves of one bucket begin one right after another and have the same
 //                steps.
 //   computations In each micro-batch an element runs the parts of its forward pass once, in order.
 //                If it is recomputed, it runs them once more after the forward pass. It computes
 //                dx at most once and the gradients of its parameters at most once. Every
 //                micro-batch has the same computations.
-//   sums         A parameter's sum gets one addend from every micro-batch, in their order, and is
-//                not read before the last one.
+//   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
+//                order. No action reads it before the last addend.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //   memory       It never exceeds the limit, if there is one (high_water.hpp).
 //
@@ -55,7 +57,7 @@ class program_check {
  private:
   struct value_state {
     bool alive = false, made = false, released = false, read = false;
-    int moving = 0;  ///< the number of pending moves that read it
+    int moving = 0;  ///< number of pending moves that read this value
     int addends = 0;
   };
   enum class stage : signed char { none, begun, ended };
@@ -185,7 +187,7 @@ class program_check {
                  static_cast<std::size_t>(element)];
   }
 
-  /// Checks that nothing is missing at the end of the step.
+  /// Checks that every move has ended and that every value is made, complete and released.
   constexpr void finish() {
     for (std::size_t k = 0; k < moves_.size(); ++k) {
       demand(moves_[k] != stage::none, "never begins a move", -1, static_cast<int>(k));
@@ -210,7 +212,7 @@ class program_check {
   std::vector<value_state> values_;
   std::vector<stage> moves_;
   std::vector<int> begun_;  // per bucket: whether it has begun
-  int last_begun_ = -1;     // the move that the last action (except releases) begins
+  int last_begun_ = -1;     // move that the previous action (ignoring releases) begins; -1: none
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;
@@ -218,9 +220,9 @@ class program_check {
 
 }  // namespace step_detail
 
-/// Returns the first wrong action of a program, or no fault if the rules above hold. `limit` is the
-/// most memory that a rank may use, in bytes; 0 means no limit. Takes time proportional to the
-/// number of actions.
+/// Returns the first wrong action of a program, or no fault if the program obeys the rules at the
+/// top of this file. `limit` is the most memory that a rank may use, in bytes; 0 means no limit.
+/// Takes time proportional to the number of actions.
 constexpr fault check(program const& p, std::int64_t limit = 0) {
   fault found = step_detail::program_check(p).run();
   if (found.found() || limit <= 0) return found;
@@ -229,7 +231,7 @@ constexpr fault check(program const& p, std::int64_t limit = 0) {
   return found;
 }
 
-/// Throws std::logic_error that names the first wrong action of a program, if there is one.
+/// Throws std::logic_error that names the first wrong action, if the program has one.
 inline void require_right(program const& p, std::int64_t limit = 0) {
   if (auto const found = check(p, limit); found.found())
     throw std::logic_error("program: " + to_string(found, p));

@@ -3,19 +3,19 @@
 
 #pragma once
 
-// Checks whether the programs of several ranks of one mesh can run together, each being correct by
-// itself (check.hpp).
+// Checks whether the programs of several ranks of one mesh can run together. Each of them must be
+// correct by itself (check.hpp). A move is a redistribution, and a transfer is one of its steps.
 //
-//   one order     The transfers of a group of axes have the same order in all programs. When a
-//                 move begins, it takes a ticket for each of its steps, which determines the
-//                 step's place in this order (comm/operation_queue.hpp).
-//   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it
-//                 reaches an end_move whose move has not ended. A transfer ends as soon as all
-//                 ranks have begun it, the previous step of its move has ended and the previous
-//                 transfer of its group has ended.
+//   one order     All programs begin the transfers of each communication group in the same order.
+//                 When a move begins, it takes a ticket in the queue of the group of each of its
+//                 steps. The tickets determine the order (comm/operation_queue.hpp).
+//   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it comes
+//                 to the end_move of a move that has not ended. A transfer ends as soon as three
+//                 things have happened: all ranks have begun it, the previous step of its move has
+//                 ended, and the previous transfer of its group has ended.
 //
-// The order in which transfers end does not matter: a transfer that ends never prevents another
-// from ending. So simulating one run to the end is enough.
+// One simulated run is enough: when a transfer ends, this never prevents another transfer from
+// ending.
 
 #include <span>
 #include <vector>
@@ -25,9 +25,9 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action among several programs, and the program that contains it.
+/// The first wrong action among the programs of several ranks.
 struct order_fault {
-  int which = -1;  ///< index of the program; -1: no fault
+  int which = -1;  ///< index of the wrong program; -1: no fault
   int action = -1;
   char const* what = "";
 
@@ -42,7 +42,8 @@ constexpr unsigned group_of(redistribution_step const& s) {
   return set;
 }
 
-/// The transfers of a program, in the order of their tickets in each group.
+/// The transfers of a program. For each group of ranks, the list has one ticket per transfer, in
+/// the order in which these transfers run.
 struct ticket_list {
   struct ticket {
     int action;  ///< the begin_move that takes the ticket
@@ -63,7 +64,7 @@ struct ticket_list {
   }
 };
 
-/// Returns whether two tickets of two programs belong to the same transfer.
+/// Returns whether a ticket of program a and a ticket of program b stand for the same transfer.
 constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, program const& b,
                              ticket_list::ticket const& t) {
   auto const &m = a.moves[static_cast<std::size_t>(s.move)],
@@ -73,7 +74,7 @@ constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, pro
          a.path_of(m) == b.path_of(n);
 }
 
-/// Simulates programs with equal tickets side by side.
+/// Simulates the programs of several ranks side by side. Their lists of tickets must be equal.
 class order_run {
  public:
   constexpr explicit order_run(std::span<program const> programs)
@@ -86,7 +87,8 @@ class order_run {
     over_.resize(tickets_[0].groups.size(), 0);
   }
 
-  /// Returns the first program that never reaches its end, or no fault if all programs do.
+  /// Runs the simulation. Returns the first program that waits forever, or no fault if all programs
+  /// reach their ends.
   constexpr order_fault run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -100,8 +102,8 @@ class order_run {
   }
 
  private:
-  /// Returns the index of the first step of a move that communicates and is not before `step`, or
-  /// the number of its steps if there is none.
+  /// Returns the index of the first step of a move, from `step` on, that communicates. Returns the
+  /// number of steps if there is none.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;
@@ -157,8 +159,8 @@ class order_run {
 
 }  // namespace step_detail
 
-/// Returns the first action because of which the programs of ranks of one mesh cannot run together.
-/// Expects programs that `check` accepts.
+/// Returns the first action that prevents the programs from running together, or no fault. Expects
+/// programs that `check` accepts.
 constexpr order_fault check_order(std::span<program const> programs) {
   if (programs.size() < 2) return {};
   std::vector<step_detail::ticket_list> tickets;

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Refuses rows of a layer's rule table that cannot be correct, as far as the spec alone shows it:
+// Refuses rows of a layer's rule table that are certainly wrong. It looks at the layer's spec only:
 //
 //   a table without rows
 //   a split of a dim that the tensor does not have
 //   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
 //   a number of uses or gradients other than the number of parameters, and likewise for statistics
 //
-// Whether the layer computes what a row claims only shows when it runs: nn::verify (nn/verify.hpp).
+// nn::verify (nn/verify.hpp) runs the layer and checks that it computes the results that a row
+// states.
 
 #include <string>
 
@@ -20,8 +21,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns a text such as "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B, gradient of weight
-/// P)".
+/// Returns the text of a row, such as "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B,
+/// gradient of weight P)".
 inline std::string row_text(layer_spec const& spec, int number) {
   auto const& row = spec.rows[number];
   std::string text = "rows[" + std::to_string(number) + "] (x " + to_string(row.x) + ", y " +
@@ -71,7 +72,7 @@ constexpr void check_count(layer_spec const& spec, int number, int have, int wan
 
 }  // namespace step_detail
 
-/// Throws ashlar::error at the first row that cannot be correct, with the names of the layer and
+/// Throws ashlar::error at the first row that is certainly wrong. The message names the layer and
 /// the row.
 constexpr void check_rows(layer_spec const& spec) {
   if (spec.rows.size() == 0)

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Tracks what an element has computed in a micro-batch, and checks whether an action may come next:
+// Records which computations of one layer have run in a micro-batch, and checks whether the next
+// one is allowed. A forward pass has several parts if statistics must be redistributed in between.
 //
 //   forward      each part once, in order
-//   recompute    the same, after the forward pass has ended
+//   recompute    each part once, in order, after the forward pass has ended
 //   backward     either one `backward`, or a weight_gradient and an input_gradient in any order,
 //                each at most once
 
@@ -27,8 +28,8 @@ struct computed {
 
   friend constexpr bool operator==(computed const&, computed const&) = default;
 
-  /// Adds an action that computes. `last` says of a forward pass whether this is its last part.
-  /// Returns an error message, or null if the action may come here.
+  /// Records an action that computes. `last` says whether it is the last part of a forward pass.
+  /// Returns null, or an error message if the action is not allowed here.
   constexpr char const* take(action const& a, bool last) {
     if (a.kind == action_kind::forward || a.kind == action_kind::recompute) {
       passed& own = a.kind == action_kind::forward ? forward : again;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// A pass that overlaps the moves of activations, their gradients and statistics with computations.
+// A pass that lets redistributions of activations, of their gradients and of statistics overlap
+// with computations.
 //
 //   begin_move        goes right after the action that makes its source
-//   end_move          goes right before the first reader of its target
-//   weight_gradient   goes after the input_gradient of its element and micro-batch, if the result
-//                     of the latter has to move
+//   end_move          goes right before the first reader of its result
+//   weight_gradient   goes after the input_gradient of its layer and micro-batch, if the latter's
+//                     result must be redistributed, and so overlaps with this redistribution
 //
-// Moves of parameters stay in place (prefetch.hpp and early_synchronization.hpp handle them). So do
-// moves that do not communicate, which gain nothing, and moves of values that exist before the
-// step.
+// Three kinds of redistributions keep their places: those of parameters (prefetch.hpp and
+// early_synchronization.hpp handle them), those without communication, and those of values that
+// exist before the step.
 
 #include <utility>
 
@@ -63,7 +64,7 @@ class early_moves_pass {
     action const& a = actions_[static_cast<std::size_t>(i)];
     for (int const v : a.reads)
       if (int const k = std::exchange(move_to_[static_cast<std::size_t>(v)], -1); k >= 0) {
-        begin(k);  // has an effect only if its source is itself the target of a move
+        begin(k);  // no effect unless this source is itself the result of another move
         emit(end_[static_cast<std::size_t>(k)]);
       }
     made_.push_back(a);
@@ -76,7 +77,7 @@ class early_moves_pass {
   }
 
   /// Fills order_ with the indices of the actions in their new order. A weight gradient goes after
-  /// the input gradient of its element and micro-batch if the result of the latter has to move.
+  /// the input gradient of its layer and micro-batch, if the latter's result must be redistributed.
   constexpr void put_input_gradients_first() {
     std::vector<int> waiting(
         static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);
@@ -91,8 +92,8 @@ class early_moves_pass {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
       if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
-        // The synchronization of this element's gradients begins here, so none of its weight
-        // gradients may be put after this action.
+        // The synchronization of this layer's gradients begins here. So no weight gradient of the
+        // layer may be put after this action.
         for (int b = 0; b < p_.micro_batches; ++b) {
           action any = a;
           any.micro_batch = b;
@@ -119,17 +120,17 @@ class early_moves_pass {
   program const& p_;
   std::vector<action> actions_, made_;
   std::vector<int> order_;
-  std::vector<int> begin_, end_;  // per move: the index of its begin_move or end_move
+  std::vector<int> begin_, end_;  // per move: indices of its begin_move and end_move in actions_
   std::vector<int> travels_, is_read_;
-  std::vector<int> move_to_;                  // per value: the move that makes it, until it ends
+  std::vector<int> move_to_;  // per value: the move that makes it, or -1 once that move has ended
   std::vector<std::vector<int>> moves_from_;  // per value: the moves that read it
 };
 
 }  // namespace step_detail
 
-/// Returns the program with moves that begin as soon as their values exist. `limit` is the most
-/// memory that a rank may use, in bytes; 0 means no limit. If the new program would exceed it, the
-/// result is the given program.
+/// Returns the program in which redistributions begin as soon as their sources exist. `limit` is
+/// the most memory that a rank may use, in bytes; 0 means no limit. If the new program would exceed
+/// it, the result contains the given program.
 constexpr pass_result early_moves(program const& p, std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_moves_pass(p).run(), limit);
 }

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// A pass that overlaps the synchronization of parameters' gradients with the backward pass.
+// A pass that lets the synchronization of parameters' gradients overlap with the backward pass. A
+// program sums up the gradient of each parameter over the micro-batches. A synchronization
+// redistributes such a sum. It can begin when the last micro-batch's gradient has been added.
 //
-//   a sum is complete   after the action that adds the last micro-batch's addend
-//   bucket              sums that become complete one after another and need the same steps; when
-//                       they reach `bucket_bytes`, the bucket is full and its moves begin
-//   buckets not full    begin before the first end_move of a synchronization
-//   end_move            stays in place, before the updates
+//   bucket            collects sums that become complete one after another and need the same steps;
+//                     when they have `bucket_bytes`, their redistributions begin together
+//   unfilled bucket   begins before the first end_move of a synchronization
+//   end_move          stays in place, before the updates
 //
-// A single move forms no bucket. Moves that do not communicate stay in place. A sum that needs no
-// synchronization is its own gradient and has no move.
+// A single redistribution forms no bucket. Redistributions without communication keep their places.
+// A sum whose placement is already right has no redistribution.
 
 #include <ashlar/step/pass.hpp>
 
@@ -92,18 +93,21 @@ class early_synchronization_pass {
   program changed_;
   std::int64_t bucket_bytes_;
   std::vector<action> begin_;     // the begin_move of each move
-  std::vector<int> move_of_sum_;  // per sum: the move that synchronizes it
+  std::vector<int> move_of_sum_;  // per sum: the move that synchronizes it; -1: none
   std::vector<int> addends_;
-  std::vector<bucket> open_;  // in the order in which they were opened
+  std::vector<bucket> open_;  // buckets that are not full, oldest first
   int buckets_ = 0;
 };
 
 }  // namespace step_detail
 
-/// Returns the program with gradients that are synchronized as soon as they are complete. A bucket
-/// begins once its sums on a rank have at least `bucket_bytes`; 0 makes every move travel alone.
-/// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If the new program
-/// would exceed it, the result is the given program.
+/// Returns the program in which the synchronization of gradients begins as soon as they are
+/// complete.
+///
+///   bucket_bytes   A bucket begins once its sums on a rank have at least this many bytes; 0 means
+///                  that there are no buckets.
+///   limit          The most memory that a rank may use, in bytes; 0 means no limit. If the new
+///                  program would exceed it, the result contains the given program.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_synchronization_pass(p, bucket_bytes).run(),

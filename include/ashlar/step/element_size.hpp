@@ -3,16 +3,18 @@
 
 #pragma once
 
-// The bytes per element of each tensor of a training step. A net with elements of type T
-// accumulates in accumulation_t<T> (support/accumulation.hpp: float for bfloat16). Its problem has
-// two sizes: element_size is that of T, and accumulation_size that of accumulation_t<T>.
+// The bytes per element of each tensor of a training step. A net whose tensors have elements of
+// type T computes sums in accumulation_t<T> (support/accumulation.hpp), which is float for
+// bfloat16. So a problem has two sizes: element_size is sizeof(T), and accumulation_size is
+// sizeof(accumulation_t<T>).
 //
 //   activations, gradients of activations, halos, parameters in use       element_size
 //   stored parameters, their gradients, optimizer states                  accumulation_size
 //   statistics                                                            accumulation_size
 //
-// If the sizes differ, a rank also keeps a copy of its stored parameters in type T. Moves of
-// parameters read this copy, so they have element_size. Moves of gradients have accumulation_size.
+// If the sizes differ, a rank also keeps a copy of its stored parameters in type T. Redistributions
+// of parameters read this copy, so they have element_size. Redistributions of gradients have
+// accumulation_size.
 
 #include <ashlar/step/problem.hpp>
 
@@ -22,7 +24,8 @@ inline namespace step {
 enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
 
-/// Returns the bytes per element of a move in a step's schedule (schedule.hpp).
+/// Returns the bytes per element of a redistribution of a step, by the kind of its tensor and by
+/// the phase in which it runs.
 template <int N>
 constexpr int element_size(basic_problem<N> const& net, moved what, phase when = phase::forward) {
   bool const accumulated = what == moved::statistic ||
@@ -31,7 +34,7 @@ constexpr int element_size(basic_problem<N> const& net, moved what, phase when =
 }
 
 /// Returns the bytes that a rank stores per element of a parameter: its value, its copy in type T
-/// (if there is one), its gradient and its optimizer states.
+/// if there is one, its gradient and its optimizer states.
 template <int N>
 constexpr int stored_size(basic_problem<N> const& net) {
   int const copy = net.accumulation_size == net.element_size ? 0 : net.element_size;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A fault of a program (check.hpp, check_order.hpp) and its error message.
+// A fault of a program, which check.hpp and check_order.hpp find, and its error message.
 
 #include <stdexcept>
 #include <string>
@@ -13,12 +13,12 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action of a program. `action` is the number of actions if something is missing
-/// at the end of the step, and -1 if there is no fault.
+/// The first wrong action of a program. `action` is its index, or the number of actions if
+/// something is missing at the end of the step, or -1 if there is no fault.
 struct fault {
   int action = -1;
   char const* what = "";  ///< the error message
-  int value = -1;         ///< the value concerned, if any
+  int value = -1;         ///< index of a value that the message names; -1: none
   int move = -1;
 
   constexpr bool found() const { return action >= 0; }

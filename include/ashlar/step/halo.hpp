@@ -3,23 +3,22 @@
 
 #pragma once
 
-// The halo exchange that a layer makes when a split dim is one along which a window slides
-// (layer_spec::halo). It is not one of the collectives that plans use, but an extra exchange that a
-// training row may require.
+// The halo exchange of a layer whose window slides along a split dim (layer_spec::halo), such as a
+// convolution. The halo of a rank is the part of x that its outputs y need and that other ranks
+// have. This exchange is not one of the collectives of a plan.
 //
-//   forward    A rank receives the coordinates of x that its outputs in y need and that it does not
-//              have: its halo. It comes from one or two neighbours, or from more if a shard is
-//              thinner than the halo.
-//   backward   A rank receives dx of its own coordinates from the ranks that had them in their
-//              halos, and adds it.
+//   forward    A rank receives its halo. It comes from one or two neighbours, or from more if a
+//              shard is thinner than the halo.
+//   backward   A rank receives the gradients of its own part of x from the ranks whose halos
+//              contain it, and adds them.
 //
-// The traffic is counted on the actual balanced splits of x and y, so shards of unequal size,
-// strides, padding and borders of shards that are no multiple of the stride need no special cases.
-// For equal shards and a window of k at stride 1 it is k - 1 coordinates as in textbooks: in the
-// middle of the dim half of them from either side. If windows do not touch (stride > k), the
-// coordinates between them are sent too. The price is that of the rank that receives most: α per
-// neighbour and β per byte, on the slowest of the axes that split the dim. If several axes split
-// it, this is an upper bound.
+// Traffic is computed from the real split of x and y into balanced parts. So unequal shards,
+// strides and padding need no special cases. With equal shards and a window of extent k at stride
+// 1, a halo has k - 1 coordinates as in textbooks, half of them on either side. If windows do not
+// touch (stride > k), the coordinates between them are sent too.
+//
+// The price is the time of the rank that receives most: α per neighbour and β per byte, on the
+// slowest of the mesh axes that split the dim. If several axes split it, this is an upper bound.
 
 #include <vector>
 
@@ -30,7 +29,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The traffic that the busiest rank receives per micro-batch.
+/// The traffic that the busiest rank receives in each pass, per micro-batch.
 struct halo_traffic {
   traffic forward, backward;
   friend constexpr bool operator==(halo_traffic const&, halo_traffic const&) = default;
@@ -38,8 +37,8 @@ struct halo_traffic {
 
 namespace step_detail {
 
-/// Returns the part of a dim of extent n that the rank at position `at` has. `axes` are the axes
-/// that split the dim, and positions count the ranks along them in row-major order.
+/// Returns the part of a dim of extent n that belongs to the rank at position `at`. `axes` are the
+/// mesh axes that split the dim. Positions number the ranks along these axes in row-major order.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
   interval part{0, n};
   int below = 1;
@@ -59,8 +58,8 @@ constexpr void take_larger(traffic& most, traffic const& other) {
 
 }  // namespace step_detail
 
-/// Returns the traffic that the busiest of the ranks along `axes` receives, in messages and in
-/// coordinates of the dim (in place of elements). Expects `axes` to split y as they split x.
+/// Returns the halo traffic that the busiest of the ranks along `axes` receives. Its `elements` are
+/// coordinates of the split dim, whose extents are `x` and `y`. Expects `axes` to split y like x.
 constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x, std::int64_t y,
                                         topology const& t, axis_list const& axes) {
   int ranks = 1;
@@ -77,8 +76,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
       traffic& back = added[static_cast<std::size_t>(other)];
       back = {back.messages + 1, back.elements + rows};
     };
-    // Parts are in ascending order. So the loops go from this rank's part to either side until a
-    // part is beyond the range that is read.
+    // Parts are in ascending order. Each loop starts at this rank's part and stops at the first
+    // part that is outside the range that this rank reads.
     for (int k = at - 1; k >= 0 && step_detail::part_of(x, t, axes, k).end() > read.begin; --k)
       from(k);
     for (int k = at + 1; k < ranks && step_detail::part_of(x, t, axes, k).begin < read.end(); ++k)
@@ -89,7 +88,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
   return most;
 }
 
-/// Returns the axes along which a choice exchanges a halo, none if the layer has no halo.
+/// Returns the mesh axes along which a layer exchanges a halo under a choice `c` of its placements.
+/// The list is empty if the layer has no halo.
 constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, topology const& t) {
   axis_list axes;
   if (spec.halo.dim < 0) return axes;
@@ -98,7 +98,7 @@ constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, top
   return axes;
 }
 
-/// Returns the halo traffic of a layer's choice, in elements.
+/// Returns the halo traffic of a layer under a choice `c` of its placements, in elements.
 constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, topology const& t) {
   auto const axes = halo_axes(spec, c, t);
   if (axes.empty()) return {};
@@ -111,7 +111,7 @@ constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, to
   return found;
 }
 
-/// Returns the link by which a halo exchange along these axes is priced.
+/// Returns the link that prices a halo exchange along these axes: the largest α and the largest β.
 constexpr link halo_link(topology const& t, machine const& m, axis_list const& axes) {
   link slowest;
   slowest.alpha = slowest.beta = 0;
@@ -123,15 +123,15 @@ constexpr link halo_link(topology const& t, machine const& m, axis_list const& a
   return slowest;
 }
 
-/// The seconds of a choice's halo exchanges, per micro-batch.
+/// The seconds of a layer's halo exchanges per micro-batch.
 struct halo_cost {
   double forward = 0, backward = 0;
   constexpr double seconds() const { return forward + backward; }
 };
 
-/// Returns the halo exchange that goes with a computation: the exchange of x with the forward pass,
-/// the exchange of dx with the computation that makes dx, and none with others. `halo` is a
-/// halo_cost or a halo_traffic.
+/// Returns the halo exchange that precedes a computation: the exchange of x for the forward pass,
+/// the exchange of dx for a computation of dx, and none for others. `halo` is a halo_cost or a
+/// halo_traffic.
 template <class Halo>
 constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
   switch (what) {

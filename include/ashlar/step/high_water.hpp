@@ -3,20 +3,22 @@
 
 #pragma once
 
-// The high-water mark of a program: the memory of the fullest rank over all actions.
+// The high-water mark of a program: its peak memory, on the rank that needs most.
 //
-//   for the whole step       values that outlast it, optimizer states, parameter copies in the
+//   time                     bytes that count
+//   the whole step           values that outlast it, optimizer states, parameter copies in the
 //                            element type (program::resident)
 //   from making to release   every other value except statistics
 //   during a computation     workspace and received halos
-//   during a move            the larger of its two ends, with buffers (memory.hpp); afterwards both
-//                            ends until they are released
+//   during a move            (a redistribution) the larger of source and result, with buffers
+//                            (memory.hpp); afterwards both until they are released
 //
-// A slice of a program is described by two numbers: its net change of the memory held, and its peak
-// above the memory held before it. Consecutive slices compose.
+// The effect of consecutive actions is described by two numbers: the net change of the bytes in
+// use, and their peak relative to the bytes before. From the numbers of two parts of a program
+// follow the numbers of both together.
 //
-// In serial order the mark equals what plans predict (memory_fold.hpp). Passes that reorder a
-// program change it.
+// In serial order the mark equals the memory that plans predict (memory_fold.hpp). Passes that
+// reorder a program change it.
 
 #include <ashlar/step/memory.hpp>
 #include <ashlar/step/program.hpp>
@@ -24,19 +26,19 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The effect of a slice of a program on memory, in bytes.
+/// The effect of consecutive actions on memory, in bytes.
 struct memory_change {
-  std::int64_t net = 0;   ///< bytes held after the slice minus bytes held before it
-  std::int64_t peak = 0;  ///< the most held in the slice minus bytes held before it, at least 0
+  std::int64_t net = 0;   ///< bytes in use afterwards minus bytes in use before
+  std::int64_t peak = 0;  ///< peak of the bytes in use minus bytes in use before, at least 0
 
-  /// Returns the effect of this slice followed by another.
+  /// Returns the effect of these actions followed by the actions of `next`.
   constexpr memory_change then(memory_change const& next) const {
     return {net + next.net, peak > net + next.peak ? peak : net + next.peak};
   }
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// Returns the bytes of a value, or 0 if it is a statistic, since statistics do not count.
+/// Returns the bytes of a value. A statistic counts as 0.
 constexpr std::int64_t counted_bytes(value const& v) {
   return v.kind == value_kind::statistic || v.kind == value_kind::reduced ? 0 : v.bytes;
 }
@@ -64,10 +66,10 @@ constexpr memory_change memory_of(program const& p, action const& a) {
 
 struct high_water_mark {
   std::int64_t peak = 0;  ///< bytes
-  int fullest = 0;        ///< the first action at which it is reached
+  int fullest = 0;        ///< index of the first action at which the peak is reached
 };
 
-/// Returns the bytes that are held before the step and after it.
+/// Returns the bytes that are in use both before and after the step.
 constexpr std::int64_t lasting_bytes(program const& p) {
   std::int64_t bytes = p.resident;
   for (auto const& v : p.values)
@@ -75,7 +77,7 @@ constexpr std::int64_t lasting_bytes(program const& p) {
   return bytes;
 }
 
-/// Returns the most bytes that a rank holds during a program.
+/// Returns the peak memory of a program.
 constexpr high_water_mark high_water(program const& p) {
   std::int64_t held = lasting_bytes(p);
   high_water_mark mark{held, 0};

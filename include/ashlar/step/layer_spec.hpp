@@ -4,9 +4,9 @@
 #pragma once
 
 // The description of a layer for the search: extents, parameters, the table of its training rows,
-// the amount of its work, and how much it saves for the backward pass. nn::describe makes it from a
-// layer, and users write it for layers of their own. All counts are those of the whole,
-// undistributed layer. The first layer of a net may leave out dx (nn/layer.hpp).
+// amount of work, and number of values saved for the backward pass. nn::describe makes it from a
+// layer. Users write it for their own layers. All counts are for the whole layer, before it is
+// distributed.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/sliding_window.hpp>
@@ -29,13 +29,14 @@ struct label {
 struct parameter_spec {
   label name;
   shape extents;
-  bool in_backward = false;  ///< whether dx depends on it, so that the backward pass reads it
+  bool in_backward = false;  ///< whether the backward pass reads it, to compute dx
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
-/// The extents m, n, k of a layer's GEMMs. Each extent is the product of some dims and a fixed
-/// factor that no placement splits. For m and k these are dims of x, for n dims of y; bit d stands
-/// for dim d. If all bits are 0, the GEMMs are priced at peak speed.
+/// The extents m, n, k of a layer's GEMMs, for the price of the layer. Each extent is a fixed
+/// factor, which no placement splits, times the product of some dims. The bit masks name these
+/// dims: m and k name dims of x, n names dims of y, and bit d stands for dim d. If all masks are 0,
+/// the GEMMs are priced at peak speed.
 struct gemm_dims {
   unsigned m = 0, n = 0, k = 0;
   std::int64_t fixed_m = 1, fixed_n = 1, fixed_k = 1;
@@ -44,44 +45,44 @@ struct gemm_dims {
   friend constexpr bool operator==(gemm_dims const&, gemm_dims const&) = default;
 };
 
-/// A dim of x and y along which a window slides. Rows that split this dim require an exchange of
-/// the coordinates that windows read beyond a shard's border (halo.hpp).
+/// A dim of x and y along which a convolution or pooling window slides. If a row splits this dim,
+/// ranks exchange the coordinates that windows read beyond the border of a shard (halo.hpp).
 struct halo_spec {
   int dim = -1;  ///< -1: none
   sliding_window window;
   friend constexpr bool operator==(halo_spec const&, halo_spec const&) = default;
 };
 
-/// The actions in which a layer's backward pass runs:
+/// The computations into which a layer's backward pass is divided:
 ///
-///   whole            one action makes dx and the parameters' gradients
-///   separable        the same, but the layer can make the parameters' gradients alone
-///   halves           two actions, first the parameters' gradients and then dx, independently
-///   gradients_only   one action makes the parameters' gradients; there is no dx
+///   whole            one computation of dx and the parameters' gradients
+///   separable        the same, but the layer can also compute the parameters' gradients alone
+///   halves           two independent computations: first the parameters' gradients, then dx
+///   gradients_only   one computation of the parameters' gradients; dx is not needed
 enum class backward_form : signed char { whole, separable, halves, gradients_only };
 
 struct layer_spec {
   label name;
   shape x, y;
   inplace_vector<parameter_spec, max_parameters> parameters;
-  inplace_vector<shape, max_statistics> statistics;  ///< their extents
+  inplace_vector<shape, max_statistics> statistics;  ///< extents of each statistic
   training_table rows;
   double forward_flops = 0;  ///< floating-point operations of GEMMs
   double backward_flops = 0;
   double forward_values = 0;  ///< elements read or written by operations other than GEMMs
   double backward_values = 0;
-  double saved_values = 0;  ///< elements saved from forward to backward
+  double saved_values = 0;  ///< elements kept from the forward pass for the backward pass
   backward_form backward = backward_form::whole;
   double gradient_flops = 0;  ///< the part of backward_flops for the parameters' gradients
   double gradient_values = 0;
-  double workspace_values = 0;  ///< extra elements that a rank's kernels need, at any placement
+  double workspace_values = 0;  ///< elements of scratch memory per rank, at any placement
   gemm_dims gemm;
   halo_spec halo;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 
-/// Returns the spec of a layer whose dx is not needed, because its input is the data of the net.
-/// The spec of a layer that cannot leave out dx does not change.
+/// Returns the spec of a layer whose dx is not needed because its input is the data of the net. If
+/// the layer must compute dx, returns its spec unchanged.
 constexpr layer_spec without_dx(layer_spec spec) {
   if (spec.backward == backward_form::whole) return spec;
   spec.backward = backward_form::gradients_only;

@@ -3,22 +3,26 @@
 
 #pragma once
 
-// The memory that one element of a chain needs on the fullest rank under one choice, in bytes. It
-// is computed phase by phase from the actions that visit.hpp enumerates. memory_fold.hpp combines
-// the elements of a chain.
+// Computes the bytes of memory that one element of a chain needs under one choice of placements, on
+// the rank that needs most. An element is a layer or one end of a residual. The bytes are computed
+// phase by phase from the actions that visit.hpp enumerates. memory_fold.hpp combines the elements
+// of a chain.
 //
-//   lasting       Σ parameters  |store| · (1 + optimizer_states) · a  +  |grad| · a
-//                               + |store| · e if e differs from a
-//                 + the saved values of other micro-batches in flight in a pipeline stage
-//   saved         saved_values · |x| / elements of x: saved values are distributed like x
-//   a phase       the peak over its actions: their results, parameters in use if use is not store,
-//                 workspace, received halos, a parameter in transit
+//   lasting    held for the whole step:
+//              Σ parameters  |store| · (1 + optimizer_states) · a  +  |grad| · a
+//                            + |store| · e if e differs from a
+//              + the saved values of other micro-batches in flight in a pipeline stage
+//   saved      held from the forward to the backward pass: saved_values · |x| / (elements of x),
+//              because saved values are distributed like x
+//   a phase    the peak over the actions of the phase: their results, parameters in use if use is
+//              not store, workspace, received halos, a parameter that is being redistributed
 //
-// For a placement x, |x| is the number of elements of its largest shard; e is element_size and a is
-// accumulation_size (element_size.hpp). Not counted are the batch, which belongs to the caller, and
-// statistics. While a tensor moves, the larger of its two ends counts, with the buffers of
-// plan/packing.hpp. Shards between the steps of a move are not counted, even if they are larger
-// than both of its ends.
+// For a placement x, |x| is the number of elements of its largest shard. e is element_size and a is
+// accumulation_size, both in bytes (element_size.hpp).
+//
+// A redistribution counts as the larger of its two ends plus its buffers (plan/packing.hpp). Three
+// things are not counted: the batch, which belongs to the caller, statistics, and shards between
+// the steps of a redistribution.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/packing.hpp>
@@ -29,20 +33,27 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What an element keeps of its forward pass until its backward pass: `all` saved values, its
-/// `input` x, or `nothing`. `moved_input` is like `input`, but an input that is read from the batch
-/// in the caller's memory does not count. `least` stands for the smaller of `all` and `input`.
+/// The tensors that an element of the layer chain keeps in memory from its forward pass to its
+/// backward pass.
+///
+///   all           all values that the forward pass saves
+///   input         the input x only, because the forward pass runs again
+///   moved_input   like input, but 0 bytes if x is read from the batch in the caller's memory
+///   nothing       no tensor
+///   least         the smaller of all and input, for a lower bound
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// Returns whether element i may read the batch in the caller's memory. It may if no pipeline stage
-/// precedes the chain and all elements before it are of kind residual_begin.
+/// Returns whether element i of the layer chain may read the batch in the caller's memory, without
+/// a copy. This holds if no pipeline stage precedes the chain and all elements before i are of kind
+/// residual_begin.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;
   return i == 0 && !net.stages_before;
 }
 
-/// Returns the part that element i keeps if the first `again` segments are recomputed.
+/// Returns which tensors element i of the layer chain keeps for its backward pass, if the first
+/// `again` segments are recomputed.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   switch (net.runs(i, again)) {
@@ -53,8 +64,9 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
-/// Returns the part that element i keeps, for a range of numbers of recomputed segments. If the
-/// part depends on this number, returns a part that has no more bytes than any of them.
+/// Returns which tensors element i of the layer chain keeps for its backward pass, if the number of
+/// recomputed segments is only known to be between again.least and again.most. The result is a
+/// lower bound: it has no more bytes than for any number in this range.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);
@@ -62,19 +74,20 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
   return sure ? part : part == saved_part::input ? saved_part::least : saved_part::nothing;
 }
 
-/// The memory that an element needs on its rank, in bytes.
+/// The memory that one element of the layer chain (a layer or one end of a residual) needs on a
+/// rank, in bytes.
 struct element_bytes {
   std::int64_t lasting = 0;  ///< held for the whole step
-  std::int64_t held = 0;     ///< kept of the forward pass until the backward pass
-  std::int64_t saved = 0;    ///< saved by its forward pass for its backward pass
+  std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
+  std::int64_t saved = 0;    ///< the part of forward results that the backward pass reads
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
-  std::int64_t forward = 0;      ///< peak above x in its forward pass, results included
-  std::int64_t again = 0;        ///< peak above x in its recomputation
-  std::int64_t backward = 0;     ///< peak above dy and `saved` in its backward pass
+  std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
+  std::int64_t again = 0;        ///< peak of the recomputation with its results, without x
+  std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
   std::int64_t synchronize = 0;  ///< peak while its gradients are synchronized
-  std::int64_t gradients = 0;    ///< synchronized gradients, held from then on
+  std::int64_t gradients = 0;    ///< synchronized gradients, held until the step ends
 
-  /// Returns whether no entry is larger than in `other`.
+  /// Returns whether every member is at most the same member of `other`.
   constexpr bool is_within(element_bytes const& other) const {
     for (auto which : {&element_bytes::lasting, &element_bytes::held, &element_bytes::saved,
                        &element_bytes::x, &element_bytes::y, &element_bytes::dy, &element_bytes::dx,
@@ -85,21 +98,22 @@ struct element_bytes {
   }
 };
 
-/// Returns the bytes that a pending move holds in addition to its source. `from` and `to` are the
-/// bytes of its ends.
+/// Returns the bytes that a redistribution needs in addition to its source while it runs. `from`
+/// and `to` are the bytes of its source and of its result on one rank.
 constexpr std::int64_t moving_bytes(std::int64_t from, std::int64_t to, int ranks) {
   std::int64_t const larger = from > to ? from : to;
   return larger - from + packing_bound(larger, ranks);
 }
 
-/// Returns the most bytes that a move holds in addition to its source, including its target once it
-/// has arrived.
+/// Returns the peak of the bytes that a redistribution needs in addition to its source: while it
+/// runs, or afterwards for its result. `from` and `to` are the bytes of its source and of its
+/// result.
 constexpr std::int64_t most_of_move(std::int64_t from, std::int64_t to, int ranks) {
   std::int64_t const moving = moving_bytes(from, to, ranks);
   return moving > to ? moving : to;
 }
 
-/// Returns the bytes that a layer saves per micro-batch.
+/// Returns the bytes that a layer saves per micro-batch for its backward pass.
 template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t) {
@@ -112,13 +126,14 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
 
 namespace step_detail {
 
-/// The memory of one phase of an element, above the memory that is held when the phase begins.
+/// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
+/// chain, in bytes, without the memory that is in use when the phase begins.
 struct phase_memory {
   layer_spec const& spec;
   topology const& mesh;
   halo_traffic const& halo;
   int element_size, accumulation_size;
-  std::int64_t made;  ///< bytes that the last computation of the phase makes
+  std::int64_t made;  ///< bytes of the results of the phase's last computation
   std::int64_t held = 0, most = 0;
 
   constexpr void raise(std::int64_t bytes) { most = bytes > most ? bytes : most; }
@@ -142,9 +157,8 @@ struct phase_memory {
 
 }  // namespace step_detail
 
-/// The properties of an element on which its memory depends: its kind, the extents of x and y as
-/// its neighbours see them, how often its forward pass runs, and what it keeps until its backward
-/// pass.
+/// The properties of an element of the layer chain on which its memory depends, besides its layer
+/// and its placements.
 struct element_role {
   element_kind kind;
   shape const &x, &y;
@@ -152,7 +166,8 @@ struct element_role {
   saved_part held;
 };
 
-/// Returns the memory that an element needs.
+/// Returns the memory that an element of the layer chain needs under a choice `c` of its
+/// placements.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const& spec,
                                   element_role const& role, layer_choice const& c,

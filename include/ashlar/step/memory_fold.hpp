@@ -3,28 +3,29 @@
 
 #pragma once
 
-// The memory of the fullest rank over a step in serial order (build.hpp), computed from the needs
-// of the single elements (memory.hpp). It equals the high_water mark of the program, but needs no
-// program: elements are added one by one in the order of the chain, as a search does.
+// Computes the memory of a training step in serial order (build.hpp), on the rank that needs most.
+// Input are the needs of the single elements (memory.hpp): an element is a layer or one end of a
+// residual. The result equals the peak that high_water computes from the program. This fold needs
+// no program: a search adds elements one by one, in the order of the chain.
 //
-// The values that elements before i have saved are held both when i runs forward and when it runs
-// backward. So
+// The values that the elements before i have saved are in memory both in the forward pass of i and
+// in its backward pass. So
 //
 //   memory = lasting bytes of all elements
-//          + the larger of  max over i of ( saved before i + what i needs forward or backward )
+//          + the larger of  max over i of ( saved before i + bytes that i needs in either pass )
 //            and            max over i of ( gradients synchronized before i
-//                                           + what i needs to synchronize its gradients )
+//                                           + bytes that i needs to synchronize its gradients )
 //
-// Three things need additional rules:
+// Three cases need additional rules:
 //
-//   residuals              The input is held from the begin to the end of a residual, and in the
-//                          backward pass the gradient from the end to the begin.
-//   recomputed segments    Between the passes only the input of the first element is held, in place
-//                          of saved values. During the recomputation the gradient that waits for
-//                          the segment is held too.
-//   values not moved       If the reader uses a value as it was made, the value counts once.
+//   residuals              The residual's input is in memory from its begin to its end. In the
+//                          backward pass the gradient is in memory from its end to its begin.
+//   recomputed segments    Between the passes only the input of the first element is in memory,
+//                          instead of saved values. During the recomputation, the gradient that
+//                          enters the segment is in memory too.
+//   equal placements       If a reader uses a value without redistribution, the value counts once.
 //
-// If a recomputed segment begins inside a residual and both hold the same input, this input counts
+// If a recomputed segment begins inside a residual and both keep the same input, this input counts
 // once, as part of the segment.
 
 #include <vector>
@@ -34,34 +35,38 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Describes which of the two tensors that cross a boundary have to move.
+/// Tells which of the two tensors that cross the boundary between two elements of the layer chain
+/// must be redistributed.
 struct crossing {
   bool activation = false, gradient = false;
 };
 
-/// Bytes held by the residuals that enclose an element: in its forward pass, in its backward pass,
-/// and in its recomputation.
+/// Bytes that the residuals around an element of the layer chain keep in memory: during its forward
+/// pass, its backward pass and its recomputation.
 struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
 
-/// The memory of a step of which only the elements up to some element are known, in bytes. The
-/// lasting bytes of every later element are added to all fields but `y`, `y_own` and `residuals`.
+/// The memory of a step, in bytes, while only the first elements of the layer chain are known.
+/// "Last element" means the last known one. For each further element, memory_fold::next adds its
+/// lasting bytes to all members but `y`, `y_own` and `residuals`.
 struct memory_so_far {
-  std::int64_t forward = 0;      ///< held when the next element runs forward
-  std::int64_t backward = 0;     ///< held when the last element begins its backward pass
-  std::int64_t again = -1;       ///< peak while an open segment is recomputed; -1: none is open
-  std::int64_t synchronize = 0;  ///< held when the next element synchronizes its gradients
+  std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
+  std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins
+  std::int64_t again = -1;       ///< peak of an unfinished recomputation; -1: there is none
+  std::int64_t synchronize = 0;  ///< in memory when the next element synchronizes gradients
   std::int64_t peak = 0;
   std::int64_t y = 0;      ///< bytes of the last element's output
-  std::int64_t y_own = 0;  ///< the part of y that nothing else holds
+  std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
   held_by_residuals residuals;
 
-  /// Returns whether this state needs no more memory than `other` whatever elements follow. Both
-  /// states must end with the same choice and be inside residuals with the same choices. `least` is
-  /// a lower bound of the memory of any step that begins like `other`, without the lasting bytes of
-  /// later elements. `later` is an upper bound of the bytes that later elements need while they
-  /// synchronize their gradients.
+  /// Returns whether, however the layer chain continues, this state leads to at most as much memory
+  /// as `other`. Both states must end with the same choice and be inside residuals with the same
+  /// choices.
+  ///
+  ///   least   lower bound of the memory of any step that begins like `other`, without the lasting
+  ///           bytes of later elements
+  ///   later   upper bound of the bytes that later elements need to synchronize their gradients
   constexpr bool is_within(memory_so_far const& other, std::int64_t least,
                            std::int64_t later) const {
     return backward <= other.backward && forward <= other.forward && peak <= least &&
@@ -70,19 +75,24 @@ struct memory_so_far {
   }
 };
 
-/// Adds elements to a memory_so_far. The problem must outlive this object.
+/// Adds the elements of a chain to a memory_so_far, one by one. The problem must outlive this
+/// object.
 template <int N>
 class memory_fold {
  public:
-  /// Makes a fold for plans on `ranks` ranks that recompute the first `again` segments.
+  /// Prepares a fold for plans on `ranks` ranks that recompute the first `again` segments.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 
-  /// Adds element i. `before` is the element in front of it, if there is one. `moves` says what
-  /// moves across the boundary between them (for i = 0, whether the batch moves). `gradient`
-  /// is the bytes of the gradient that the end of a residual holds (held_gradient), used only if
-  /// element i is the begin of that residual. `outside` is the result of outside_of for the begin of
-  /// a residual, used only if element i is its end.
+  /// Adds element i of the layer chain to the memory m of the elements before it.
+  ///
+  ///   before     the memory of element i - 1; null for i = 0
+  ///   own        the memory of element i
+  ///   moves      which tensors are redistributed at the boundary before i (for i = 0: whether the
+  ///              batch is)
+  ///   gradient   if i begins a residual: the bytes of the gradient that the residual's end keeps
+  ///              (held_gradient)
+  ///   outside    if i ends a residual: the result of outside_of for the residual's begin
   constexpr memory_so_far next(memory_so_far m, int i, element_bytes const* before,
                                element_bytes const& own, crossing moves, std::int64_t gradient,
                                held_by_residuals const& outside) const {
@@ -109,7 +119,7 @@ class memory_fold {
     return m;
   }
 
-  /// Returns the memory of the whole step, after its last element.
+  /// Returns the memory of the whole step, in bytes, after `next` has added the last element.
   constexpr std::int64_t whole(memory_so_far m, element_bytes const& last) const {
     std::int64_t const base = m.backward + m.residuals.backward;
     std::int64_t dy = 0;
@@ -124,17 +134,18 @@ class memory_fold {
     return m.peak;
   }
 
-  /// Returns the argument `outside` for the end of a residual: the bytes that enclosing residuals
-  /// held before its begin. If its begin adds nothing to the forward bytes, forward is -1, and the
-  /// end leaves the forward bytes unchanged.
+  /// Returns the argument `outside` of `next` for the end of a residual: the bytes that the
+  /// enclosing residuals kept before this residual began. Arguments are m.residuals before and
+  /// after the begin was added. If the begin adds no forward bytes, `forward` is -1, and the end
+  /// leaves the forward bytes unchanged.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;
     return before;
   }
 
-  /// Returns the bytes of the gradient that the end i of a residual holds for its begin. `shared`
-  /// says that an outer residual, which ends right after it, holds the same gradient.
+  /// Returns the bytes of the gradient that the end i of a residual keeps for the residual's begin.
+  /// If `shared`, an outer residual that ends at i + 1 already counts the same gradient.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
@@ -148,14 +159,14 @@ class memory_fold {
     m.again = bytes > m.again ? bytes : m.again;
   }
 
-  /// The input of element i: its bytes, and the part of them that nothing else holds in the forward
-  /// pass and in the recomputation.
+  /// The bytes of the input x of an element of the layer chain. `own` and `again` are the part of
+  /// them that is not yet counted, in the forward pass and in the recomputation.
   struct input {
     std::int64_t bytes, own, again;
   };
 
-  /// Adds the forward pass of element i and its recomputation. `moves` says that its x arrives by a
-  /// move.
+  /// Adds the forward pass of element i of the layer chain and its recomputation. If `moves`, its
+  /// input x is the result of a redistribution.
   constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
     std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
@@ -177,8 +188,9 @@ class memory_fold {
     return x;
   }
 
-  /// Adds the backward pass of the element before i, to which i passes a gradient of `dx` bytes.
-  /// `held` says that something else holds this gradient.
+  /// Adds the backward pass of element i - 1 of the layer chain, which receives a gradient of `dx`
+  /// bytes from element i. If `held`, this gradient is already counted elsewhere. If `moves`, it is
+  /// redistributed first.
   constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;
@@ -195,8 +207,8 @@ class memory_fold {
   int again_, ranks_;
 };
 
-/// Returns the memory of a whole chain. `bytes(i)` are those of element i, and `moves(i)` says what
-/// moves across the boundary before it.
+/// Returns the memory of a whole layer chain, in bytes. `bytes(i)` returns the memory of element i,
+/// and `moves(i)` tells which tensors are redistributed at the boundary before it.
 template <int N, class Bytes, class Moves>
 constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int ranks,
                                    Bytes const& bytes, Moves const& moves) {
@@ -227,7 +239,7 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
   return fold.whole(m, bytes(n - 1));
 }
 
-/// Returns the memory that element i needs under a plan.
+/// Returns the memory that element i of the layer chain needs under a plan.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i) {
   int const again = chosen.recomputed;
@@ -236,14 +248,14 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> con
   return memory_of(net, net.spec(i), role, chosen[i], chosen.mesh);
 }
 
-/// Returns which tensors move across the boundary before element i.
+/// Returns which tensors are redistributed at the boundary before element i of the layer chain.
 template <int N>
 constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
   if (i == 0) return {!(chosen[0].x == placement::all_broadcast(chosen.mesh.axes())), false};
   return {!(chosen[i - 1].y == chosen[i].x), !(chosen[i].dx == chosen[i - 1].dy)};
 }
 
-/// Returns the bytes of memory that a plan needs on the fullest rank.
+/// Returns the bytes of memory that a plan needs, on the rank that needs most.
 template <int N>
 constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<element_bytes> list;

@@ -4,13 +4,13 @@
 #pragma once
 
 // The floating-point operations that a training step requires, regardless of which rank executes
-// them and how often. They are the numerator of the model flops utilization (Chowdhery et al. 2022,
+// them and how often. The model flops utilization is computed from them (Chowdhery et al. 2022,
 // PaLM, appendix B).
 //
-//   per layer      the operations of its forward products, and at most twice as many for the
-//                  backward pass, since each product has two gradients
+//   per layer      the operations of its forward GEMMs, and at most twice as many for the backward
+//                  pass, since each GEMM has two gradients
 //   not counted    recomputation (of segments, and of attention's scores in its backward pass),
-//                  work that several ranks repeat, and all operations that are not products
+//                  work that several ranks repeat, and all operations outside GEMMs
 //
 // For causal attention half of the scores count, since only these are computed. PaLM counts all of
 // them, which makes its figure for GPT-2 at 1,024 tokens about 6 % larger.
@@ -22,7 +22,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the operations of one step, for all micro-batches and all ranks together.
+/// Returns the floating-point operations of one step, for all micro-batches and all ranks together.
 template <int N>
 constexpr double model_flops(basic_problem<N> const& net) {
   double flops = 0;

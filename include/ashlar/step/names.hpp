@@ -3,10 +3,9 @@
 
 #pragma once
 
-// Declares the namespace of a training step. Its parts (problem, plan, layer_spec, ...) are in
-// namespace ashlar::step. Since most users need them together with the search, this namespace is an
-// inline part of ashlar::search: step::plan and search::plan are one type, and argument-dependent
-// lookup finds the functions of the search.
+// Declares namespace ashlar::step, which contains a training step's types (problem, plan, ...). It
+// is an alias of an inline namespace in ashlar::search, since most users need both. So step::plan
+// and search::plan are one type, and argument-dependent lookup finds the functions of the search.
 
 namespace ashlar::search {
 inline namespace step {}

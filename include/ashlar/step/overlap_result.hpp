@@ -3,7 +3,7 @@
 
 #pragma once
 
-// What overlapped.hpp may do to a program, and what it did.
+// The options and the result of `overlapped` (overlapped.hpp).
 
 #include <cstdint>
 
@@ -23,12 +23,12 @@ struct overlap_options {
       {2, gathered::once_a_step}};
 };
 
-/// The outcome of one pass.
+/// The report of one pass.
 struct pass_report {
   char const* pass = "";
   bool kept = false;
   char const* reason = "";       ///< why the pass was not kept
-  double before = 0, after = 0;  ///< seconds of the timeline; equal if not kept
+  double before = 0, after = 0;  ///< seconds of the timeline; equal if the pass was not kept
   std::int64_t bucket_bytes = 0;
   prefetch_options gathers;
 };

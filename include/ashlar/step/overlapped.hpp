@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Makes the program of a step faster by overlap, where that is predicted to pay:
+// Makes the program of a step faster: redistributions overlap with computations where the timeline
+// predicts a gain.
 //
 //   step::overlap_result const r = overlapped(program, machine, options);   // also constexpr
 //
-// pass_trial.hpp says which passes are tried and does the work. A program that links
+// pass_trial.hpp is the implementation and lists the passes. An application that links
 // ashlar::compiled can call the function at run time only.
 
 #include <ashlar/config.hpp>
@@ -21,7 +22,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the program with the passes that make it faster on machine `m`.
+/// Returns the program after all passes that make it faster on machine `m`, with a report of each
+/// pass.
 #if ASHLAR_COMPILED
 overlap_result overlapped(program const& p, machine const& m, overlap_options const& options = {});
 #else

@@ -4,14 +4,12 @@
 #pragma once
 
 // The common functions of passes. A pass transforms a program that `check` accepts into another one
-// with the same results:
+// that computes the same values, bit by bit:
 //
-//   1. It removes the releases, puts the actions into another order, and drops or replaces moves
-//      and values.
-//   2. finish_pass renumbers moves and values and inserts the releases. If the new program would
-//      exceed the memory limit, it returns the original one, with the reason.
-//
-// A pass does not change the values that a step computes, not even their bits.
+//   1. The pass removes the releases, puts the actions into another order, and drops or replaces
+//      redistributions and values.
+//   2. finish_pass renumbers redistributions and values and inserts the releases. If the new
+//      program would exceed the memory limit, it returns the original one, with the reason.
 
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/release.hpp>
@@ -20,7 +18,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The result of a pass. `applied` says whether the program changed; if not, `reason` says why.
+/// The result of a pass. If the pass did not change the program, `reason` says why.
 struct pass_result {
   program made;
   bool applied = false;
@@ -35,8 +33,8 @@ constexpr std::vector<action> unreleased(std::vector<action> actions) {
   return actions;
 }
 
-/// Returns the program without moves that never begin and values that no action uses, and renumbers
-/// the others.
+/// Returns the program without redistributions that never begin and without values that no action
+/// uses. The remaining ones get new numbers.
 constexpr program compacted(program const& from) {
   std::vector<int> value_number(from.values.size(), -1), move_number(from.moves.size(), -1);
   for (auto const& a : from.actions) {
@@ -68,8 +66,9 @@ constexpr program compacted(program const& from) {
   return made;
 }
 
-/// Returns the result of a pass that changed the program `before` into `changed`, whose actions
-/// contain no releases. `limit` is the most memory that a rank may use, in bytes; 0 means no limit.
+/// Returns the result of a pass that changed the program `before` into `changed`. The actions of
+/// `changed` contain no releases. `limit` is the most memory that a rank may use, in bytes; 0 means
+/// no limit.
 constexpr pass_result finish_pass(program const& before, program changed, std::int64_t limit) {
   program made = with_releases(compacted(changed));
   if (made == before) return {before, false, "there is nothing to change"};

@@ -3,19 +3,19 @@
 
 #pragma once
 
-// Does the work of overlapped.hpp: applies passes to a program, one after the other, and keeps the
-// result of a pass only if it makes the timeline shorter:
+// The implementation of overlapped.hpp. It applies passes to a program, one after the other, and
+// keeps the result of a pass only if it makes the timeline shorter:
 //
-//   early moves             activations and gradients move during computations
+//   early moves             redistributions of activations and gradients run during computations
 //   early synchronization   tried with each bucket size of the options; the fastest is kept
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //
-// The prefetch options with which parameters stay in memory after they are gathered are tried only
-// if there is a memory limit. Without a limit it would always be faster to keep all of them, which
-// would defeat the purpose of a plan that stores them sharded.
+// Some prefetch options keep gathered parameters in memory. They are tried only if there is a
+// memory limit. Without a limit they would always win and keep all parameters on every rank. A plan
+// that stores parameters sharded wants to avoid exactly this.
 //
-// To add a pass (stages, interleaved micro-batches), add a line here.
+// To add a pass, add a line to with_what_pays.
 
 #include <ashlar/step/early_moves.hpp>
 #include <ashlar/step/early_synchronization.hpp>
@@ -28,7 +28,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Keeps the fastest of several variants of a pass, if it is faster than the current program.
+/// Tries several variants of a pass and keeps the fastest, if it is faster than the current
+/// program.
 class pass_trial {
  public:
   constexpr pass_trial(overlap_result& result, machine const& m, char const* name)

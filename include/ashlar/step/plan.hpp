@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A placement of every tensor of a chain. The search finds it, a file stores it, and nn::place
-// applies it. It has one layer_choice per element of the problem, in the same order.
+// A plan gives a placement to every tensor of a chain of layers. The search makes it, a file stores
+// it, and nn::place applies it. It has one layer_choice per element of the problem, in the same
+// order.
 
 #include <cstdint>
 
@@ -21,9 +22,9 @@ struct placement_move {
 
 /// The placements of one parameter.
 struct parameter_choice {
-  placement use;    ///< where the layer's passes read the parameter
-  placement grad;   ///< of its gradient, as the backward pass makes it
-  placement store;  ///< of its value, synchronized gradient and optimizer state
+  placement use;    ///< its placement when the layer computes with it
+  placement grad;   ///< placement of its gradient after the backward pass, before synchronization
+  placement store;  ///< placement of its stored value, synchronized gradient and optimizer state
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
 
@@ -37,15 +38,15 @@ struct layer_choice {
 template <int Capacity = dynamic_size>
 struct basic_plan {
   topology mesh;
-  shape input;  ///< extents of one micro-batch: the x of the first element
+  shape input;  ///< extents of the first element's x, for one micro-batch
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
-  int recomputed = 0;                ///< the first so many segments are recomputed (problem.hpp)
-  double seconds = 0;                ///< predicted seconds of one step
-  double communication_seconds = 0;  ///< the part of `seconds` in collectives
+  int recomputed = 0;  ///< number of recomputed segments, from the first on (problem.hpp)
+  double seconds = 0;  ///< predicted seconds of one step
+  double communication_seconds = 0;  ///< the part of `seconds` for communication
   std::int64_t memory = 0;           ///< predicted bytes per rank
-  double gap = 0;                    ///< the optimum is at most this fraction faster; 0: optimal
-  std::uint64_t problem_hash = 0;    ///< hash of the problem for which it was made
+  double gap = 0;  ///< the optimum is at most this fraction faster; 0: this plan is optimal
+  std::uint64_t problem_hash = 0;  ///< hash of the plan's problem
 
   constexpr int size() const { return length(choices); }
   constexpr layer_choice const& operator[](int i) const {
@@ -56,7 +57,7 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
-/// Returns the same plan with capacity for another number of elements, at least as many as it has.
+/// Returns the same plan with another capacity, which must be at least its number of elements.
 template <int To, int From>
 constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   basic_plan<To> made;
@@ -103,8 +104,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a number that distinguishes plans: a hash of every placement of every element and of the
-/// number of recomputed segments.
+/// Returns a hash of all placements and of the number of recomputed segments. It tells plans apart.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash + static_cast<std::uint64_t>(p.recomputed);

@@ -3,18 +3,19 @@
 
 #pragma once
 
-// A pass that lets the gathers of stored parameters begin earlier and can make them less frequent.
+// A pass that starts the gathers of stored parameters earlier, so that they overlap with
+// computations. It can also keep gathered parameters in memory, so that they are gathered less
+// often. An element is a layer or one end of a residual.
 //
 //   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements
 //                earlier in the order of the program, in the forward and the backward pass
-//   end_move     goes before the first reader
+//   end_move     goes before the first reader of the gathered parameter
 //   gathers      each_pass: one per forward, recomputed and backward pass, as in the given program
 //                once_a_micro_batch: one per micro-batch; the result stays in memory in between
 //                once_a_step: one for all micro-batches; the result stays in memory in between
 //
-// Gathered parameters that stay take memory. If there is a memory limit, only as many stay as fit,
-// beginning with those of the first elements. These stay in memory longest, but their gathers are
-// the ones that nothing else hides.
+// If there is a memory limit, only as many gathered parameters stay in memory as fit, beginning
+// with the first elements. No earlier computations could overlap with the gathers of these.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -24,12 +25,12 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns whether a move gathers a stored parameter, so that it can begin early.
+/// Returns whether a move (a redistribution) gathers a stored parameter.
 constexpr bool is_gather(program const& p, program_move const& m) {
   return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
 }
 
-/// Returns the number of parameters that a program gathers.
+/// Returns the number of distinct parameters that a program gathers.
 constexpr int gathered_parameters(program const& p) {
   std::vector<int> found(static_cast<std::size_t>(p.elements * max_parameters), 0);
   int count = 0;
@@ -42,8 +43,8 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// Returns the program in which parameters are gathered as often as `often` says. This applies to
-/// the first `parameters` of those that the program gathers; the others are gathered as before.
+/// Returns the program in which the first `parameters` gathered parameters are gathered as often as
+/// `often` says. All other parameters are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;
@@ -76,10 +77,10 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// Returns the program in which gathers begin `ahead` elements earlier.
+/// Returns the program in which each gather begins `ahead` elements of the layer chain earlier.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
-  std::vector<int> visits;  // the action at which an element's computations of a phase begin
+  std::vector<int> visits;  // first action of each element's computations in a phase
   std::vector<std::vector<int>> begins(actions.size());
   std::vector<int> taken(actions.size(), 0);
   action const* last = nullptr;
@@ -92,8 +93,8 @@ constexpr program early_gathers(program const& p, int ahead) {
       last = &a;
     }
     if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
-    // In the backward pass a gather may come after the element's weight gradient. Then the last
-    // visit in the list is this element's own.
+    // In the backward pass, a gather may follow the weight gradient of its own layer. Then the last
+    // entry of `visits` belongs to this layer and does not count.
     if (visits.empty()) continue;
     bool const own = last->element == a.element && last->phase == a.phase &&
                      last->micro_batch == a.micro_batch;
@@ -113,9 +114,9 @@ constexpr program early_gathers(program const& p, int ahead) {
 
 }  // namespace step_detail
 
-/// Returns a program in which gathers begin early and as many parameters as fit are gathered less
-/// often. `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If no such
-/// program fits, the result is the given program.
+/// Returns a program in which gathers begin early, and in which as many parameters as fit into
+/// memory are gathered less often. `limit` is the most memory that a rank may use, in bytes; 0
+/// means no limit. If no such program fits, the result contains the given program.
 constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
                                std::int64_t limit = 0) {
   auto const keeping = [&](int parameters) {

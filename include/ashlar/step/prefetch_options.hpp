@@ -3,7 +3,7 @@
 
 #pragma once
 
-// How early and how often the pass of prefetch.hpp gathers stored parameters.
+// The options of the pass in prefetch.hpp: how early and how often it gathers stored parameters.
 
 namespace ashlar::search {
 inline namespace step {

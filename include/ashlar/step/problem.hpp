@@ -3,31 +3,33 @@
 
 #pragma once
 
-// A flat chain of layers for which placements are sought. Repeats are written out. A residual x +
-// f(x) is a pair of elements around f that must choose the same row.
+// A problem is a flat chain of layers for which the search finds placements. Repeated layers are
+// written out. A residual x + f(x) is a pair of elements around f that must choose the same row.
 //
-//   kind             x, y                       own choice
+//   kind             x, y                       choices
 //   layer            the layer's                a row per axis, order of shards, storage
 //   residual_begin   both the residual's x      a row per axis of independent_training_rows
 //   residual_end     both the residual's x      the choice of its residual_begin
 //
-// Every algorithm minimizes the same cost of a plan, for one training step of m micro-batches:
+// The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
 //   m · Σ elements (work + statistics + gathering of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
 //   + Σ parameters (grad -> store)
 //
-// Here a -> b is the cost of the planned redistribution. The first element's x comes from the data,
-// which every rank has. The last element's y is the scalar loss, whose sum the trainer takes.
+// Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
+// data, which every rank has. The last element's y is the scalar loss.
 //
 // Segments are consecutive elements (blocks of a repeat) that can be recomputed, numbered along the
-// chain. A recomputed segment keeps only its input x, and its forward pass runs a second time right
-// before its backward pass. All its forward costs in the sum above then count twice, except the
-// move into its first element. The first `recomputed` segments are recomputed, since the backward
-// pass reaches them last: by then the saved values of the other segments are released, so the
-// recomputed values need no additional memory.
+// chain. Only the input x of a recomputed segment stays in memory after its forward pass. The
+// forward pass runs a second time right before the backward pass. So the forward costs of the
+// segment count twice, except the redistribution of its input.
 //
-// Layers are stored once and referred to by index, so that equal layers share all tables.
+// The first `recomputed` segments are recomputed. The backward pass reaches them last, when the
+// saved values of the other segments are released. So the recomputed values need no additional
+// memory.
+//
+// Equal layers are stored once, and elements refer to them by index.
 
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -40,18 +42,19 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 
 struct element {
   element_kind kind = element_kind::layer;
-  int layer = 0;     ///< index into problem::layers; a residual has a spec for its rows and extents
-  int partner = -1;  ///< the other end of a residual
-  int segment = -1;  ///< the segment of the element; -1: none
+  int layer = 0;     ///< index into problem::layers; also residuals have a layer_spec there
+  int partner = -1;  ///< index of the other end of a residual; -1: not a residual
+  int segment = -1;  ///< number of the segment that contains it; -1: none
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
-/// Describes how often an element's forward pass runs: once, or twice as part of a recomputed
-/// segment. `twice_from_here` is the segment's first element, which keeps its x.
+/// How often the forward pass of an element of the layer chain runs: once, or twice because the
+/// element's segment is recomputed. `twice_from_here` marks the first element of such a segment,
+/// whose input x stays in memory.
 enum class forward_runs : signed char { once, twice_from_here, twice };
 
-/// The number of recomputed segments. If least < most, this describes a range: costs are lower
-/// bounds for every count in it (seconds are those of `least`, memory is that of `most`).
+/// The number of recomputed segments. If least < most, only this range is known. Then costs are
+/// lower bounds for every number in it: seconds are those of `least`, and memory is that of `most`.
 struct recomputation {
   int least = 0, most = 0;
   constexpr bool is_range() const { return least < most; }
@@ -61,18 +64,18 @@ template <int Capacity = dynamic_size>
 struct basic_problem {
   sequence<layer_spec, Capacity> layers;
   sequence<element, Capacity> elements;
-  int element_size = 4;       ///< bytes of activations and parameters in use (element_size.hpp)
-  int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
-  int micro_batches = 1;      ///< per step; gradients are synchronized once
+  int element_size = 4;       ///< bytes per element of activations and of parameters in use
+  int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
+  int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
   int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  /// Whether a pipeline stage precedes this chain and sends it x, and whether one follows it and
-  /// sends it dy.
+  /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
+  /// it.
   bool stages_before = false, stages_after = false;
   int optimizer_states = 2;  ///< state values per element of a parameter
   int segments = 0;
-  int recomputed = 0;  ///< number of recomputed segments; a memory limit may make a search add more
+  int recomputed = 0;  ///< number of recomputed segments; a search may increase it to save memory
 
-  /// Adds an element. Equal layers are stored once.
+  /// Adds an element to the chain. Equal layers are stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
                      int partner = -1) {
     int index = -1;
@@ -85,7 +88,8 @@ struct basic_problem {
     elements.push_back({kind, index, partner});
   }
 
-  /// Makes the elements from `first` on one segment, which replaces the segments inside it.
+  /// Joins the elements of the layer chain from index `first` to the last one into one segment,
+  /// which can be recomputed. It replaces all segments inside this range.
   constexpr void add_segment(int first) {
     int number = segments;
     for (int i = size() - 1; i >= first; --i)
@@ -94,8 +98,8 @@ struct basic_problem {
     if (first < size()) segments = number + 1;
   }
 
-  /// Returns how often the forward pass of element i runs if the first `again` segments are
-  /// recomputed.
+  /// Returns how often the forward pass of element i of the layer chain runs if the first `again`
+  /// segments are recomputed.
   constexpr forward_runs runs(int i, int again) const {
     int const own = (*this)[i].segment;
     if (own < 0 || own >= again) return forward_runs::once;
@@ -121,15 +125,17 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// Returns the extents of the tensor that element i passes to element i + 1. If one of the two
-/// elements views a dim of it as two dims (such as heads), returns the extents with fewer dims.
+/// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. If
+/// one of the two views a dim of this tensor as two dims (such as heads and features of attention),
+/// returns the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
   return x.rank() < y.rank() ? x : y;
 }
 
-/// These two functions return the extents of x and y of element i as its neighbours see them.
+/// Returns the extents of the input x of element i of the layer chain, as boundary_extents gives
+/// them. y_extents returns those of the output y.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);
@@ -139,23 +145,24 @@ constexpr shape const& y_extents(basic_problem<N> const& net, int i) {
   return i + 1 == net.size() ? net.spec(i).y : boundary_extents(net, i);
 }
 
-/// Returns the first element of the segment that contains element i.
+/// Returns the index of the first element of the segment that contains element i of the layer
+/// chain.
 template <int N>
 constexpr int first_of_segment(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].segment == net[i].segment) --i;
   return i;
 }
 
-/// Returns whether element i is the last one of a segment that is recomputed if the first `again`
-/// segments are. The segment's forward pass runs again right before the backward pass of this
-/// element.
+/// Returns whether element i of the layer chain is the last one of a recomputed segment, if the
+/// first `again` segments are recomputed. The recomputation runs right before the backward pass of
+/// element i.
 template <int N>
 constexpr bool ends_recomputed_segment(basic_problem<N> const& net, int i, int again) {
   return net.runs(i, again) != forward_runs::once &&
          (i + 1 == net.size() || net[i + 1].segment != net[i].segment);
 }
 
-/// Returns a copy of the problem without a compile-time capacity.
+/// Returns a copy of the problem whose lists have dynamic capacity.
 template <int N>
 problem any_length(basic_problem<N> const& fixed) {
   problem net;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A training step as data: the list of actions that every rank of a mesh executes in order.
-// build.hpp makes it from a problem and a plan, passes transform it (pass.hpp), and check.hpp
-// checks it. Folds compute its seconds, timeline, bytes and memory. nn::executor runs it.
+// A program is a training step as data: the list of actions that every rank of a mesh executes in
+// order. build.hpp makes it from a problem and a plan. Passes transform it (pass.hpp), and
+// check.hpp checks it. Other files compute its seconds, timeline, bytes and memory. nn::executor
+// runs it.
 //
 // All ranks of a mesh have the same program. The coordinates of a rank determine its part of each
 // computation.
@@ -18,16 +19,16 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// One redistribution of a program, between its begin_move and its end_move.
+/// One redistribution of a program. It runs between its begin_move and its end_move.
 struct program_move {
   search::step::phase phase = search::step::phase::forward;
-  int element = 0;  ///< receives the activation or gradient, or owns the parameter or statistic
+  int element = 0;  ///< element that receives the tensor, or that owns the parameter or statistic
   moved what = moved::activation;
   int index = 0;  ///< index of the parameter or statistic
   int micro_batch = 0;
-  int from = -1, to = -1;  ///< the values before and after the move
+  int from = -1, to = -1;  ///< indices of the source and of the result in program::values
   int path = 0;            ///< index into program::paths
-  int bucket = -1;         ///< moves of one bucket begin together; -1: in no bucket
+  int bucket = -1;         ///< number of its bucket, whose moves begin together; -1: in no bucket
 
   friend constexpr bool operator==(program_move const&, program_move const&) = default;
 };
@@ -39,8 +40,8 @@ struct program {
   std::vector<action> actions;
   std::vector<value> values;
   std::vector<program_move> moves;
-  std::vector<redistribution_plan> paths;  ///< each distinct plan once
-  std::int64_t resident = 0;               ///< bytes of optimizer states and parameter copies
+  std::vector<redistribution_plan> paths;  ///< plans of the moves, each distinct one once
+  std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
     return paths[static_cast<std::size_t>(m.path)];

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The builder behind build.hpp. Programs are built in serial order: every end_move follows its
-// begin_move directly, and every value is released right after its last reader.
+// The implementation of build.hpp. Programs are built in serial order: every end_move directly
+// follows its begin_move, and every value is released right after its last reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -12,12 +12,13 @@
 //   synchronize            elements 0 .. n-1, parameter by parameter
 //   update                 elements 0 .. n-1, parameter by parameter
 //
-// visit.hpp decides which actions an element and a boundary contribute. A move between equal
-// placements makes no action: its reader reads the original value. The two ends of a residual share
-// values likewise: residual_begin passes its input on unchanged, and residual_end does so with the
-// gradient that it receives. So residual_begin computes only in the backward pass and residual_end
-// only in the forward pass. (If a net has no loss and ends with a residual_end, that element makes
-// a gradient of its own.)
+// visit.hpp decides which actions an element and a boundary contribute. A redistribution between
+// equal placements makes no action: its reader reads the original value.
+//
+// residual_begin passes its input on as its output, and residual_end passes the gradient that it
+// receives on as its dx. So residual_begin computes only in the backward pass, and residual_end
+// only in the forward pass. There is one exception: a residual_end without a gradient (at the end
+// of a net without a loss) makes its own.
 
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/memory.hpp>
@@ -50,7 +51,8 @@ class program_builder {
     return with_releases(made_);
   }
 
-  // The two functions that visit.hpp requires of a visitor: they add an action to the program.
+  // The functions `compute` and `move` are the interface of a visitor (visit.hpp). Each adds
+  // actions to the program.
 
   constexpr void compute(phase when, computation what, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);
@@ -100,7 +102,8 @@ class program_builder {
   }
 
  private:
-  /// The indices in program::values of the values that currently represent an element's tensors.
+  /// The current values of the tensors of one element of the layer chain, as indices into
+  /// program::values; -1: none.
   struct element_values {
     int y = -1, dx = -1, saved = -1;
     inplace_vector<int, max_parameters> stored, sum, gradient;
@@ -117,7 +120,7 @@ class program_builder {
   }
 
   /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
-  /// bytes of the optimizer's states.
+  /// bytes of optimizer states and parameter copies.
   constexpr void prepare() {
     values_.resize(static_cast<std::size_t>(net_.size()));
     for (element_ = 0; element_ < net_.size(); ++element_) {
@@ -303,7 +306,7 @@ class program_builder {
   program made_;
   std::vector<element_values> values_;
   std::vector<work_factors> factors_;
-  std::vector<int> kept_inputs_;  // inputs of the segments to recompute
+  std::vector<int> kept_inputs_;  // inputs of segments that will be recomputed
   int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};

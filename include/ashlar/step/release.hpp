@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Places the releases of a program. A value is released right after the last action that reads it,
-// adds to it or makes it. The source of a move is read until the move ends. Passes that reorder
-// actions call with_releases again.
+// Places the release actions of a program, which free the memory of values. A value is released
+// right after the last action that reads it, adds to it or makes it. A redistribution reads its
+// source until its end_move. Passes that reorder actions call with_releases again.
 //
 // Values that outlast the step are never released. Neither are the gradients of parameters, which
 // stay readable until the next step begins.
@@ -17,10 +17,10 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns whether a program releases such a value.
+/// Returns whether a program must release this value before the step ends.
 constexpr bool is_released(value const& v) { return !v.lasts() && v.kind != value_kind::gradient; }
 
-/// Returns the program with newly placed releases, which replace those that it had.
+/// Returns the program with releases in the right places. Its old releases are removed.
 constexpr program with_releases(program const& from) {
   std::vector<int> last(from.values.size(), -1);
   std::vector<action> actions;

@@ -3,21 +3,22 @@
 
 #pragma once
 
-// Lists every redistribution of a training step under a plan, in the order of execution.
+// Lists every redistribution of a training step under a plan, in the order of execution. An element
+// is a layer or one end of a residual.
 //
+//   phase and elements               redistributions of an element
 //   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, all B),
 //                                    its parameters store -> use, its statistics
-//   recompute, before the backward   the forward moves of the segment again, except the move into
-//   moves of a recomputed            its first element; only moves that communicate
-//   segment's last element
+//   recompute, before the backward   like forward, but only those that communicate, and without
+//   pass of a recomputed segment's   y of the element before -> x for the segment's first element
+//   last element
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
-//                                    its parameters store -> use again, if the backward pass reads
-//                                    them and the move communicates (a slice is not listed again)
+//                                    its parameters store -> use, if the backward pass reads them
+//                                    and this redistribution communicates
 //   synchronize, elements 0 .. n-1   its parameters' gradients -> store
 //
-// The phase synchronize runs once per step, the others once per micro-batch. Moves between equal
-// placements are left out. Residuals are no exception: residual_begin and residual_end have the
-// same placements of activations and of gradients, and the table applies to each of them.
+// The phase synchronize runs once per step, the others once per micro-batch. Redistributions
+// between equal placements are left out.
 
 #include <vector>
 
@@ -29,11 +30,11 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// One redistribution of a step. In the phase synchronize, `parameter` means the parameter's
-/// gradient.
+/// One redistribution of a step. In the phase synchronize, `moved::parameter` means the gradient of
+/// a parameter.
 struct scheduled_move {
   step::phase phase = step::phase::forward;
-  int element = 0;  ///< receives the activation or gradient, or owns the parameter or statistic
+  int element = 0;  ///< element that receives the tensor, or that owns the parameter or statistic
   moved what = moved::activation;
   int index = 0;  ///< index of the parameter or statistic
   redistribution_plan plan;
@@ -41,7 +42,8 @@ struct scheduled_move {
 
 namespace step_detail {
 
-/// A visitor (visit.hpp) that calls `emit` for each move of one element.
+/// A visitor (visit.hpp) that calls `emit` for each redistribution of one element of the layer
+/// chain.
 template <class Emit>
 struct moves_of {
   int element;

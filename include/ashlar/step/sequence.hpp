@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A list whose capacity is either a compile-time constant or dynamic: an inplace_vector, so that a
-// problem and its plan can be constexpr variables, or a std::vector.
+// A list type. If the capacity is a compile-time constant, it is an inplace_vector, so that a
+// problem and its plan can be constexpr variables. Otherwise it is a std::vector.
 
 #include <type_traits>
 #include <vector>

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The seconds of a program if nothing overlaps: the objective of the search (problem.hpp), computed
-// from the actions.
+// The seconds of a program if nothing overlaps. This is the objective of the search (problem.hpp),
+// computed from the actions.
 //
 //   work            computations, on the busiest rank
-//   communication   moves, and the halo exchanges of computations
+//   communication   redistributions, and the halo exchanges of computations
 //
-// The moves of a bucket share their messages (transfer.hpp), so a program with buckets takes less
-// time.
+// The redistributions of a bucket share their messages (transfer.hpp), so a program with buckets
+// takes less time.
 
 #include <ashlar/step/transfer.hpp>
 

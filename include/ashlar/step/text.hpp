@@ -16,10 +16,13 @@
 //                             [S(0)] -> [B]: all-gather along gpu
 //       5     0   0 linear    forward                           64.00 KiB  106.9 us  500.1 us         -
 //
-// The column "bytes" shows for a computation the bytes that it makes, for a begin_move the most
-// that a rank receives, and for a release the bytes that it frees. The seconds of a begin_move are
-// those of its transfers; the first move of a bucket has the seconds of the whole bucket. An
-// end_move only waits. A long program is cut in the middle.
+//   bytes     of a computation: the bytes of its results; of a begin_move: the most bytes that any
+//             rank receives; of a release: the bytes that it frees
+//   seconds   of a begin_move: the time of its transfers; for a bucket, its first move has the time
+//             of the whole bucket
+//   waits     the time for which the processor waits, at an end_move or for a halo exchange
+//
+// If a program is long, its middle is left out.
 
 #include <ostream>
 #include <string>
@@ -33,11 +36,10 @@ namespace ashlar::search {
 inline namespace step {
 
 struct print_options {
-  int most_actions = 200;  ///< more are cut out of the middle; 0: no limit
+  int most_actions = 200;  ///< if there are more, the middle is left out; 0: no limit
   bool releases = false;   ///< whether releases are printed
 };
 
-/// The text of a program, ready to print.
 struct program_text {
   std::string text;
   friend std::ostream& operator<<(std::ostream& out, program_text const& t) {
@@ -45,8 +47,8 @@ struct program_text {
   }
 };
 
-/// Returns the name of the tensor that a move moves, such as "weight", "x", "dy", "d weight" or
-/// "statistic 0".
+/// Returns the name of the tensor of a move (a redistribution), such as "weight", "x", "dy", "d
+/// weight" or "statistic 0".
 inline std::string name_of(program_move const& m, layer_spec const& spec) {
   switch (m.what) {
     case moved::activation: return "x";
@@ -69,7 +71,7 @@ inline std::string right_set(std::string const& text, std::size_t width) {
 }
 inline std::string time_or_dash(double s) { return s == 0 ? "-" : seconds_text(s); }
 
-/// Formats the lines of one action.
+/// Formats the table lines of one action.
 template <int N>
 class action_text {
  public:
@@ -121,8 +123,8 @@ class action_text {
  private:
   std::size_t action_width() const { return widest_ < 14 ? 41 - widest_ : 27; }
 
-  /// Appends the placements and collectives of a move to `more`. Returns the bytes that a rank
-  /// receives.
+  /// Appends the placements and collectives of a redistribution to `more`. Returns the bytes that a
+  /// rank receives.
   double moves(program_move const& m, std::string& more) const {
     auto const& path = p_.path_of(m);
     std::size_t const indent = widest_ + 20;

@@ -3,25 +3,27 @@
 
 #pragma once
 
-// Computes when each action of a program happens if computations and transfers overlap.
+// Predicts when each action of a program starts and ends if computations overlap with transfers. A
+// move is a redistribution, and a transfer is one of its steps. A machine has two links: inside a
+// node and between nodes.
 //
 //   computation   runs on the processor in the program's order; its halo exchange runs before it,
-//                 and the processor waits for that
-//   begin_move    does not wait; from then on the steps of the move run one after another, each on
-//                 the link of its tier (transfer.hpp)
-//   link          carries one transfer at a time, in the order in which moves begin; the same holds
-//                 for a group of axes, since a move takes the tickets of all its steps at once
+//                 while the processor waits
+//   begin_move    starts the move and does not wait; the steps of the move run one after another,
+//                 each on the link of its mesh axes (transfer.hpp)
+//   link          carries one transfer at a time, in the order in which moves begin
+//   group         of ranks: also runs its transfers in the order in which moves begin
 //                 (comm/operation_queue.hpp)
-//   end_move      waits until the last step has ended
+//   end_move      waits until the last step of the move has ended
 //
-// The processor idles only at an end_move and for halos, so seconds = work + exposed. While it
-// waits, some link is busy all the time: the chain of transfers for which it waits has no gaps. The
-// waiting time is charged as `exposed` to the moves of this chain, never more to a move than its
-// transfers take. Hence
+// The processor is idle only at an end_move and during halo exchanges. So seconds = work + exposed,
+// where `exposed` is the idle time. During a wait at an end_move, some link is busy all the time:
+// each transfer started when the transfer that it waited for ended. The waiting time is charged to
+// the moves of these transfers, never more than their transfers take. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
-// Each transfer takes as long as it would alone. The two links do not slow each other down.
+// Each transfer takes as long as it would alone: the two links do not slow each other down.
 
 #include <ashlar/step/serial_seconds.hpp>
 
@@ -33,15 +35,17 @@ struct time_span {
   friend constexpr bool operator==(time_span const&, time_span const&) = default;
 };
 
-/// The time of a move. `busy` is the seconds of its transfers. The transfers of a bucket count for
-/// its first move; the other moves of the bucket have 0. `exposed` is the part for which the
-/// processor waited.
+/// The times of a move (a redistribution), in seconds. `begin` and `arrival` count from the start
+/// of the step.
+///
+///   busy      the sum over its transfers; for a bucket only its first move has it
+///   exposed   the part of `busy` during which the processor waited, for this move or a later one
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;
 };
 
-/// The seconds of one element in a step.
+/// The times of one element (a layer or one end of a residual) in a step, in seconds.
 struct element_time {
   double work = 0, communication = 0, exposed = 0;  ///< seconds
   constexpr double hidden() const { return communication - exposed; }
@@ -50,7 +54,7 @@ struct element_time {
 struct timeline {
   double seconds = 0;
   double work = 0, communication = 0, exposed = 0;
-  double busy[2]{};  ///< seconds of each link, by tier
+  double busy[2]{};  ///< seconds that each link is busy, indexed by link_tier
   std::vector<time_span> actions;
   std::vector<move_time> moves;
   std::vector<element_time> elements;
@@ -93,7 +97,8 @@ class timeline_fold {
   }
 
  private:
-  /// A step of a move on a link, and the transfer for which it waited.
+  /// One step of a move on a link. `before` is the index of the transfer for which it waited; -1:
+  /// none.
   struct transfer {
     double start, end;
     int move;
@@ -127,8 +132,8 @@ class timeline_fold {
     made_.communication += busy;
   }
 
-  /// Schedules a step after all transfers for which it waits: the step before it, and the last ones
-  /// on its link and in its group.
+  /// Adds a transfer that starts once three earlier ones have ended: the previous step of its move,
+  /// and the previous transfers on its link and in its group. Returns its index.
   constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
     unsigned group = 0;
     for (auto const a : s.axes) group |= 1u << a;
@@ -168,7 +173,7 @@ class timeline_fold {
   machine const& machine_;
   timeline made_;
   std::vector<transfer> transfers_;
-  std::vector<int> last_;  // the last transfer of each move
+  std::vector<int> last_;  // last transfer of each move
   int on_link_[2]{-1, -1};
   std::vector<int> in_group_ = std::vector<int>(std::size_t{1} << max_axes, -1);
   int departed_ = 0;
@@ -177,8 +182,8 @@ class timeline_fold {
 
 }  // namespace step_detail
 
-/// Returns the timeline of a program on machine `m`, which is the same on all ranks. Expects a
-/// program that `check` accepts.
+/// Returns the timeline of a program on machine `m`. It is the same on all ranks. Expects a program
+/// that `check` accepts.
 constexpr timeline timeline_of(program const& p, machine const& m) {
   return step_detail::timeline_fold(p, m).run();
 }

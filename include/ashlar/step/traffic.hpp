@@ -3,22 +3,22 @@
 
 #pragma once
 
-// The bytes that a rank receives in a program, by collective: either the exact bytes that the rank
-// at given coordinates receives, or the bytes by which the cost model prices the moves, which are
-// an upper bound for every rank (redistribution_step.hpp). Halo exchanges are not collectives;
-// their bytes are in the actions.
+// The bytes that a rank receives in a program, per kind of collective. One function returns the
+// exact bytes of the rank at given coordinates. Another one returns the bytes that the cost model
+// uses, which are an upper bound for every rank (redistribution_step.hpp). Halo exchanges are not
+// included.
 
 #include <ashlar/step/transfer.hpp>
 
 namespace ashlar::search {
 inline namespace step {
 
-/// The steps of all moves of a program by kind of collective: how many there are and how many bytes
-/// they transfer.
+/// The steps of all redistributions of a program per kind of collective: their number and the bytes
+/// that a rank receives.
 struct collective_totals {
   struct entry {
-    std::int64_t steps = 0;  ///< number of steps of moves
-    double bytes = 0;        ///< received; double, since sums may exceed 63 bits
+    std::int64_t steps = 0;  ///< number of steps of this kind
+    double bytes = 0;        ///< received bytes; a double, because sums may exceed 63 bits
     friend constexpr bool operator==(entry const&, entry const&) = default;
   };
   entry of[9];
@@ -51,29 +51,31 @@ constexpr collective_totals totals_of(program const& p, Received received) {
 
 }  // namespace step_detail
 
-/// Returns the totals that the rank at `c` receives.
+/// Returns the totals of the rank at coordinates `c`.
 constexpr collective_totals received_at(program const& p, coordinates const& c) {
   return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
     return step_traffic(s, path.extents, p.mesh, c);
   });
 }
 
-/// Returns the totals as priced: for each step the most that a rank receives.
+/// Returns the totals of the cost model: each step counts with the most elements that any rank
+/// receives.
 constexpr collective_totals received_at_most(program const& p) {
   return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
     return transfer_traffic(path, s, p.mesh);
   });
 }
 
-/// The work and moves of one element in a step, on the busiest rank.
+/// The seconds and the received bytes of one element (a layer or one end of a residual) in a step,
+/// on the busiest rank.
 struct element_totals {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
   double received = 0;                                              ///< bytes
   constexpr double communication() const { return activations + gradients + parameters; }
 };
 
-/// Returns the totals of all elements. Statistics and halos of x count as activations, halos of dx
-/// as gradients. Moves count as if each travelled alone, without buckets.
+/// Returns the seconds and bytes of all elements. Statistics and halos of x count as activations,
+/// halos of dx as gradients. Every redistribution counts as if it were in no bucket.
 constexpr std::vector<element_totals> element_table(program const& p) {
   std::vector<element_totals> table(static_cast<std::size_t>(p.elements));
   for (auto const& a : p.actions) {

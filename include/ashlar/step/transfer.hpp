@@ -3,33 +3,35 @@
 
 #pragma once
 
-// The load that a program's moves put on the links. A transfer is one step of a move, or of all
-// moves of a bucket, whose steps travel together:
+// The load of a program's moves on the links. A move is a redistribution of one tensor. A bucket is
+// a set of moves whose steps run together, so that they share messages. A transfer is one step of a
+// move or of a bucket:
 //
-//   messages   the largest number of messages of any of the moves, since each message carries data
-//              of all moves
-//   elements   the sum over the moves
-//   link       the slowest tier among the axes: between nodes if the group spans nodes
+//   messages   the largest number of messages of any of its moves
+//   elements   the sum over its moves
+//   link       between nodes if the group of ranks spans nodes, else inside a node
 //
-// A tensor in a bucket is cut into the same parts as if it moved alone, so its sums have the same
-// order of addends.
+// The tensors of a bucket are divided into the same parts as alone. So sums have the same order of
+// addends, and the same bits.
 //
-// Slices and zero-pads stay inside the rank: they take no time and no link.
+// Slices and zero-pads are local: they take no time.
 
 #include <ashlar/step/program.hpp>
 
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns whether steps of this kind can travel together: each rank of the group has one part of
-/// every tensor, and the parts of several tensors join into one (tensor/bucket.hpp).
+/// Returns whether steps of this kind can run for a whole bucket at once. For these kinds, each
+/// rank has one part of every tensor, and the parts of several tensors join into one
+/// (tensor/bucket.hpp).
 constexpr bool travels_in_buckets(collective kind) {
   return kind == collective::all_reduce || kind == collective::reduce_scatter ||
          kind == collective::all_gather || !communicates(kind);
 }
 
-/// Returns whether moves along two paths may form a bucket: their steps are the same collectives on
-/// the same axes, of kinds that can travel together, and at least one of them communicates.
+/// Returns whether moves with the redistribution plans a and b may be in one bucket. Their steps
+/// must be the same collectives on the same axes, of kinds that a bucket allows. At least one step
+/// must communicate.
 constexpr bool travel_together(redistribution_plan const& a, redistribution_plan const& b) {
   if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local())
     return false;
@@ -40,30 +42,31 @@ constexpr bool travel_together(redistribution_plan const& a, redistribution_plan
   return true;
 }
 
-/// Returns the tier of the link that a step occupies. Expects a step that communicates.
+/// Returns which link a step uses: inside a node or between nodes. Expects a step that
+/// communicates.
 constexpr link_tier tier_of(redistribution_step const& s, topology const& t) {
   for (auto const a : s.axes)
     if (t.axis[a].tier == link_tier::inter_node && t.extent(a) > 1) return link_tier::inter_node;
   return link_tier::intra_node;
 }
 
-/// Returns the most that a rank receives in a step of a path, in messages and elements.
+/// Returns the largest number of messages and elements that any rank receives in a step of `path`.
 constexpr traffic transfer_traffic(redistribution_plan const& path, redistribution_step const& s,
                                    topology const& t) {
   if (!communicates(s.kind)) return {};
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// Consecutive begin_moves that travel as one: those of a bucket, or a single one. They are among
-/// the actions with indices first .. end-1; releases in this range are ignored.
+/// The begin_moves that start one transfer: all of a bucket, or a single one. They are among the
+/// actions with indices first .. end-1. Releases in this range do not belong to it.
 struct departure {
   int first = 0, end = 0;
 
-  /// Returns the departure that begins with the begin_move `first`.
+  /// Returns the departure whose first begin_move is the action with index `first`.
   static constexpr departure at(program const& p, int first) {
     auto const& begun = p.actions[static_cast<std::size_t>(first)];
     int const bucket = p.move_of(begun).bucket;
-    int end = first + 1;  // after the last of them
+    int end = first + 1;
     for (int k = end; bucket >= 0 && k < static_cast<int>(p.actions.size()); ++k) {
       auto const& next = p.actions[static_cast<std::size_t>(k)];
       if (next.kind == action_kind::release) continue;
@@ -73,7 +76,7 @@ struct departure {
     return {first, end};
   }
 
-  /// Calls f(k) for each move, where k is its index in program::moves.
+  /// Calls f(k) for each move of the departure, where k is its index in program::moves.
   template <class F>
   constexpr void for_each_move(program const& p, F f) const {
     for (int k = first; k < end; ++k) {
@@ -83,7 +86,7 @@ struct departure {
   }
 };
 
-/// Returns the seconds of step `k` of the moves that depart together.
+/// Returns the seconds of step `k` of the moves of a departure, which run together.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
   redistribution_plan const* path = nullptr;

@@ -3,19 +3,24 @@
 
 #pragma once
 
-// Enumerates the actions that an element of a chain, and a boundary between two elements, add to a
-// training step. This is the only place that defines them: build.hpp stores the visited actions,
-// and the search adds up their prices.
+// Enumerates the actions of a training step: those of each element (a layer or one end of a
+// residual), and those of each boundary between two elements. This is the only place that defines
+// them. build.hpp stores the visited actions, and the search adds up their prices.
 //
-//   phase         an element visits                                  a boundary visits
-//   forward       parameters store -> use, its forward computation,  y of the element before -> x
-//   recompute       cut into parts by the moves of its statistics    (not at a segment's beginning)
-//   backward      gradients of parameters and dx, in one or two      dx of the element after -> dy
-//                   computations; parameters store -> use again if
-//                   dx depends on them
-//   synchronize   gradients of parameters grad -> store
+//   phase         actions of an element                             actions of a boundary
+//   forward       parameters store -> use, its forward computation  y of the element before -> x
+//   recompute     like forward                                      like forward, but none before
+//                                                                   the segment's first element
+//   backward      gradients of parameters and dx, in one or two     dx of the element after -> dy
+//                 computations; parameters store -> use again if
+//                 dx depends on them
+//   synchronize   gradients of parameters grad -> store             none
 //
-// A visitor has two functions. `move` is called even if both placements are equal.
+// An element with k statistics has a forward computation of k + 1 parts: after each part but the
+// last, one statistic is redistributed.
+//
+// A visitor has two functions. `move` is called for a redistribution, even between equal
+// placements:
 //
 //   compute(phase, computation, part, parts)
 //   move(phase, moved, index, extents, from, to)
@@ -42,8 +47,8 @@ constexpr void visit_uses(phase when, layer_spec const& spec, layer_choice const
 
 }  // namespace step_detail
 
-/// Visits the actions that an element adds to one phase, in the order in which a rank executes
-/// them.
+/// Calls the visitor for the actions of one element of the layer chain in one phase, in the order
+/// in which a rank executes them.
 template <class Visitor>
 constexpr void visit_element(phase when, layer_spec const& spec, layer_choice const& c,
                              Visitor&& visit) {
@@ -78,8 +83,8 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
   }
 }
 
-/// Visits the move of a boundary in one phase: of the activation from placement y to x, or of its
-/// gradient from dx to dy. `extents` are those of the tensor that crosses the boundary.
+/// Calls the visitor for the redistribution between two layers in one phase: of the activation from
+/// placement y to x, or of its gradient from dx to dy. `extents` are the extents of this tensor.
 template <class Visitor>
 constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
                               placement const& to, Visitor&& visit) {
@@ -91,13 +96,14 @@ constexpr void visit_boundary(phase when, shape const& extents, placement const&
 /// Returns whether a phase runs once per micro-batch rather than once per step.
 constexpr bool repeats(phase when) { return when != phase::synchronize; }
 
-/// Returns how often a phase runs in a step.
+/// Returns how often a phase runs in a step: once, or once per micro-batch.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, phase when) {
   return repeats(when) ? net.micro_batches : 1;
 }
 
-/// Calls f(phase) for the phases in which an element takes part.
+/// Calls f(phase) for each phase of an element of the layer chain. Only if it is recomputed, it has
+/// the phase recompute.
 template <class F>
 constexpr void for_each_phase(forward_runs runs, F f) {
   f(phase::forward);
@@ -108,7 +114,7 @@ constexpr void for_each_phase(forward_runs runs, F f) {
 
 namespace step_detail {
 
-/// A visitor that adds up the seconds of an element's computations.
+/// A visitor that adds up the seconds of a layer's computations.
 struct work_sum {
   layer_spec const& spec;
   machine const& priced_on;
@@ -124,8 +130,8 @@ struct work_sum {
 
 }  // namespace step_detail
 
-/// Returns the seconds that a layer computes per micro-batch under a choice, in all passes, on the
-/// busiest rank.
+/// Returns the seconds that a layer computes per micro-batch under a choice `c` of its placements,
+/// in all its passes, on the busiest rank.
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, machine const& m,
                               int element_size, work_factors const& by, forward_runs runs) {
   step_detail::work_sum sum{spec, m, element_size, by};
@@ -138,15 +144,16 @@ constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, top
   return work_seconds(spec, c, m, element_size, factors_of(spec, c, t, m), runs);
 }
 
-/// Returns the seconds that a layer would compute per micro-batch on a single rank, in all passes,
-/// with GEMMs at peak speed: a lower bound of the sum over all ranks.
+/// Returns the seconds that a single rank would compute for a layer per micro-batch, in all passes,
+/// with GEMMs at peak speed. This is a lower bound of the sum over all ranks.
 constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size,
                                     forward_runs runs = forward_runs::once) {
   layer_choice const anywhere;
   return work_seconds(spec, anywhere, m, element_size, {}, runs);
 }
 
-/// Calls f(phase) for the phases in which a tensor crosses the boundary before an element.
+/// Calls f(phase) for each phase in which a tensor passes between an element of the layer chain and
+/// the element before it.
 template <class F>
 constexpr void for_each_crossing(forward_runs runs, F f) {
   f(phase::forward);

@@ -8,14 +8,15 @@
 //   seconds = flops · fraction / machine.flops · stretch
 //           + values · fraction · element_size / memory_bandwidth
 //
-// fraction: the product over the mesh axes of (largest part) / (extent) of the dim that the axis
-// splits. This is a dim of x, or of y if the axis does not split x, or else of a parameter in use.
-// An axis that splits nothing contributes 1, since its ranks repeat the same work.
+// fraction: the part of the layer's work that the rank does. It is the product, over the mesh axes
+// that split a dim, of (extent of the largest part) / (extent of the dim). The dim belongs to x, or
+// to y if the axis does not split x, or else to a parameter in use. An axis that splits nothing
+// contributes 1, because all its ranks do the same work.
 //
-// stretch: how much longer the rank's GEMM takes than at peak speed (machine/gemm.hpp), by the dims
-// that the layer names (gemm_dims). It is 1 if the machine has no gemm_half or the layer names no
-// dims. The three products of the forward and backward pass have the same extents in other roles,
-// and so the same stretch.
+// stretch: the time of the rank's GEMM divided by its time at peak speed (machine/gemm.hpp), for
+// the dims that the layer names (gemm_dims). It is 1 if the machine has no gemm_half or the layer
+// names no dims. The three GEMMs of the forward and backward pass have the same three extents in
+// different order, and so the same stretch.
 //
 // A layer of a recomputed segment does the work of its forward pass twice.
 
@@ -28,8 +29,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Multiplies `fraction` by (largest part) / (extent) for each axis that splits a dim in `p` and is
-/// not yet in `counted`, and adds these axes to `counted`.
+/// Multiplies `fraction` by (extent of the largest part) / (extent of the dim) for each mesh axis
+/// that splits a dim in `p` and is not in the bit mask `counted`. Adds these axes to `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;
@@ -78,8 +79,7 @@ constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b
 
 }  // namespace step_detail
 
-/// Returns the factor by which a layer's GEMMs take longer than at peak speed, for their extents on
-/// the busiest rank.
+/// Returns the time of a layer's GEMM on the busiest rank divided by its time at peak speed.
 constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, topology const& t,
                               machine const& m) {
   gemm_dims const& g = spec.gemm;
@@ -89,10 +89,11 @@ constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, top
                       step_detail::extent_of(g.fixed_k, g.k, x));
 }
 
-/// The kind of computation of a layer in one action.
+/// The kinds of computation of a layer. `backward` makes the gradients of parameters and of the
+/// input.
 enum class computation : signed char { forward, backward, weight_gradient, input_gradient };
 
-/// The amount of work of a computation on one rank alone.
+/// The amount of work of a computation of the whole layer, before it is distributed over ranks.
 struct work_amount {
   double flops = 0;   ///< floating-point operations of GEMMs
   double values = 0;  ///< elements read or written by operations other than GEMMs
@@ -108,8 +109,8 @@ constexpr work_amount work_of(layer_spec const& spec, computation what) {
   return {spec.backward_flops - spec.gradient_flops, spec.backward_values - spec.gradient_values};
 }
 
-/// The factors of a layer's work under a choice: the busiest rank's part, and the stretch of its
-/// GEMMs relative to peak speed.
+/// The two factors by which placements scale a layer's time: the part of its work that the busiest
+/// rank does, and the time of its GEMMs divided by their time at peak speed.
 struct work_factors {
   double fraction = 1;
   double stretch = 1;
@@ -122,8 +123,8 @@ constexpr work_factors factors_of(layer_spec const& spec, layer_choice const& c,
 }
 
 /// Returns the seconds of one computation of a layer on the busiest rank, for one micro-batch. With
-/// factors of 1 these are the seconds of a single rank at peak speed, a lower bound of the sum over
-/// all ranks.
+/// both factors 1 this is the time of a single rank at peak speed, which is a lower bound of the
+/// sum over all ranks.
 constexpr double work_seconds(work_amount const& work, machine const& m, int element_size,
                               work_factors const& by = {}) {
   return (work.flops / m.flops * by.stretch + work.values * element_size / m.memory_bandwidth) *

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Makes all ranks of a mesh use the same shared-memory settings, although the environments of nodes
-// may differ:
+// Makes all ranks of a mesh use the same shared-memory settings, although the environment variables
+// may differ between nodes:
 //
 //   all settings are valid   rank 0's settings apply to all ranks
-//   some are not             the fault of the first rank with invalid settings is thrown on all
-//                            ranks, before any other collective call in which ranks would wait
+//   some are not             all ranks throw the error of the first rank with invalid settings,
+//                            before any other collective call
 
 #include <cstdint>
 #include <string>
@@ -31,8 +31,8 @@ inline std::string fault_of(shared::settings const& s) {
 
 }  // namespace detail
 
-/// Returns the settings for all ranks. Collective over `comm`: an all-reduce of 24 bytes. Throws
-/// the same ashlar::error on every rank if any rank has a fault.
+/// Returns the shared-memory settings for all ranks. Collective over `comm`: an all-reduce of 24
+/// bytes. Throws the same ashlar::error on every rank if the settings of any rank are invalid.
 inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);

@@ -4,16 +4,16 @@
 #pragma once
 
 // The table of algorithms (algorithm_table.hpp) as a text file. If the environment variable
-// ASHLAR_COLLECTIVES names a file, its table replaces the default one. Only the mesh's first rank
-// reads the file, when a mesh is created, and broadcasts it, so that all ranks have the same table.
+// ASHLAR_COLLECTIVES names a file, its table replaces the default one. When a mesh is created, its
+// first rank reads the file and broadcasts it, so that all ranks have the same table.
 //
 //   # kind          members  bytes   nodes             algorithm
 //   all-reduce      3        64KiB   any               ring
 //   all-gather      2        0       several-per-node  ring
 //
 //   kind        all-gather, reduce-scatter, all-reduce
-//   members     the smallest group for which the row applies
-//   bytes       the smallest whole array for which the row applies: 4096, 64KiB, 16MiB
+//   members     the row applies to groups with at least this many members
+//   bytes       the row applies to whole arrays of at least this size: 4096, 64KiB, 16MiB
 //   nodes       any, one-node, one-per-node, several-per-node (`spread` in algorithm_table.hpp)
 //   algorithm   pairwise, ring, library
 //
@@ -36,8 +36,7 @@ namespace ashlar::mpi {
 
 namespace detail {
 
-/// Sets `value` to the enumerator whose name is `word`. Returns false if `word` is the name of
-/// none.
+/// Sets `value` to the enumerator with the name `word`. Returns false if there is none.
 template <class Enum, std::size_t Count>
 bool named(std::string const& word, Enum const (&all)[Count], Enum& value) {
   auto const* const it = std::find_if(all, all + Count,
@@ -49,7 +48,7 @@ bool named(std::string const& word, Enum const (&all)[Count], Enum& value) {
 
 }  // namespace detail
 
-/// Parses a table. Throws ashlar::error naming `file` and the faulty line.
+/// Parses a table. Throws ashlar::error that names `file` and the faulty line.
 inline algorithm_table parse_algorithms(std::string const& text, std::string const& file) {
   algorithm_table table;
   std::istringstream lines(text);
@@ -89,7 +88,7 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
   return table;
 }
 
-/// Writes the table as text that parse_algorithms reads.
+/// Returns the table as text that parse_algorithms reads.
 inline std::string to_string(algorithm_table const& table) {
   std::string text = "# kind members bytes nodes algorithm\n";
   for (auto const& row : table)
@@ -99,8 +98,8 @@ inline std::string to_string(algorithm_table const& table) {
   return text;
 }
 
-/// Returns the table for a mesh on the ranks of `comm`. Collective: rank 0 reads the file for all
-/// ranks. An error in the file is thrown on every rank.
+/// Returns the table for a mesh on the ranks of `comm`. Collective over `comm`: rank 0 reads the
+/// file and broadcasts it. If the file has an error, throws ashlar::error on every rank.
 inline algorithm_table algorithms_from_environment(MPI_Comm comm) {
   int rank = 0;
   check(MPI_Comm_rank(comm, &rank));

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Chooses the algorithm for a transfer that is sent as messages. The rule is a table of rows, each
-// with conditions and an algorithm. Of the rows whose conditions the transfer meets, the last one
-// whose algorithm may carry the transfer determines the algorithm. If there is no such row, the
-// algorithm is pairwise.
+// Chooses the algorithm for a transfer that is sent as messages, from a table. A row of the table
+// has conditions and an algorithm. A row applies if the transfer meets its conditions and its
+// algorithm may carry the transfer. The last row that applies determines the algorithm. If no row
+// applies, the algorithm is pairwise.
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always
@@ -15,10 +15,11 @@
 //                                       of float or double for a sum of two
 //                                       members; never bfloat16
 //
-// Every reduction has one defined order (comm/transfer.hpp). The pairwise exchange and the ring
-// follow it, so results do not depend on the table, bit for bit. A ring would round a bfloat16 at
-// every hop, so it is excluded. The MPI library reduces in an order of its own, so it is used only
-// if the order cannot matter. For maxima of floats the order can matter (NaN, sign of zero).
+// Results do not depend on the table, bit for bit. Every reduction has one defined order
+// (comm/transfer.hpp), which the pairwise exchange and the ring follow. A ring would round a
+// bfloat16 in every step, so it is excluded. The MPI library reduces in its own order, so it is
+// used only if the order does not matter. For maxima of floats the order can matter (NaN, sign of
+// zero).
 //
 // All members of a group compute equal `exchange_facts`, so they choose the same algorithm.
 // algorithm_file.hpp determines the table of a mesh. bench/tune_collectives writes such a file.
@@ -40,10 +41,8 @@ inline constexpr algorithm all_algorithms[] = {algorithm::pairwise, algorithm::r
 enum class spread : signed char {
   any,              ///< only in a row of the table: matches every group
   one_node,         ///< all members are on one node
-  one_per_node,     ///< adjacent members are on different nodes: one member per node, or several
-                    ///< interleaved
-  several_per_node  ///< each node's members are adjacent, so that a ring crosses each node's link
-                    ///< once
+  one_per_node,     ///< adjacent members are on different nodes
+  several_per_node  ///< each node has several members, and these are adjacent
 };
 
 inline constexpr spread all_spreads[] = {spread::any, spread::one_node, spread::one_per_node,
@@ -68,7 +67,7 @@ constexpr char const* to_string(spread s) {
 struct algorithm_row {
   collective kind = collective::all_gather;
   int least_members = 2;
-  std::int64_t least_bytes = 0;  ///< of the array before a reduction or after a gather
+  std::int64_t least_bytes = 0;  ///< bytes of the array before a reduction or after a gather
   spread where = spread::any;
   algorithm use = algorithm::pairwise;
   friend constexpr bool operator==(algorithm_row const&, algorithm_row const&) = default;
@@ -76,11 +75,11 @@ struct algorithm_row {
 
 using algorithm_table = inplace_vector<algorithm_row, 256>;
 
-/// Returns the default table. Within a node, and between nodes with one member each, the pairwise
-/// exchange is at least as fast as a ring, because its messages travel concurrently (measured with
-/// Open MPI). If all ranks of a node share the node's link, a ring crosses the link once, and the
-/// pairwise exchange once for every member on another node. From some size on, this outweighs the
-/// latency of the ring's p - 1 hops (tests/smpi/collectives.cpp).
+/// Returns the default table. It uses rings only in groups that have several adjacent members on
+/// each node, which share the node's link. A ring crosses this link once, but the pairwise exchange
+/// once for every member on another node. From some size on, this outweighs the latency of the
+/// ring's p - 1 steps (tests/smpi/collectives.cpp). Elsewhere the pairwise exchange is at least as
+/// fast (measured with Open MPI), because its messages travel at the same time.
 constexpr algorithm_table make_default_algorithms() {
   struct {
     int least_members;
@@ -104,14 +103,14 @@ struct exchange_facts {
   int members = 1;
   std::int64_t bytes = 0;
   spread where = spread::one_node;
-  bool in_runs = false;  ///< whether the library can access the blocks in place
+  bool in_runs = false;  ///< whether MPI can access the blocks without copies (lies_in_runs)
 
   constexpr bool reduces() const { return kind != collective::all_gather; }
 };
 
-/// Returns whether the MPI library can access the blocks of a transfer in place. All members get
-/// the same result, because the array in which the blocks must be contiguous has the same box on
-/// all of them: the target of an all-gather, or the addends of a reduction.
+/// Returns whether the MPI library can access the blocks of a transfer without copies. They must be
+/// contiguous in the target of an all-gather or in the source of a reduction. All members get the
+/// same result, because this array has the same box on all of them.
 inline bool lies_in_runs(transfer const& x) {
   std::int64_t elements = 0;
   if (x.kind == collective::all_gather) {
@@ -135,14 +134,14 @@ constexpr bool has_algorithms(collective kind) {
   return false;
 }
 
-/// Returns whether every order of reduction gives the same bits (device/host/combine.hpp).
+/// Returns whether a reduction has the same bits in every order (device/host/combine.hpp).
 constexpr bool order_is_free(element_type type, reduction op, int members) {
   return type == element_type::i32 || type == element_type::i64 ||
          (members <= 2 && op == reduction::sum);
 }
 
-/// Returns whether this algorithm can carry the exchange with bitwise the same results as the
-/// others.
+/// Returns whether algorithm `a` can carry a transfer with these properties and gives the same bits
+/// as the others.
 constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   if (a == algorithm::pairwise) return true;
   if (!has_algorithms(x.kind)) return false;
@@ -151,22 +150,21 @@ constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   return x.in_runs && (!x.reduces() || order_is_free(x.type, x.op, x.members));
 }
 
-/// Returns whether a row of the table applies to this exchange.
+/// Returns whether a row of the table applies to a transfer with these properties.
 constexpr bool matches(algorithm_row const& row, exchange_facts const& x) {
   return row.kind == x.kind && row.least_members <= x.members && row.least_bytes <= x.bytes &&
          (row.where == spread::any || row.where == x.where);
 }
 
-/// Returns the algorithm of the last row that applies to the exchange and whose algorithm may carry
-/// it, or pairwise if there is no such row.
+/// Returns the algorithm of the last row that applies to a transfer with these properties and whose
+/// algorithm may carry it. Returns pairwise if there is no such row.
 constexpr algorithm choose(algorithm_table const& table, exchange_facts const& x) {
   for (int i = table.size() - 1; i >= 0; --i)
     if (matches(table[i], x) && may_carry(table[i].use, x)) return table[i].use;
   return algorithm::pairwise;
 }
 
-/// Returns how the groups along `axes` are distributed over the nodes, according to the tiers of
-/// the axes.
+/// Returns how the members of the groups along `axes` are distributed over the nodes.
 constexpr spread spread_of(topology const& t, axis_list const& axes) {
   bool leaves_node = false, several = false, in_order = true;
   for (int i = 0; i < axes.size(); ++i) {
@@ -183,7 +181,7 @@ constexpr spread spread_of(topology const& t, axis_list const& axes) {
   return several && in_order ? spread::several_per_node : spread::one_per_node;
 }
 
-/// Returns the algorithm for a transfer. `where` is the spread of its group.
+/// Returns the algorithm for a transfer. `where` is the distribution of its group over the nodes.
 inline algorithm choose(algorithm_table const& table, transfer const& x, element_type type,
                         spread where) {
   if (table.empty() || !has_algorithms(x.kind)) return algorithm::pairwise;

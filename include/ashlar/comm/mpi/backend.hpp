@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The backend for processes with host memory, on MPI (see backend.hpp for the meaning of its
-// members).
+// The backend of a mesh for processes with host memory, on MPI. comm/backend.hpp describes the
+// members of a backend.
 
 #include <memory>
 
@@ -67,7 +67,7 @@ class backend {
     waiting_.until(ended);
   }
 
-  /// Does nothing: with MPI, an error is thrown at the place where a rank waits.
+  /// Does nothing: with MPI, a rank that waits throws the error itself.
   void refuse_if_stopped() const {}
 
  private:

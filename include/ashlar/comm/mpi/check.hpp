@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The MPI datatypes and operations of ashlar's types, and MPI error codes as exceptions.
+// Converts ashlar's types to MPI datatypes and operations, and MPI error codes to exceptions.
 
 #include <string>
 
@@ -14,7 +14,7 @@
 
 namespace ashlar::mpi {
 
-/// Throws ashlar::error with MPI's error message unless `status` is MPI_SUCCESS.
+/// Throws ashlar::error with MPI's error message if `status` is not MPI_SUCCESS.
 inline void check(int status) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
@@ -23,9 +23,9 @@ inline void check(int status) {
   throw error("mpi", std::string(text, static_cast<std::size_t>(length)));
 }
 
-/// Lets MPI make progress on messages whose send has completed for this rank, but which are still
-/// in MPI's buffers. A rank that waits in shared memory makes no other MPI calls, and other ranks
-/// may wait for these messages.
+/// Lets MPI make progress. Messages whose send has completed for this rank may still be in MPI's
+/// buffers, and other ranks may wait for them. A rank that waits in shared memory makes no other
+/// MPI calls.
 inline void let_messages_go_on() {
   int found = 0;
   check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));
@@ -43,7 +43,6 @@ inline MPI_Datatype datatype_of(element_type type) {
   }
 }
 
-/// Returns the MPI operation for a reduction.
 inline MPI_Op operation_of(reduction op) {
   MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
   return ops[static_cast<int>(op)];

@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The MPI communicators and windows of a mesh. MPI frees them by collective calls. But a mesh may
-// be destroyed earlier on one rank than on another, in a different order, or during stack
+// The MPI communicators and windows of a mesh ("handles"). MPI frees them by collective calls. But
+// one rank may destroy a mesh earlier than another, in a different order, or during stack
 // unwinding. So destroying a mesh does not communicate:
 //
-//   a mesh is destroyed   its handles are marked as ended on this rank
-//   a mesh is created     its ranks free the handles of those earlier meshes of the same ranks that
-//                         are marked on all ranks
-//   MPI is finalized      the ranks free the handles of all meshes that are marked on all ranks
+//   a mesh is destroyed   Its handles are marked as ended on this rank.
+//   a mesh is created     Its ranks free the handles of earlier meshes. These must be meshes of the
+//                         same ranks whose handles are marked on all ranks.
+//   MPI is finalized      The ranks free the handles of all meshes that are marked on all ranks.
 //
 // Meshes are processed in the order of their creation, which is the same on all their ranks.
-// Handles that are not marked on all ranks are kept, in the extreme case until the program ends.
+// Handles that are not marked on all ranks stay allocated, perhaps until the program ends.
 
 #include <memory>
 #include <vector>
@@ -26,7 +26,8 @@ namespace ashlar::mpi {
 
 class collective_handles {
  public:
-  /// Duplicates `comm`, so that messages never mix with the program's own. Collective over `comm`.
+  /// Duplicates `comm`, so that the mesh's messages never match the program's own. Collective over
+  /// `comm`.
   explicit collective_handles(MPI_Comm comm) : held_(std::make_shared<held>()) {
     free_ended([comm](held const& h) {
       int relation = MPI_UNEQUAL;
@@ -43,31 +44,30 @@ class collective_handles {
   collective_handles& operator=(collective_handles const&) = delete;
   ~collective_handles() { held_->is_ended = !keeps_forever_; }
 
-  /// Returns the duplicate.
+  /// Returns the duplicate of the constructor's communicator.
   MPI_Comm comm() const { return held_->comms[0]; }
-  /// Takes ownership of a handle. All ranks must call this in the same order.
+  /// Takes ownership of a communicator. All ranks must call this function in the same order.
   void keep_communicator(MPI_Comm comm) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);  // check() throws instead
     held_->comms.push_back(comm);
   }
   void keep_window(MPI_Win window) { held_->windows.push_back(window); }
-  /// Makes the handles stay allocated forever, because MPI may use them even after the mesh is
-  /// destroyed.
+  /// Never frees the handles, because MPI may use them even after the mesh is destroyed.
   void keep_forever() { keeps_forever_ = true; }
 
-  /// Returns the number of meshes whose handles this rank holds.
+  /// Returns the number of meshes whose handles are not yet freed on this rank.
   static std::size_t meshes() { return all().size(); }
 
  private:
   struct held {
     std::vector<MPI_Comm> comms;  // the first one contains all ranks of the mesh
     std::vector<MPI_Win> windows;
-    bool is_ended = false;  // the mesh has been destroyed on this rank
+    bool is_ended = false;  // whether this rank has destroyed the mesh
   };
 
   static std::vector<std::shared_ptr<held>>& all() {
-    // Never destroyed, because a static environment object may finalize MPI after other static
-    // objects are destroyed.
+    // This list is never destroyed, because a static environment object may finalize MPI after
+    // other static objects are destroyed.
     static auto* const meshes = new std::vector<std::shared_ptr<held>>;
     return *meshes;
   }
@@ -98,8 +98,8 @@ class collective_handles {
     for (auto& comm : h.comms) MPI_Comm_free(&comm);
   }
 
-  /// Frees the remaining handles in MPI_Finalize. That function first deletes the attributes of
-  /// MPI_COMM_SELF, at a time when all MPI calls still work.
+  /// Makes MPI_Finalize free the remaining handles. MPI_Finalize first deletes the attributes of
+  /// MPI_COMM_SELF, when all MPI calls still work. So a callback of such an attribute frees them.
   static void free_the_rest_at_finalize() {
     static int key = MPI_KEYVAL_INVALID;
     if (key != MPI_KEYVAL_INVALID) return;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The communicator on MPI. For each transfer it chooses one of three ways:
+// The transport on MPI. It carries out each transfer in one of three ways:
 //
-//   all members on one node, all shards small              eager (shared/eager_transfer.hpp)
-//   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
-//   otherwise                                              messages (message_transfer.hpp) by an
-//                                                          algorithm of algorithm_table.hpp
+//   condition                                             way
+//   all members on one node, all shards small             eager (shared/eager_transfer.hpp)
+//   all members on one node, all shards in shared memory  direct (shared/direct_transfer.hpp)
+//   otherwise                                             messages (message_transfer.hpp) by an
+//                                                         algorithm of algorithm_table.hpp
 //
-// A member whose shard is on the heap says so in the handshake, and all members switch to messages
-// together. The communicator of a group is created by open() and kept. It needs MPI_Comm_split over
-// the whole mesh, so every rank must take part.
+// If a member's shard is on the heap, the handshake tells the other members, and all of them use
+// messages for this transfer. open() creates the MPI communicator of a group, which is then kept.
+// This calls MPI_Comm_split over the whole mesh, so every rank must take part.
 
 #include <algorithm>
 #include <unordered_map>
@@ -32,8 +33,8 @@ namespace ashlar::mpi {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// The communicator of `handles` must have as many ranks as `t`. `memory` is the arena of the
-  /// shards. All arguments passed by reference must outlive this object.
+  /// The communicator of `handles` must have as many ranks as `t`. `memory` is the arena in which
+  /// the shards are allocated. All arguments passed by reference must outlive this object.
   communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
                operation_queue& order, waiting const& wait)
       : topology_(t), algorithms_(algorithms_from_environment(handles.comm())), handles_(&handles),
@@ -71,7 +72,7 @@ class communicator final : public ashlar::communicator {
   void barrier() override { check(MPI_Barrier(handles_->comm())); }
 
  private:
-  /// A group of ranks that differ only along a list of axes, in the order of the list.
+  /// A group of ranks that differ only along a list of axes, numbered in the order of the list.
   struct group {
     MPI_Comm comm = MPI_COMM_NULL;
     bool is_on_node = false;
@@ -79,7 +80,7 @@ class communicator final : public ashlar::communicator {
     shared::neighbourhood neighbours;
   };
 
-  /// A pending transfer, which waits for its turn and then proceeds in one of the three ways.
+  /// A pending transfer. It waits for its turn and then proceeds in one of the three ways.
   class pending_transfer final : public pending_operation {
    public:
     pending_transfer(communicator& owner, transfer_request const& s)
@@ -154,7 +155,8 @@ class communicator final : public ashlar::communicator {
             memory_->offset_in_region(s.target)};
   }
 
-  /// Returns false if the transfer must be sent as messages.
+  /// Carries out a transfer directly in shared memory. Returns false if it must be sent as
+  /// messages.
   bool run_direct(transfer_request const& s, group const& g) {
     auto direct = start_direct(s, g);
     try {
@@ -189,8 +191,8 @@ class communicator final : public ashlar::communicator {
     group g;
     unsigned const slot = operation_queue::group_of(axes);
     window_->obtain_stages(slot);
-    // The color consists of this rank's coordinates with 0 along the group's axes. It is the same
-    // for all members of the group.
+    // The color for MPI_Comm_split is the rank of the member whose coordinates along the group's
+    // axes are 0. It is the same for all members of a group and different for different groups.
     coordinates color = here_;
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
     check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Initializes and finalizes MPI, and handles failing ranks: a failing rank prints its error once,
-// and the whole job ends with a non-zero exit status. No rank is left waiting.
+// Initializes and finalizes MPI, and handles failing ranks. A failing rank prints its error once,
+// and the whole job ends with a non-zero exit status, so that no rank is left waiting.
 //
 //   ashlar::mpi::environment env(argc, argv);   // first thing in main
 //   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
 //
-// An error that occurs on every rank (such as an invalid option) is printed only by rank 0. An
-// error on one other rank is printed by that rank, after a delay in which rank 0 could have ended
-// the job. A program that catches an exception outside the environment's scope must print it
-// itself; the job ends when the program exits.
+// If an error occurs on every rank (such as an invalid option), only rank 0 prints it. Every other
+// rank prints its error after a delay, in which rank 0 may have ended the job. A program that
+// catches an exception outside the environment's scope must print it itself. The job ends when it
+// exits.
 
 #include <cstdio>
 #include <cstdlib>
@@ -94,8 +94,8 @@ ASHLAR_INLINE environment::environment(int& argc, char**& argv) {
 
 ASHLAR_INLINE environment::~environment() {
   if (!owner_) return;
-  // During stack unwinding, the other ranks may wait for messages of this rank, so MPI_Finalize
-  // could hang.
+  // During stack unwinding, MPI_Finalize could hang, because other ranks may wait for messages of
+  // this rank.
   if (std::uncaught_exceptions() > 0) std::atexit(detail::at_exit);
   else MPI_Finalize();
 }

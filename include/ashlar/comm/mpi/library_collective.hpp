@@ -3,16 +3,16 @@
 
 #pragma once
 
-// A transfer as one call of the MPI library.
+// A transfer as one call of the MPI library, where algorithm_table.hpp allows it.
 //
 //   all_gather       MPI_Iallgatherv in place, after copying this rank's block into the target
 //   reduce_scatter   MPI_Ireduce_scatter
 //   all_reduce       MPI_Iallreduce
 //
-// It is used only where algorithm_table.hpp allows it. The call is always non-blocking, even if the
-// caller waits at once: one member may wait while another has other pending transfers, and MPI does
-// not match a blocking collective with its non-blocking counterpart. Some networks also offload the
-// non-blocking calls.
+// The call is always non-blocking, even if the caller waits at once. The reason is that one member
+// may wait at once while another member has other pending transfers, and MPI does not match a
+// blocking collective with its non-blocking counterpart. Some networks also offload non-blocking
+// calls.
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/element_pointer.hpp>
@@ -21,10 +21,10 @@
 
 namespace ashlar::mpi {
 
-/// One transfer as one non-blocking call of MPI. Collective over the communicator.
 class library_collective {
  public:
-  /// Begins the transfer. Requires may_carry(algorithm::library, …) for it.
+  /// Begins the transfer. Collective over `comm`. Requires that may_carry(algorithm::library, …) is
+  /// true for it.
   library_collective(transfer const& x, element_pointer source, element_pointer target,
                      MPI_Comm comm, arena& memory)
       : memory_(&memory) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A transfer as messages, by an algorithm of algorithm_table.hpp. advance() never waits; wait()
-// blocks in MPI.
+// A transfer that is sent as messages, by an algorithm of algorithm_table.hpp. advance() never
+// waits. wait() blocks in MPI.
 //
 //                                 pairwise            ring                        library
 //   all_gather                    one exchange        ring all-gather             one call
@@ -15,12 +15,14 @@
 //   all_reduce                    two exchanges:      reduce-scatter as above,    one call
 //                                 reduce my part,     then ring all-gather
 //                                 gather all parts
-//   all_reduce if arrays_cross    one exchange of the whole arrays                one call
+//   small all_reduce of 2 ranks   one exchange of the whole arrays                one call
 //   all_to_all, permute           one exchange
 //
-// With every algorithm, each rank receives exactly the bytes that the plan predicts. If an
-// exception destroys a transfer before its end, the destructor does not wait for members that may
-// never respond. It leaves the messages to MPI and retires the arena.
+// arrays_cross (machine/collective.hpp) tells whether an all-reduce is small in this sense. With
+// every algorithm, each rank receives exactly the bytes that the plan predicts.
+//
+// If an exception destroys a transfer before its end, the destructor does not wait, because other
+// members may never respond. It leaves the messages to MPI and retires the arena (arena::retire).
 
 #include <utility>
 #include <variant>
@@ -36,7 +38,7 @@ namespace ashlar::mpi {
 class message_transfer {
  public:
   /// Begins to send and to receive. `what` must outlive the transfer. All members must give the
-  /// same `use`, which must be an algorithm that may carry the transfer.
+  /// same algorithm `use`, which must be one that may carry the transfer (algorithm_table.hpp).
   message_transfer(transfer const& what, element_pointer source, element_pointer target,
                    MPI_Comm comm, arena& memory, algorithm use = algorithm::pairwise)
       : what_(&what), source_(source), target_(target), comm_(comm), memory_(&memory),
@@ -100,7 +102,7 @@ class message_transfer {
     return task;
   }
 
-  /// Begins the next phase. Returns false if there is none.
+  /// Begins the next phase, such as the gather after the reduction. Returns false if there is none.
   bool begin_next() {
     if (std::exchange(leaves_rest_, false)) {
       pairwise_task task = reduction_task(what_->sends, mine());
@@ -142,7 +144,7 @@ class message_transfer {
   MPI_Comm comm_;
   arena* memory_;
   algorithm algorithm_;
-  bool leaves_rest_ = false;  // an exchange must follow for the excess of longer blocks
+  bool leaves_rest_ = false;  // whether an exchange must follow for the rest of longer blocks
   bool gathers_ = false;
   strided_block whole_;
   std::variant<std::monostate, pairwise_exchange, ring_reduce_scatter, ring_all_gather,

@@ -8,17 +8,16 @@
 // flight at a time. While one round travels, the previous one is unpacked or reduced and the next
 // one is packed, in buffers that stay in the cache.
 //
-//   blocks that are contiguous       sent and received in place, completely, in the first round
-//   on both sides
-//   other blocks                     packed and unpacked chunk by chunk
-//   reductions                       the chunks from all members are reduced in one pass, in the
-//                                    order of comm/transfer.hpp: the chunks of my part or, if
-//                                    arrays_cross, of all parts
+//   blocks that are contiguous in      sent and received without copies, completely, in the first
+//   source and target                  round
+//   other blocks                       packed and unpacked chunk by chunk
+//   reductions                         the chunks from all members are reduced in one pass, in the
+//                                      order of comm/transfer.hpp: the chunks of my part, or of all
+//                                      parts if members exchange whole arrays (arrays_cross)
 //
-// It implements the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
+// It carries out the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
 // all-reduce consists of one or two exchanges (message_transfer.hpp). advance() never waits. Blocks
-// of different sizes are never padded. Apart from source and target, it needs one block of the
-// arena.
+// of different sizes are never padded. All its buffers are in one block of the arena.
 
 #include <algorithm>
 #include <climits>
@@ -33,7 +32,7 @@
 
 namespace ashlar::mpi {
 
-/// The largest number of bytes of one block that travel in one round, if they are packed or
+/// The largest number of bytes of one block that are sent in one round, if they are packed or
 /// reduced. With many members the chunks are smaller, so that all buffers together stay below 32
 /// MiB.
 inline constexpr std::int64_t pairwise_chunk_bytes = packing_chunk_bytes;
@@ -41,25 +40,27 @@ constexpr std::int64_t pairwise_chunk_of(int members) {
   return std::clamp<std::int64_t>((8 << 20) / members, 32 * 1024, pairwise_chunk_bytes);
 }
 
-/// The description of a pairwise exchange: block sends[j] of `source` goes to member j; a single
-/// send block goes to all members. The block from member j arrives as receives[j] in `target`. With
-/// `reduces`, all arriving blocks are instead reduced into receives[0]. Only the elements of each
-/// block from `first` on are exchanged.
+/// The description of a pairwise exchange. Block sends[j] of `source` goes to member j. If there is
+/// only one block in `sends`, it goes to all members. The block from member j is written to
+/// receives[j] of `target`. If `reduces`, all arriving blocks are instead reduced into receives[0].
+/// In every block, only the elements from number `first` on are exchanged.
 struct pairwise_task {
   std::span<strided_block const> sends;
   std::span<strided_block const> receives;
   int members = 1;
-  /// This rank's own block, which is copied from source to target, or null if it is already there.
+  /// This rank's own block, which is copied from source to target; null if it is already there.
   strided_block const* own = nullptr;
   int index = 0;
   bool reduces = false;
   reduction op = reduction::sum;
   std::int64_t first = 0;
-  /// In a reduction of whole arrays (arrays_cross), the part that each member owns.
+  /// The part of each member, if a reduction exchanges whole arrays (arrays_cross); otherwise
+  /// empty.
   std::span<strided_block const> parts{};
 };
 
-/// An exchange that works in rounds. If it is destroyed before its end, it retires the arena.
+/// Carries out a pairwise exchange. If it is destroyed before its end, it retires the arena
+/// (arena::retire).
 class pairwise_exchange {
  public:
   pairwise_exchange(pairwise_task const& task, element_pointer source, element_pointer target,
@@ -89,7 +90,7 @@ class pairwise_exchange {
     return true;
   }
 
-  /// Carries the exchange to its end. The thread blocks in MPI instead of polling.
+  /// Completes the exchange. The thread blocks in MPI instead of polling.
   void wait() {
     while (done_ < rounds_) {
       auto& slot = slots_[done_ % depth];
@@ -104,20 +105,20 @@ class pairwise_exchange {
   struct round_slot {
     MPI_Request* requests = nullptr;
     int count = 0;           // number of requests
-    element_pointer buffer;  // a chunk for each member to receive, then one for each to send
+    element_pointer buffer;  // chunks from each member, then chunks to each member
   };
 
   int members() const { return task_.members; }
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Returns the block that arrives from member j. In a reduction it always belongs to this rank's
-  /// part.
+  /// Returns the block of the target that member j's data fill. In a reduction this is this rank's
+  /// part for every j.
   strided_block const& received(int j) const {
     return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Returns whether a block is sent in chunks. Sender and receiver know both layouts, so they
-  /// agree on this.
+  /// Returns whether a block is sent in chunks. Sender and receiver get the same result, because
+  /// both know the layouts of source and target.
   bool is_cut(strided_block const& b) const {
     return task_.reduces || !b.source_is_run || !b.target_is_run || b.elements > INT_MAX;
   }
@@ -136,7 +137,8 @@ class pairwise_exchange {
     take_memory();
   }
 
-  /// Allocates one block and divides it into requests, pointers to addends, and buffers.
+  /// Allocates one block of the arena and divides it into requests, pointers to addends, and
+  /// buffers.
   void take_memory() {
     auto const p = static_cast<std::size_t>(members());
     auto const slots = static_cast<std::size_t>(std::min(rounds_, depth));

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The ring all-gather: each block travels around the ring, from its owner to the member before the
+// The ring all-gather. Each block travels around the ring, from its owner to the member before the
 // owner.
 //
 //   step t of member r   send block r - t + 1, receive block r - t
 //
 //   if all blocks are contiguous in the target   they are sent and received there, without buffers
-//   otherwise                                    arriving chunks are unpacked, and passed on packed
+//   otherwise                                    received chunks are unpacked into the target, and
+//                                                sent on in packed form
 //
-// Like the ring reduce-scatter, it crosses each node's link only once if each node's members are
-// adjacent in the group.
+// Like the ring reduce-scatter, it crosses each node's link only once if the members of each node
+// are adjacent in the group.
 
 #include <span>
 
@@ -21,14 +22,13 @@
 
 namespace ashlar::mpi {
 
-/// One all-gather around a ring. `receives[j]` describes the destination of member j's block.
 class ring_all_gather : public ring_lanes<ring_all_gather> {
   using base = ring_lanes<ring_all_gather>;
   friend base;
 
  public:
-  /// Member j's block arrives as receives[j] in `target`. This rank's block is copied from `source`
-  /// by receives[index], unless `source` is null because the block is already in the target.
+  /// Member j's block is written to receives[j] in `target`. This rank's own block is copied there
+  /// from `source`. A null `source` means that it is already there.
   ring_all_gather(std::span<strided_block const> receives, int index, element_pointer source,
                   element_pointer target, MPI_Comm comm, arena& memory)
       : base(static_cast<int>(receives.size()), index, target.type(), longest_of(receives),
@@ -71,7 +71,7 @@ class ring_all_gather : public ring_lanes<ring_all_gather> {
     copy_range(block(in), piece.begin, piece.end(), l.buffers[l.step % 2], target_, true, false);
   }
 
-  /// Returns the block that copies in the opposite direction, out of the target.
+  /// Returns a block that copies in the opposite direction, from the target into another array.
   static strided_block mirrored(strided_block const& b) {
     strided_block back = b;
     back.source_offset = b.target_offset;

@@ -3,18 +3,21 @@
 
 #pragma once
 
-// The common base of the ring algorithms. Each of the p members, with index r, sends data to member
-// r + 1 and receives data from member r - 1, in p - 1 steps. Blocks are cut into chunks. Chunk c of
-// every block goes through all p - 1 steps independently of the other chunks. Each of a few lanes
-// handles one chunk number at a time: lane l first handles chunk l of every block, then chunk l +
-// lane_count, and so on. So one lane's messages travel while another lane's data are reduced, and
-// the buffers of a lane stay in the cache. The messages of lane l have tag l.
+// The common base class of the ring algorithms. In a ring, each member of a group, with index r,
+// sends data to member r + 1 and receives data from member r - 1. With p members this takes p - 1
+// steps.
+//
+// Blocks are cut into chunks, and each chunk goes through the p - 1 steps independently. A lane
+// handles one chunk number at a time. Lane l begins with chunk l of every block, then handles chunk
+// l + lane_count, and so on. So the messages of one lane travel while the data of another lane are
+// reduced, and the buffers of a lane stay in the cache. The messages of lane l have tag l.
 //
 //   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then process
 //                      the received chunk
 //
 // Blocks of different sizes are never padded. Beyond the end of a block its chunks are empty, and
-// an empty message is not sent. A ring derives from this class and defines the two parts of a step:
+// an empty message is not sent. A ring algorithm derives from this class and defines the two parts
+// of a step:
 //
 //   post(lane)     starts the messages of lane.step (send, receive)
 //   finish(lane)   processes the data when the messages have ended
@@ -29,7 +32,7 @@
 
 namespace ashlar::mpi {
 
-/// The size in bytes of a chunk.
+/// The size in bytes of a chunk, the part of a block that one message carries around the ring.
 inline constexpr std::int64_t ring_chunk_bytes = packing_chunk_bytes;
 
 template <class Ring>
@@ -38,7 +41,7 @@ class ring_lanes {
   ring_lanes(ring_lanes const&) = delete;
   ring_lanes& operator=(ring_lanes const&) = delete;
 
-  /// Does what can be done now, without waiting. Returns true when everything has ended.
+  /// Does all work that is possible now, without waiting. Returns true when all chunks are done.
   bool advance() {
     for (auto& l : lanes_)
       while (l.under_way) {
@@ -49,8 +52,8 @@ class ring_lanes {
       }
     return under_way_ == 0;
   }
-  /// Carries the ring to its end. The thread blocks in MPI. All members wait for their lanes in the
-  /// same order.
+  /// Completes the ring algorithm. The thread blocks in MPI. There is no deadlock, because all
+  /// members wait for their lanes in the same order.
   void wait() {
     while (under_way_ > 0)
       for (auto& l : lanes_) {
@@ -71,8 +74,8 @@ class ring_lanes {
     bool under_way = false;
   };
 
-  /// `longest` is the number of elements of the longest block. `buffers` is the number of chunk
-  /// buffers per lane, 0 to 3.
+  /// `longest` is the number of elements of the longest block. `buffers` is the number of buffers
+  /// per lane, 0 to 3. Each buffer has room for one chunk.
   ring_lanes(int members, int index, element_type type, std::int64_t longest, int buffers,
              MPI_Comm comm, arena& memory)
       : members_(members), index_(index), comm_(comm), type_(datatype_of(type)), memory_(&memory) {
@@ -103,11 +106,11 @@ class ring_lanes {
     }
   }
 
-  /// Returns the index of the member `steps` before this one in the ring. The block of this member
-  /// has the same index.
+  /// Returns the index of the member that is `steps` places before this one in the ring. The block
+  /// of that member has the same index.
   int behind(int steps) const { return (index_ + 2 * members_ - steps) % members_; }
 
-  /// Returns the lane's chunk of a block with this many elements.
+  /// Returns the chunk that lane `l` handles now, as a range of the `elements` elements of a block.
   interval part(lane const& l, std::int64_t elements) const {
     return intersect(interval{l.chunk * chunk_, chunk_}, interval{0, elements});
   }
@@ -150,8 +153,7 @@ class ring_lanes {
   lane lanes_[lane_count];
 };
 
-/// Returns the number of elements of the shortest block (shortest_of) or of the longest
-/// (longest_of).
+/// Returns the number of elements of the shortest block. longest_of returns that of the longest.
 template <class Blocks>
 std::int64_t shortest_of(Blocks const& blocks) {
   std::int64_t least = blocks[0].elements;

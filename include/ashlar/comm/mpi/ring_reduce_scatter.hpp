@@ -3,19 +3,24 @@
 
 #pragma once
 
-// The ring reduce-scatter: block j starts at member j + 1 and travels around the ring to member j.
+// The ring reduce-scatter. Block j starts at member j + 1 and travels around the ring to member j.
 // Each member adds its own addend to the sum that arrives. With s[i] as the addend of member i,
 // this gives ((s[j+1] + s[j+2]) + …) + s[j], which is the order that comm/transfer.hpp requires.
 //
 //   step t of member r   send block r - t, receive block r - t - 1 and add my addend to it
-//   t = p - 1            the received block is r; its sum is complete and goes to the target
+//   t = p - 1            (p members) the received block is r; its sum is complete and goes to the
+//                        target
 //
-// Each member sends to only one other. So if each node's members are adjacent in the group, the
-// ring crosses each node's link once, where the pairwise exchange crosses it for every member on
-// another node. The ring handles only as many elements of each block as the shortest block has. The
-// excess of longer blocks is sent by a pairwise exchange (message_transfer.hpp), because around the
-// ring it would make members receive more bytes than the plan predicts. Each hop rounds to T. So a
-// ring cannot carry bfloat16, whose sums must be rounded only once.
+// Each member sends to one other member only. So if the members of each node are adjacent in the
+// group, the ring crosses each node's link once. A pairwise exchange crosses it once for every
+// member on another node.
+//
+// If blocks have different sizes, the ring handles as many elements of each block as the shortest
+// block has. A pairwise exchange sends the rest of longer blocks (message_transfer.hpp). In a ring,
+// this rest would make members receive more bytes than the plan predicts.
+//
+// Each step rounds the sum to T. So a ring cannot carry bfloat16, whose sums must be rounded only
+// once.
 
 #include <span>
 
@@ -24,15 +29,15 @@
 
 namespace ashlar::mpi {
 
-/// One reduce-scatter around a ring. It sums in the order of transfer.hpp.
 class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   using base = ring_lanes<ring_reduce_scatter>;
   friend base;
 
  public:
-  /// Expects at least two members. The first elements of sends[j] of `source` are this rank's
-  /// addend of member j's block. The sum of this rank's block goes to `result` in `target`.
-  /// `target` may be `source` if every block has the same position in both.
+  /// Expects at least two members. sends[j] describes this rank's addend of member j's block in
+  /// `source`; only as many elements as the shortest block has are used. The sum of this rank's
+  /// block is written to `result` in `target`. `target` may be `source` if every block has the same
+  /// position in both.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)
@@ -46,7 +51,8 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
  private:
   strided_block const& block(int j) const { return sends_[static_cast<std::size_t>(j)]; }
 
-  /// Returns this rank's addend of a piece of block j: in place, or packed into `room`.
+  /// Returns this rank's addend of a range of block j: a pointer into the source, or the packed
+  /// addend in `room`.
   element_pointer addend(int j, interval const& piece, element_pointer room) const {
     auto const& b = block(j);
     if (b.source_is_run) return source_ + b.source_offset + piece.begin;
@@ -73,7 +79,7 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   }
 
   std::span<strided_block const> sends_;
-  std::int64_t elements_;  // of each block
+  std::int64_t elements_;  // number of elements of each block that the ring handles
   strided_block const* result_;
   reduction op_;
   element_pointer source_, target_;

@@ -3,14 +3,19 @@
 
 #pragma once
 
-// Memory that the ranks of one node share: an MPI-3 shared-memory window. Each rank's part has its
-// slots and stages (shared/handshake.hpp), one slot and two stages per group of axes, and then the
-// region of its arena. If any rank of a node cannot have a window, no rank of that node has one.
-// Reasons are an MPI without support, a full /dev/shm, or a window that does not work.
+// Memory that the ranks of one node share: an MPI-3 shared-memory window. Each rank's part of it
+// contains, in this order:
 //
-// When a mesh is destroyed on this rank, the pages of its region are freed, since all other ranks
-// have finished reading them. They may still read its slots and stages, which stay until the window
-// is freed (collective_handles.hpp).
+//   slots    one per group of axes: the state of this rank's transfers (shared/handshake.hpp)
+//   stages   two per group of axes: buffers for small shards
+//   region   the memory for tensors, which an arena manages
+//
+// If any rank of a node cannot have a window, no rank of that node has one. Reasons are an MPI
+// without support, a full /dev/shm, or a window that does not work.
+//
+// When a rank destroys its mesh, the pages of its region are freed, because all other ranks have
+// finished reading them. Other ranks may still read its slots and stages. These stay until the
+// window is freed (collective_handles.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +42,9 @@ class shared_window {
   static constexpr std::size_t head_bytes = slots_bytes + slot_count * pair_bytes;
   static_assert(slots_bytes % page == 0 && pair_bytes % page == 0);
 
-  /// Collective over the handles' communicator, whose ranks are the ranks of the mesh. Throws
-  /// ashlar::error on every rank if the settings of any rank are invalid (agreed_settings.hpp).
+  /// Creates the window. Collective over the handles' communicator, whose ranks are the ranks of
+  /// the mesh. Throws ashlar::error on every rank if the settings of any rank are invalid
+  /// (agreed_settings.hpp).
   shared_window(collective_handles& handles, shared::settings wanted) {
     MPI_Comm const comm = handles.comm();
     int rank = 0, ranks = 0;
@@ -64,16 +70,16 @@ class shared_window {
     if (!finalized && mine_ != nullptr && !keeps_pages_)
       shared::give_back_pages(region(), region_bytes());
   }
-  /// Makes the contents of the region stay until the program ends, because messages may still be in
+  /// Keeps the contents of the region until the program ends, because messages may still be in
   /// flight.
   void keep_pages() { keeps_pages_ = true; }
 
-  /// Returns this rank's region for tensors, or null if nothing is shared.
+  /// Returns this rank's memory for tensors, or null if nothing is shared.
   std::byte* region() const { return mine_ == nullptr ? nullptr : mine_ + head_bytes; }
   std::size_t region_bytes() const { return bytes_ - head_bytes; }
 
-  /// Returns the region of a rank of the mesh in this process's address space, or null if that rank
-  /// is not on this node.
+  /// Returns the memory for tensors of a rank of the mesh, as an address in this process. Returns
+  /// null if that rank is not on this node.
   std::byte* region_of(int rank) const {
     auto* const base = window_of_[static_cast<std::size_t>(rank)];
     return base == nullptr ? nullptr : base + head_bytes;
@@ -81,10 +87,10 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
-  /// Obtains the pages for this rank's stages of a group. Only the first call for each group does
-  /// so; later calls do nothing. If the system has no pages left, the slot's `stages` stays 0, and
-  /// shards of this group are not staged. Other ranks may use the stages (stages_of) after the next
-  /// collective call of all ranks.
+  /// Obtains the pages for this rank's two stages of a group, in the first call for each group. If
+  /// the system has no pages left, the slot's `stages` stays 0, and shards of this group are not
+  /// staged. Other ranks may use the stages (stages_of) after the next collective call of all
+  /// ranks.
   void obtain_stages(unsigned group) {
     if (mine_ == nullptr || (asked_ >> group & 1) != 0) return;
     asked_ |= std::uint64_t(1) << group;
@@ -94,11 +100,12 @@ class shared_window {
                                                   : shared::staged_by_own_core,
         std::memory_order_release);
   }
-  /// Returns the two adjacent stages of a rank of this node.
+  /// Returns the two adjacent stages of a rank on this node for a group.
   std::byte* stages_of(int rank, unsigned group) const {
     return window_of_[static_cast<std::size_t>(rank)] + stages_offset(group);
   }
-  /// Tells ranks that wait for this rank in shared memory that it will never take its next step.
+  /// Tells the other ranks of this node that this rank will never take its next step, so that they
+  /// do not wait for it.
   void abandon(int rank) const {
     if (mine_ == nullptr) return;
     auto* const slots = reinterpret_cast<shared::slot*>(mine_);
@@ -128,9 +135,9 @@ class shared_window {
                                               ? shared::automatic_bytes(members_)
                                               : wanted.bytes_per_rank);
     bytes = head_bytes + bytes / page * page;
-    // If the size is a multiple of a page, or if the parts may be non-contiguous, MPICH 4.0
-    // searches page by page for addresses that are free on all ranks, which takes seconds for a few
-    // GiB. So this asks for one contiguous piece, with room for alignment.
+    // MPICH 4.0 may search page by page for addresses that are free on all ranks, which takes
+    // seconds for a few GiB. It does this if the size is a multiple of a page, or if the parts may
+    // be non-contiguous. So this asks for one contiguous piece, with room for alignment.
     auto const asked = static_cast<MPI_Aint>(bytes + page + alignof(shared::slot));
     void* base = nullptr;
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
@@ -140,7 +147,7 @@ class shared_window {
     int all[] = {made ? 1 : 0, usable ? 1 : 0};
     check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
     if (all[1] == 0) {
-      if (all[0] == 1) MPI_Win_free(&window_);  // else it would hang: some rank has no window
+      if (all[0] == 1) MPI_Win_free(&window_);  // hangs unless all ranks have a window
       window_ = MPI_WIN_NULL;
       return;
     }
@@ -154,14 +161,14 @@ class shared_window {
     check(MPI_Win_sync(window_));
   }
 
-  /// Returns the start of the first page in a rank's part. All processes map whole pages, so it is
-  /// the same page for all.
+  /// Returns the start of the first page inside a rank's part. It is the same place in all
+  /// processes, because they map whole pages.
   static std::byte* on_page(void* part) {
     auto const skip = (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
     return static_cast<std::byte*>(part) + skip;
   }
 
-  /// Returns whether a query for this rank's part gives the right address. SimGrid 3.32 always
+  /// Checks whether a query for this rank's part returns the right address. SimGrid 3.32 always
   /// returns the first rank's part.
   bool finds_own_part(void const* base) const {
     int rank = 0, unit = 0;
@@ -172,7 +179,7 @@ class shared_window {
            found == base;
   }
 
-  /// Finds the addresses of the windows of this node's ranks, indexed by rank on the mesh.
+  /// Finds the addresses of the parts of all ranks of this node.
   void look_up(int rank) {
     std::vector<int> mesh_rank(static_cast<std::size_t>(members_));
     check(MPI_Allgather(&rank, 1, MPI_INT, mesh_rank.data(), 1, MPI_INT, node_));
@@ -197,7 +204,7 @@ class shared_window {
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
   std::vector<std::byte*> window_of_;
-  std::uint64_t asked_ = 0;  // bit mask of groups whose stages were requested
+  std::uint64_t asked_ = 0;  // bit mask of groups for which obtain_stages was called
   static_assert(slot_count <= 64);
   bool keeps_pages_ = false;
 };

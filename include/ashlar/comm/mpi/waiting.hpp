@@ -3,15 +3,15 @@
 
 #pragma once
 
-// How a rank of a mesh waits: in a loop, it advances the mesh's pending transfers and tests the
-// condition.
+// The loop in which a rank waits for a condition. It advances the mesh's pending transfers and
+// tests the condition.
 //
 //   first `patience` tests   without a pause; every 128th time it lets MPI make progress
 //   later tests              each time it yields to other threads on its core; every 4th time it
 //                            lets MPI make progress, which takes about as long as a yield
 //
-// Patience is short if ranks share cores (shared/settings.hpp), because the rank that it waits for
-// may need the core on which it polls.
+// Patience is short if ranks share cores (shared/settings.hpp). Then another rank may need this
+// core to make the condition true.
 
 #include <sched.h>
 
@@ -26,8 +26,8 @@ class waiting {
   waiting(operation_queue& order, int ranks_on_node)
       : operations_(&order), patience_(patience_of(ranks_on_node)) {}
 
-  /// Waits until `ended()` is true. Throws ashlar::error if an exception dropped a transfer, since
-  /// other transfers might then never end.
+  /// Waits until `ended()` is true. Throws ashlar::error if an exception has dropped a transfer,
+  /// since other transfers might then never end.
   template <class Condition>
   void until(Condition ended) const {
     for (unsigned asked = 0; !ended(); ++asked) {

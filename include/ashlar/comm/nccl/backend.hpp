@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The backend for ranks with one device each, on NCCL (see comm/backend.hpp for the meaning of its
-// members).
+// The backend of a mesh for ranks with one device each, on NCCL. comm/backend.hpp describes the
+// members of a backend.
 //
 //   ashlar::nccl::environment env(argc, argv);
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
-// All computation of a mesh is on one stream, and its transfers are on a second one. The host runs
-// ahead of both. It waits only where it needs values: in all-reduces of host values, and in a
-// barrier.
+// All computations of a mesh are on one CUDA stream, and its transfers are on a second one. The
+// host gives them work without waiting for results. It waits only where it needs values, as in
+// all-reduces of host values, and in barriers.
 
 #include <memory>
 
@@ -42,7 +42,7 @@ class backend {
   static sums default_settings() { return sums_from_environment(); }
 
   cuda::processor processor() { return {stream_.get(), &products_}; }
-  /// Returns the device memory, whose blocks are reused in the order of the mesh's stream.
+  /// Returns the device memory. Released blocks are reused in the order of the compute stream.
   cuda::arena& memory() { return memory_; }
   operation_queue& operations() { return operations_; }
   std::shared_ptr<ashlar::communicator> make_transport() {
@@ -56,17 +56,17 @@ class backend {
   /// or if an exception dropped a transfer.
   template <class Condition>
   void until(Condition ended) const {
-    transport_.lock()->wait_until(ended);  // the waiting mesh keeps it alive
+    transport_.lock()->wait_until(ended);  // the mesh that waits keeps the transport alive
   }
 
   /// Captures the work that `work` gives to the device. `mesh` keeps this backend alive. Throws
-  /// ashlar::error if `work` does something that cannot be captured; nothing of it has then run.
+  /// ashlar::error if part of the work cannot be captured. Then none of it has run.
   template <class Work>
   nccl::graph capture(std::shared_ptr<void> const& mesh, Work const& work) {
     return {mesh, transport_.lock(), memory_, stream_, work};
   }
 
-  /// Throws ashlar::error if the watchdog has aborted the transport.
+  /// Throws ashlar::error if the watchdog has stopped the transport.
   void refuse_if_stopped() const {
     if (auto const own = transport_.lock()) own->refuse_if_stopped();
   }

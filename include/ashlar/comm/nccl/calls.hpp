@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The operations from which a transfer on a device is composed: calls of NCCL and of kernels, one
-// after the other on one stream. There are two implementations:
+// The operations that make up a transfer on a device: calls of NCCL and of kernels, one after
+// another on one stream. There are two implementations:
 //
 //   library_calls.hpp    makes the calls
 //   recorded_calls.hpp   records them, and tests replay the records
@@ -23,8 +23,8 @@ namespace ashlar::nccl {
 
 enum class sums : signed char { library, ordered };
 
-/// The calls of one transfer. The implementation knows the communicator, the stream and the element
-/// type. Counts are in elements, and pointers are to device memory.
+/// The interface of the calls of one transfer. The implementation knows the communicator, the
+/// stream and the element type. Counts are in elements, and pointers are to device memory.
 template <class Calls>
 concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::int64_t n, int peer,
                          reduction op, strided_block const& b, std::span<strided_block const> list,
@@ -33,11 +33,11 @@ concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::in
   c.group_end();
   c.send(from, n, peer);
   c.receive(to, n, peer);
-  c.all_gather(from, to, n);          // n: elements of each member
-  c.reduce_scatter(from, to, n, op);  // n: elements for each member
+  c.all_gather(from, to, n);          // n: elements that each member gives
+  c.reduce_scatter(from, to, n, op);  // n: elements that each member gets
   c.all_reduce(from, to, n, op);
-  c.all_to_all(from, to, n);       // n: elements between two members
-  c.broadcast(from, to, n, peer);  // peer: the root
+  c.all_to_all(from, to, n);       // n: elements from each member to each other
+  c.broadcast(from, to, n, peer);  // peer: index of the root
   c.reduce(from, to, n, op, peer);
   c.copy(b, from, to);                           // copies a block between two arrays
   c.pack(list, from, to);                        // packs blocks of an array, one after the other

@@ -3,22 +3,23 @@
 
 #pragma once
 
-// The communicator on GPUs: NCCL carries transfers between arrays in device memory (issue.hpp), on
-// a stream of its own.
+// The transport on GPUs. NCCL carries transfers between arrays in device memory (issue.hpp), on a
+// CUDA stream that is separate from the compute stream.
 //
-//   run       The transfer begins after all work given to the compute stream before. Work given to
-//             it later begins after the transfer. The host does not wait.
-//   start     The transfer begins likewise, but the compute stream continues beside it until join.
+//   run       Orders the transfer after all earlier work of the compute stream and before all
+//             later work. The host does not wait.
+//   start     Orders the transfer after all earlier work of the compute stream. Later work overlaps
+//             with it until join.
 //   advance   Gives transfers whose turn has come to the device. Returns true when the device has
 //             ended the transfer.
-//   join      The compute stream waits for the end of the transfer, the host does not.
+//   join      Orders later work of the compute stream after the transfer. The host does not wait.
 //   barrier   The host waits for all ranks and for its own device.
-//   captured  During a capture nothing begins. Transfers are captured together with the compute
+//   captured  During a capture no transfer begins. Transfers are captured together with the compute
 //             stream's work and run in each replay (graph.hpp).
 //
-// Transfers are given to the device in program order over all groups (turns.hpp), which is the same
-// order on all ranks. The watchdog detects faults and transfers that do not end. The next call here
-// then throws the error.
+// A rank gives transfers to the device in program order over all groups (turns.hpp), which is the
+// same order on all ranks. The watchdog (watchdog.hpp) detects faults and transfers that do not
+// end. After that, the next call of a function here throws the error.
 
 #include <memory>
 
@@ -39,8 +40,8 @@ namespace ashlar::nccl {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// `w` must have as many ranks as `t`. All arguments passed by reference must outlive this
-  /// object. `compute` is the stream on which the arrays are written and read.
+  /// `w` must have as many ranks as `t`. `compute` is the stream whose work writes and reads the
+  /// arrays. All arguments passed by reference must outlive this object.
   communicator(world const& w, topology const& t, operation_queue& order, cuda::stream& compute,
                cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
@@ -58,12 +59,12 @@ class communicator final : public ashlar::communicator {
               record_.text());
   }
 
-  /// Throws ashlar::error if the watchdog has aborted the NCCL communicators.
+  /// Throws ashlar::error if the watchdog has stopped this rank because of a fault.
   void refuse_if_stopped() { watchdog_.refuse_if_stopped(); }
   bool has_stopped() const { return watchdog_.has_stopped(); }
 
-  /// Polls pending transfers until the condition holds. Throws ashlar::error as refuse_if_stopped
-  /// does, or if an exception dropped a transfer.
+  /// Advances pending transfers until the condition is true. Throws ashlar::error if the watchdog
+  /// has stopped this rank, or if an exception dropped a transfer.
   template <class Condition>
   void wait_until(Condition const& ended) {
     while (!ended()) {
@@ -99,8 +100,8 @@ class communicator final : public ashlar::communicator {
 
   bool is_captured() const override { return is_captured_; }
 
-  /// Begins a capture of the compute stream, which ends with end_capture. Throws ashlar::error
-  /// while transfers are pending.
+  /// Begins a capture of the compute stream's work, which ends with end_capture. Throws
+  /// ashlar::error if transfers are pending.
   void begin_capture() {
     refuse_if_stopped();
     if (is_captured_)
@@ -111,15 +112,16 @@ class communicator final : public ashlar::communicator {
     is_captured_ = true;
     private_memory_ = memory_.begin_private();
   }
-  /// Orders the compute stream after the captured transfers. Throws ashlar::error if one of them
-  /// was started but never waited for.
+  /// Orders the compute stream after the captured transfers. Throws ashlar::error if the captured
+  /// work started a transfer and never waited for it.
   void join_capture() {
     if (!operations_.idle())
       throw error("capture", "a redistribution is pending. Wait for it within the captured part.");
     if (captured_ == 0) return;
     captured_flight_.add(captured_ + 1, own_, &compute_);
   }
-  /// The number of captured operations, and the id of their private memory.
+  /// The result of a capture: the number of captured operations, and the id of the scratch memory
+  /// that their replays use.
   struct captured_part {
     std::int64_t operations = 0;
     int memory = 0;
@@ -132,8 +134,8 @@ class communicator final : public ashlar::communicator {
   }
   void forget_capture(captured_part const& part) { memory_.free_private(part.memory); }
 
-  /// Gives the device the `replay`-th replay of a graph that was captured here, ordered after all
-  /// transfers so far.
+  /// Starts replay number `replay` of a captured graph after all earlier transfers. `operations` is
+  /// the number of operations in the graph.
   void launch(cuda::graph& what, std::uint64_t replay, std::int64_t operations) {
     refuse_if_stopped();
     wait_until([&] { return turns_.all_given(); });
@@ -159,7 +161,8 @@ class communicator final : public ashlar::communicator {
  private:
   friend class pending_transfer<communicator>;
 
-  /// Gives the device a transfer whose turn has come. Returns the number of the operation.
+  /// Gives a transfer whose turn has come to the device. If `follower` is not null, orders this
+  /// stream's later work after it. Returns the number of the operation.
   std::uint64_t give(transfer_request const& s, cuda::stream* follower) {
     auto const number = put(*s.what, s.type, s.source, s.target, follower);
     if (s.ticket == 0) return number;
@@ -186,7 +189,7 @@ class communicator final : public ashlar::communicator {
     return number;
   }
 
-  /// Carries out a step that needs no communication.
+  /// Carries out a local step (slice or zero_pad).
   void stay(transfer const& x, element_type type, std::byte const* source, std::byte* target) {
     if (x.pads) kernels_.fill(type, x.op, target, x.to.elements(), own_);
     for (auto const& block : x.receives)
@@ -219,7 +222,7 @@ class communicator final : public ashlar::communicator {
   transfer_kernels kernels_;
   sums how_;
   cuda::stream own_;
-  cuda::arena memory_;  // scratch memory of transfers, reused in the order of their stream
+  cuda::arena memory_;  // scratch memory of transfers; released blocks are reused in stream order
   cuda::event compute_reached_, own_reached_;
   groups groups_;
   in_flight flight_;

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The kernels for transfers (kernels.hpp), implemented by device/cuda/strided.hpp.
+// Implements the kernels for transfers (kernels.hpp) with the functions of device/cuda/strided.hpp.
 //
 //   copy, pack, unpack   one copy per strided block; blocks without elements are skipped
 //   fill                 writes the identity of the reduction
 //   combine              one reduction for up to most_sources addends. More addends take several
 //                        rounds: the sum so far is the first addend of the next round. For bfloat16
-//                        this is an error, since it would round between the rounds.
+//                        this is an error, because every round would round the sum to bfloat16.
 
 #include <algorithm>
 
@@ -31,7 +31,8 @@ inline void copy_block(int size, strided_block const& b, std::byte const* from, 
                              b.source_strides, to + b.target_offset * size, b.target_strides);
 }
 
-/// Returns the block with one side packed: the source if `source` is set, otherwise the target.
+/// Returns the block whose source (if `source`) or target (otherwise) is a packed array, which
+/// contains only the block.
 inline strided_block with_packed(strided_block b, bool source) {
   (source ? b.source_offset : b.target_offset) = 0;
   std::int64_t stride = 1;

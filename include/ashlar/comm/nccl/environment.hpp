@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Sets up and ends the GPU ranks of a program, with or without MPI (launch.hpp), and handles
-// failures: a failing rank prints its error, and its process ends with a non-zero exit status.
+// Initializes and ends the GPU ranks of a program, with or without MPI (launch.hpp), and handles
+// failures. A failing rank prints its error, and its process ends with a non-zero exit status.
 //
 //   ashlar::nccl::environment env(argc, argv);   // first thing in main
 //   env.world()                                  // argument for a mesh
@@ -17,9 +17,8 @@
 //   3  NCCL's version, and the unique id, which rank 0 sends to all
 //   4  the communicator of all ranks
 //
-// If a rank fails, MPI or the launcher end the job (mpirun, torchrun and srun --kill-on-bad-exit
-// do). Otherwise the other ranks notice it by NCCL's broken connections or by the deadline
-// (watchdog.hpp).
+// If a rank fails, MPI or the launcher ends the job (mpirun, torchrun and srun --kill-on-bad-exit
+// do). Otherwise the other ranks notice broken connections of NCCL or the deadline (watchdog.hpp).
 
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +35,7 @@
 namespace ashlar::nccl {
 namespace detail {
 
-inline int rank_of_process = -1;  // for error messages of end_process; -1: not known yet
+inline int rank_of_process = -1;  // for error messages; -1: not known yet
 
 [[noreturn]] inline void end_process(char const* message) {
   int initialized = 0;
@@ -76,8 +75,8 @@ inline int select_device(launch const& here) {
 
 class environment {
  public:
-  /// Collective over the launch. Throws ashlar::error if a rank has no device, if the ranks do not
-  /// find each other within ASHLAR_NCCL_TIMEOUT, or if the driver or NCCL is too old.
+  /// Collective over all ranks of the program. Throws ashlar::error if a rank has no device, if the
+  /// ranks do not find each other within ASHLAR_NCCL_TIMEOUT, or if the driver or NCCL is too old.
   environment(int& argc, char**& argv) {
     std::set_terminate(detail::on_terminate);
     int is_on_mpi = 0;
@@ -93,8 +92,8 @@ class environment {
       std::set_terminate(detail::on_terminate);
       take_place_in_mpi(is_on_mpi ? 0 : said);
     }
-    // During a capture, NCCL would register our arrays. It expects a certain kind of allocation for
-    // this, and memory of a CUDA pool is of a different kind.
+    // This variable keeps NCCL from registering our arrays during a capture. Registration requires
+    // a kind of memory that a CUDA pool does not provide.
     ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     check_version();
     world_.device = detail::select_device(world_.here);
@@ -104,7 +103,8 @@ class environment {
   environment(environment const&) = delete;
   environment& operator=(environment const&) = delete;
   ~environment() {
-    // During stack unwinding, other ranks may never finalize, so this does not wait for them.
+    // During stack unwinding, other ranks may never finalize. So this aborts the communicator
+    // instead of waiting for them.
     if (std::uncaught_exceptions() > 0 && world_.all != nullptr)
       world_.all->abort("An exception left the scope of nccl::environment.");
   }
@@ -114,8 +114,8 @@ class environment {
   int size() const { return world_.here.size; }
 
  private:
-  /// Takes rank and size from MPI. `said` is the number of ranks according to the launcher's
-  /// variables, or 0 if they were not read.
+  /// Gets rank and size from MPI. `said` is the number of ranks in the launcher's variables, or 0
+  /// if they were not read.
   void take_place_in_mpi(int said) {
     std::string const job = world_.here.job;
     world_.here = launch_from_mpi(MPI_COMM_WORLD);

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Converts NCCL's results to ashlar::error (failure.hpp explains them), and checks NCCL's version.
+// Converts NCCL's results to ashlar::error, with the texts of failure.hpp, and checks NCCL's
+// version.
 
 #include <nccl.h>
 
@@ -24,8 +25,8 @@ inline std::string explain(ncclResult_t status, ncclComm_t comm = nullptr) {
                  last == nullptr ? "" : last);
 }
 
-/// Throws ashlar::error unless the call succeeded or is in progress. A non-blocking communicator
-/// returns "in progress", and handle.hpp waits for it.
+/// Throws ashlar::error if a call of NCCL failed. The result "in progress" of a non-blocking
+/// communicator is no failure: handle.hpp waits for the end of such a call.
 inline void check(ncclResult_t status, call_site const& where, ncclComm_t comm = nullptr) {
   if (status == ncclSuccess || status == ncclInProgress) return;
   throw error("nccl", to_string(where) + ": " + explain(status, comm));

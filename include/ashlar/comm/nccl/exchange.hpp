@@ -4,15 +4,14 @@
 #pragma once
 
 // The parts of a transfer for which NCCL has no single call: sends and receives between the members
-// of a group, and sums in the defined order of comm/transfer.hpp (issue.hpp decides when to use
-// them).
+// of a group, and sums in the order that comm/transfer.hpp defines. issue.hpp decides when to use
+// them.
 //
-//   exchange      Packs the blocks to send unless all are contiguous; sends and receives them as
-//                 one NCCL group, with at most one message to and from each member; and unpacks the
-//                 received blocks unless all are contiguous in the target.
-//   sum_my_part   Sends each member, in the same way, this rank's addend of that member's part. A
-//                 kernel then sums the addends of this rank's part in the order of
-//                 comm/transfer.hpp.
+//   exchange      packs the blocks to send unless all are contiguous; sends and receives them as
+//                 one NCCL group, with at most one message to and from each member; unpacks the
+//                 received blocks unless all are contiguous in the target
+//   sum_my_part   sends each member, in the same way, this rank's addend of that member's part;
+//                 then a kernel sums the received addends of this rank's part
 //
 // Each rank begins with the next member, so that not all ranks send to the same one at the same
 // time.
@@ -24,8 +23,8 @@
 
 namespace ashlar::nccl::detail {
 
-/// Returns whether the blocks are contiguous and follow one another from the beginning of the
-/// array.
+/// Returns whether the blocks are contiguous and fill the array from its beginning, one after
+/// another.
 inline bool follow(std::span<strided_block const> blocks, bool strided_block::*is_run,
                    std::int64_t strided_block::*offset) {
   std::int64_t end = 0;
@@ -51,7 +50,7 @@ class exchanger {
   std::byte const* source(std::int64_t elements) const { return source_ + elements * size_; }
   std::byte* target(std::int64_t elements) const { return target_ + elements * size_; }
 
-  /// Returns the blocks of the source as one contiguous array, packed if necessary.
+  /// Returns the blocks of the source as one contiguous array, which is a packed copy if necessary.
   std::byte const* packed(blocks list) {
     if (follow(list, &strided_block::source_is_run, &strided_block::source_offset)) return source_;
     std::int64_t elements = 0;
@@ -61,8 +60,8 @@ class exchanger {
     return scratch;
   }
 
-  /// Calls visit(j, the block sent to j, the block received from j) for all other members, starting
-  /// with the next.
+  /// Calls visit(j, block sent to j, block received from j) for each other member j, beginning with
+  /// the next one.
   template <class Visit>
   void for_each_other(Visit const& visit) const {
     for (int i = 1; i < x_.members; ++i) {
@@ -71,8 +70,8 @@ class exchanger {
     }
   }
 
-  /// Determines the address from which the block for each other member is sent: in the source or in
-  /// packed memory.
+  /// Determines the addresses from which the blocks for other members are sent: in the source or in
+  /// a packed copy.
   void find_departures() {
     bool all_runs = true;
     std::int64_t elements = 0;
@@ -133,8 +132,8 @@ class exchanger {
       if (b.elements > 0) return calls_.unpack(list, from, target_);
   }
 
-  /// Posts the sends and the receives as one NCCL group; the block from j arrives at arrival(j). In
-  /// a reduction, all arriving blocks are addends of this rank's part.
+  /// Sends and receives the blocks as one NCCL group. The block from member j is received at
+  /// address arrival(j). In a reduction, all received blocks are addends of this rank's part.
   template <class Arrival>
   void post(Arrival const& arrival) {
     std::span<std::byte const* const> const from = departures_;
@@ -147,7 +146,7 @@ class exchanger {
     calls_.group_end();
   }
 
-  /// Computes the sum of this rank's part from all members' addends, in the defined order.
+  /// Sums all members' addends of this rank's part, in the order that comm/transfer.hpp defines.
   void sum_my_part() {
     int const p = x_.members;
     std::int64_t const n = mine().elements;
@@ -157,8 +156,8 @@ class exchanger {
     if (n == 0 && leaving == 0) return;
     find_departures();
     std::byte* const arrivals = n > 0 ? calls_.scratch((p - 1) * n) : nullptr;
-    // The addend of member (index + i) mod p is stored at position i - 1, which is the order of the
-    // sum.
+    // The addend of member (index + i) mod p is stored at position i - 1. The kernel sums in this
+    // order.
     auto const place = [&](int j) { return arrivals + ((j - x_.index + p) % p - 1) * n * size_; };
     post(place);
     if (n == 0) return;

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Explains NCCL's results and what to do about them, and also detects faults at start that NCCL
-// reports badly or not at all. It only produces texts, so that it can be tested without NCCL.
-// error.hpp throws them.
+// Texts that explain NCCL's errors to the user and suggest what to do. Other functions here detect
+// faults at the start of a program that NCCL reports badly or not at all. This file only makes
+// texts, so that it can be tested without NCCL. error.hpp throws them.
 //
-//   NCCL's result       most frequent cause                         our text refers to
+//   NCCL's result       most frequent cause                         the text refers to
 //   unhandled CUDA      no driver, an old driver, a bad address     nvidia-smi, NCCL_DEBUG
 //   system              a missing network or /dev/shm               NCCL_SOCKET_IFNAME, /dev/shm
 //   internal            corrupted memory, a bug of NCCL             NCCL_DEBUG
@@ -32,9 +32,9 @@ enum class result : int {
   in_progress
 };
 
-/// The rank on which a failure occurs, and the operation.
+/// The place of an error: the rank on which it occurs, and the operation.
 struct call_site {
-  int rank = -1;     ///< of the mesh; negative: not known yet
+  int rank = -1;     ///< rank of the mesh; negative: not known yet
   std::string axes;  ///< "gpu", "node+gpu"; empty: the whole mesh
   std::string what;  ///< "all-gather", "ncclCommSplit"
 };
@@ -47,8 +47,8 @@ inline std::string to_string(call_site const& p) {
   return text;
 }
 
-/// Returns an explanation. `name` is NCCL's name of the result, and `last` is its last message
-/// (ncclGetLastError), which may be empty.
+/// Returns an explanation of an error. `name` is NCCL's name of the result, and `last` is its last
+/// message (ncclGetLastError), which may be empty.
 inline std::string explain(result code, std::string const& name, std::string const& last) {
   std::string text = name + (last.empty() ? "" : " (" + last + ")") + ". ";
   switch (code) {
@@ -78,8 +78,8 @@ inline std::string explain(result code, std::string const& name, std::string con
   }
 }
 
-/// Returns why this rank has no device, or an empty string if it has one. `shares` tells whether
-/// ranks share devices, which NCCL_HOSTID indicates.
+/// Returns an error message if this rank has no device, otherwise an empty string. `shares` tells
+/// whether several ranks may use one device, which the variable NCCL_HOSTID indicates.
 inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
     return "there is no device on this node. Start on a node where nvidia-smi shows a device.";
@@ -98,11 +98,11 @@ inline std::string nccl_version_text(int code) {
          std::to_string(rest % 100);
 }
 
-/// The oldest version with all functions used here: split communicators with names.
+/// The oldest version with all functions that are used here, such as named split communicators.
 inline constexpr int least_nccl_version = 22700;
 
-/// Returns why the loaded library cannot be used by a program built with another version, or an
-/// empty string.
+/// Returns an error message if a program built with version `built_with` cannot use the version
+/// `loaded` of NCCL, otherwise an empty string.
 inline std::string version_fault(int built_with, int loaded) {
   if (loaded < least_nccl_version)
     return "NCCL " + nccl_version_text(loaded) + " was loaded, but at least " +

@@ -8,7 +8,7 @@
 // are:
 //
 //   issued   given to its stream
-//   ended    seen to have ended on the device
+//   ended    ended on the device, as far as the watchdog knows
 //
 // Entries are numbered from 1. All ranks of a mesh issue the same operations in the same order, so
 // equal numbers in two ranks' records denote the same operation. The rank whose last entry has the
@@ -32,11 +32,11 @@ struct flight_entry {
   collective kind = collective::all_reduce;
   axis_list axes;
   element_type type = element_type::f32;
-  std::int64_t elements = 0;  ///< received by this rank
+  std::int64_t elements = 0;  ///< number of elements that this rank receives
   std::chrono::steady_clock::time_point issued;
   bool ended = false;
-  /// The number of the replay of a graph, from 1, or 0 for a single transfer. For a replay,
-  /// `elements` is the number of operations of the graph.
+  /// For a replay of a graph: its number, from 1; then `elements` is the number of operations of
+  /// the graph. For a single transfer: 0.
   std::uint64_t replay = 0;
 };
 
@@ -53,8 +53,8 @@ class flight_record {
     at(number) = {number, x.kind, x.axes, type, x.received_elements(), clock::now()};
     return number;
   }
-  /// Records the `replay`-th launch of a graph with this many operations. Returns the number of the
-  /// entry.
+  /// Records the replay number `replay` of a graph with `operations` operations. Returns the number
+  /// of the entry.
   std::uint64_t replayed(std::uint64_t replay, std::int64_t operations) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
@@ -79,9 +79,10 @@ class flight_record {
     return last_;
   }
   /// Returns the first operation that has not ended, or an entry with number 0 if all have ended.
+  ///
   /// If the previous operation ended after this one was issued, `issued` is the time of that end,
-  /// because this one was queued until then. If the ring buffer has already overwritten the entry
-  /// of this operation, returns the oldest remaining entry, with this operation's number.
+  /// because this operation waited in its stream until then. If the ring buffer has already
+  /// overwritten its entry, returns the oldest remaining entry, with this operation's number.
   flight_entry oldest_open() const {
     std::lock_guard const lock(mutex_);
     if (first_open_ > last_) return {};
@@ -92,8 +93,8 @@ class flight_record {
     return found;
   }
 
-  /// Returns text such as "#12 all-gather along gpu, 1024 elements of bf16 to receive" or "#13
-  /// graph replay 3 of 41 operations".
+  /// Returns the text of an entry, such as "#12 all-gather along gpu, 1024 elements of bf16 to
+  /// receive" or "#13 graph replay 3 of 41 operations".
   std::string text(flight_entry const& e) const {
     if (e.replay > 0)
       return "#" + std::to_string(e.number) + " graph replay " + std::to_string(e.replay) + " of " +

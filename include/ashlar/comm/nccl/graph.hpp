@@ -3,20 +3,20 @@
 
 #pragma once
 
-// A captured sequence of device work, including transfers, that can be replayed (mesh::capture
-// creates it; device/cuda/graph.hpp describes the underlying CUDA graph).
+// A captured sequence of device work, including transfers, that can be replayed. mesh::capture
+// creates it. device/cuda/graph.hpp describes the underlying CUDA graph.
 //
 //   auto step = mesh.capture([&] { y = matmul(x, w); });   captures the work without running it
 //   step.replay();                                         runs it with one call from the host
 //
-//   memory    Blocks allocated or released during the capture belong to the graph while it lives,
+//   memory    Blocks allocated or released during the capture belong to the graph while it exists,
 //             because its replays use them.
-//   tensors   A tensor made during the capture holds the result of the last replay. A tensor that
-//             the work reads must keep its address.
+//   tensors   A tensor made during the capture contains the result of the last replay. A tensor
+//             that the work reads must keep its address.
 //   ranks     All ranks must capture the same work and replay in the same order.
 //   watchdog  It treats each replay as one operation: "graph replay 3 of 41 operations".
-//   refused   A capture throws on host values, on waiting (barriers, all-reduces of host values),
-//             and on transfers that cross its begin or end.
+//   errors    A capture throws if the work uses host values or waits (barriers, all-reduces of host
+//             values), or if a transfer begins before and ends inside it, or the reverse.
 //
 // Run the same work once before the capture. On first use, libraries select algorithms and load
 // modules, which cannot be captured.
@@ -33,7 +33,7 @@ namespace ashlar::nccl {
 
 class graph {
  public:
-  /// `mesh` must keep `transport`, `memory` and `compute` alive.
+  /// Captures `work`. `mesh` must keep `transport`, `memory` and `compute` alive.
   template <class Work>
   graph(std::shared_ptr<void> mesh, std::shared_ptr<communicator> transport, cuda::arena& memory,
         cuda::stream& compute, Work const& work)
@@ -47,8 +47,9 @@ class graph {
     forget();
   }
 
-  /// Runs the captured work, in the order of the mesh's stream. Does not wait. Communicates the
-  /// captured transfers. Throws ashlar::error if the watchdog has stopped the transport.
+  /// Runs the captured work, including its transfers, in the order of the mesh's stream. Does not
+  /// wait. Collective over the mesh. Throws ashlar::error if the watchdog has stopped the
+  /// transport.
   void replay() { transport_->launch(ready_, ++replays_, part_.operations); }
 
   /// Returns the number of captured transfers.

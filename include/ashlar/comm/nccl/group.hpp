@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Determines the ranks of the communicator for a list of axes: the ranks that differ only along
-// these axes, in the order of the list. All ranks of the mesh split at once, each into its own
-// group.
+// Determines the groups of ranks along a list of axes, for ncclCommSplit. The members of a group
+// differ only along these axes and are numbered in the order of the list. All ranks of the mesh
+// split at once, each into its own group.
 //
-//   color   the rank of the member whose coordinates along the axes are all 0
-//   key     the position in the group
+//   color   identifies the group: the rank of the member whose coordinates along the axes are all 0
+//   key     the index of this rank in the group
 //
 // The list of all axes in the mesh's order is the whole mesh and needs no split. A list of the same
-// axes in a different order is a different group, because its members have different positions.
+// axes in a different order is a different group, because its members have different indices.
 
 #include <string>
 

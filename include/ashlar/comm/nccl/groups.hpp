@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The NCCL communicators of a mesh: one per list of axes that is used (group.hpp). Each is created
-// on first use and kept until the mesh is destroyed. All ranks run the same program, so they create
-// the same ones in the same order.
+// The NCCL communicators of a mesh: one per list of axes that transfers use (group.hpp). Each is
+// created on first use and kept until the mesh is destroyed. All ranks run the same program, so
+// they create the same communicators in the same order.
 
 #include <map>
 #include <vector>
@@ -33,7 +33,7 @@ class groups {
     return *(handles_[key] = std::move(made));
   }
 
-  /// Returns the first fault of any communicator, or an empty string. Thread-safe.
+  /// Returns the first error of any communicator, or an empty string. Thread-safe.
   std::string fault() {
     std::string found = world_.all->fault();
     std::lock_guard const lock(mutex_);

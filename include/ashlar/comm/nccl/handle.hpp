@@ -4,7 +4,7 @@
 #pragma once
 
 // One NCCL communicator, from its creation to its destruction. All its calls are non-blocking.
-// settle() polls a call that is in progress until the deadline, so that a rank does not wait
+// settle() polls until a call has ended, at most until the deadline, so that a rank does not wait
 // forever for a dead one.
 //
 //   created     from the unique id of all ranks, or by splitting another communicator; all members
@@ -30,8 +30,8 @@ class handle {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Creates the communicator of all ranks. Collective over the launch. The device must be selected
-  /// before.
+  /// Creates the communicator of all ranks. Collective over all ranks of the program. Select the
+  /// device before.
   handle(unique_id const& id, int rank, int size, milliseconds deadline)
       : where_{rank, "", "ncclCommInitRankConfig"}, deadline_(deadline), name_("ashlar") {
     ncclUniqueId bytes;
@@ -40,14 +40,15 @@ class handle {
     auto config = settings();
     make(ncclCommInitRankConfig(&comm_, size, bytes, rank, &config));
   }
-  /// Creates the part of `parent` whose members give the same `color`, ordered by their keys.
-  /// Collective over the parent. `name` is the name of the axes; it appears in NCCL's log.
+  /// Creates a communicator by splitting `parent`. Its members are the ranks that give the same
+  /// `color`, ordered by their keys. Collective over the parent. `name` is the name of the axes for
+  /// NCCL's log.
   handle(handle& parent, int color, int key, std::string name)
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
-    // The communicators of a mesh can share buffers, because they use the same stream one after the
-    // other.
+    // The communicators of a mesh can share buffers, because they use the same stream one after
+    // another.
     config.splitShare = 1;
     make(parent.call(
         where_, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, &comm_, &config); }));
@@ -69,8 +70,8 @@ class handle {
     else ncclCommAbort(comm_);
   }
 
-  /// Calls f(communicator) under the lock. Throws ashlar::error if it fails, or if the communicator
-  /// was aborted.
+  /// Calls f(communicator) under the lock. Throws ashlar::error if this call fails, or if the
+  /// communicator was aborted.
   template <class Call>
   ncclResult_t call(call_site const& where, Call const& f) {
     auto const lock = hold();
@@ -79,7 +80,7 @@ class handle {
     check(status, where, comm);
     return status;
   }
-  /// Locks the communicator, for a group of calls.
+  /// Locks the communicator, for several calls.
   std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
   /// Returns the communicator. Requires the lock from hold().
   ncclComm_t get(call_site const& where) const {
@@ -89,7 +90,7 @@ class handle {
   }
 
   /// Waits until NCCL has given the previous call to the device. Throws ashlar::error if the call
-  /// fails or misses the deadline.
+  /// fails or does not end before the deadline.
   void settle(call_site const& where) {
     auto const end = std::chrono::steady_clock::now() + deadline_;
     for (ncclResult_t state = ncclInProgress;;) {
@@ -102,7 +103,8 @@ class handle {
     }
   }
 
-  /// Returns an asynchronous fault of this or another rank, or an empty string. Thread-safe.
+  /// Returns the error message of an asynchronous fault of this or another rank, or an empty
+  /// string. Thread-safe.
   std::string fault() {
     auto const lock = hold();
     ncclResult_t state = ncclSuccess;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The operations that were given to the device and have not been seen to end. An event follows each
-// of them. All are on one stream, so they end in the order of their numbers. The program's thread
-// and the watchdog's thread both query them. Events are reused.
+// The operations that were given to the device and may not have ended. A CUDA event follows each of
+// them. All are on one stream, so they end in the order of their numbers. The program's thread and
+// the watchdog's thread both query them. Events are reused.
 
 #include <algorithm>
 #include <deque>
@@ -20,8 +20,8 @@ namespace ashlar::nccl {
 
 class in_flight {
  public:
-  /// Marks the end of operation `number` on `stream`. If `follower` is given, makes that stream
-  /// wait for the end.
+  /// Adds operation `number`, the last one on `stream` so far. If `follower` is given, makes that
+  /// stream wait for the operation's end.
   void add(std::uint64_t number, cuda::stream& stream, cuda::stream* follower) {
     std::lock_guard const lock(mutex_);
     if (spare_.empty()) spare_.emplace_back();
@@ -31,7 +31,7 @@ class in_flight {
     spare_.pop_back();
   }
 
-  /// Makes `stream` wait for operation `number`, unless its end was already seen.
+  /// Makes `stream` wait for the end of operation `number`, unless its end is already known.
   void follow(std::uint64_t number, cuda::stream& stream) {
     std::lock_guard const lock(mutex_);
     auto const at = std::lower_bound(
@@ -39,7 +39,7 @@ class in_flight {
         [](operation const& o, std::uint64_t wanted) { return o.number < wanted; });
     if (at != flying_.end()) stream.wait(at->end);
   }
-  /// Discards the operations of a capture that is over. Their events have no meaning any more.
+  /// Discards all operations, after a capture. The events of a capture cannot be queried.
   void forget() {
     std::lock_guard const lock(mutex_);
     for (auto& o : flying_) spare_.push_back(std::move(o.end));
@@ -64,7 +64,7 @@ class in_flight {
   }
   bool has_ended(std::uint64_t number) { return last_ended() >= number; }
 
-  /// Returns the error of the device, or an empty string if there is none.
+  /// Returns the device's error, or an empty string if there is none.
   std::string fault() const {
     std::lock_guard const lock(mutex_);
     return fault_;

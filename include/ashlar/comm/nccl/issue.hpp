@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Composes a transfer (comm/transfer.hpp) of calls of NCCL and of device kernels, one after the
-// other on one stream. NCCL's collectives require that all members send blocks of the same number
-// of elements ("equal counts"):
+// Carries out a transfer (comm/transfer.hpp) as a sequence of NCCL calls and device kernels on one
+// stream. NCCL's collectives require that all members send the same number of elements ("equal
+// counts"):
 //
 //                       equal counts                          otherwise
 //   all_gather          one all-gather                        exchange
@@ -19,19 +19,19 @@
 // With ordered sums (ASHLAR_NCCL_SUMS), reductions are instead:
 //
 //   reduce_scatter, reduce   exchange, then sum
-//   all_reduce               exchange of parts, then sum; then the summed parts are gathered by one
-//                            all-gather or one exchange
+//   all_reduce               exchange of parts, then sum, then one all-gather or one exchange of
+//                            the summed parts
 //
 //   exchange   one NCCL group with at most one send to and one receive from each member; blocks
 //              that are not contiguous are packed into scratch memory before, and unpacked after
-//   sum        a kernel sums the received addends in the order of comm/transfer.hpp, so the result
-//              is bitwise that of every other transport. NCCL's own sums (the default if counts are
-//              equal) have an order that NCCL chooses, and round bfloat16 more than once.
+//   sum        a kernel sums the received addends in the order of comm/transfer.hpp, so that the
+//              result has the same bits as with every other transport. NCCL's own sums have an
+//              order that NCCL chooses, and round bfloat16 more than once.
 //
-// Which calls of NCCL are made depends only on counts that all members know; packing is local to a
-// rank. Each member receives exactly the bytes of the plan, without padding. This file does not use
-// nccl.h: `Calls` issues the calls (library_calls.hpp), records them (recorded_calls.hpp), or
-// simulates the device in a test.
+// The choice of calls depends only on counts that all members know. Packing is local to a rank.
+// Each member receives exactly the bytes of the plan, without padding. This file does not include
+// nccl.h: the parameter `Calls` executes the calls (library_calls.hpp), records them
+// (recorded_calls.hpp), or simulates the device in a test.
 
 #include <ashlar/comm/nccl/exchange.hpp>
 
@@ -83,10 +83,10 @@ class issuer : private exchanger<Calls> {
   }
 
   void all_to_all() {
-    // All members must choose alike, although each sees only its own counts. The count from member
-    // i to member j is proportional to i's extent in one dim times j's extent in another. So if all
-    // counts of this rank are equal, either the counts of every member are equal, or this rank
-    // sends and receives nothing.
+    // All members must choose the same call, but each knows only its own counts. The number of
+    // elements from member i to member j is proportional to i's extent in one dim times j's extent
+    // in another. So if all counts of this rank are equal, then the counts of every member are
+    // equal, or this rank sends and receives nothing.
     if (!all_alike(x_.sends) || !all_alike(x_.receives)) return exchange();
     std::int64_t const n = mine().elements;
     if (n == 0) return;
@@ -133,8 +133,8 @@ class issuer : private exchanger<Calls> {
 
 }  // namespace detail
 
-/// Issues the calls that carry the transfer `what` from `source` to `target`. Communicates this
-/// transfer.
+/// Carries out the transfer `what` from `source` to `target` by calls of `calls`. Collective over
+/// the group.
 template <calls Calls>
 void issue(transfer const& what, element_type type, void const* source, void* target, sums how,
            Calls& calls) {

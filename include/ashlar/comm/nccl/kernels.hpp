@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The device kernels for transfers, as function pointers: device/cuda implements them, and this
-// room calls them. All are asynchronous on a stream. Pointers are to device memory, and counts are
-// in elements.
+// The device kernels that transfers need, as function pointers. device/cuda implements them
+// (device_kernels.hpp). All are asynchronous on a stream. Pointers are to device memory, and counts
+// are in elements.
 //
 //   copy      copies a block of an array to its place in another
 //   pack      copies blocks of an array one after the other into `to`

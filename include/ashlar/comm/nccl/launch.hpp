@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Determines rank and size of this process from environment variables. The first launcher in this
-// table whose variables are set is used.
+// Determines rank and size of this process from the environment variables of its launcher. The
+// first launcher in this table whose variables are set is used.
 //
-//   launcher   rank, size, rank on its node                 rendezvous
+//   launcher   rank, size, rank on its node                 how the ranks meet
 //   mpi        OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE,  MPI
 //              OMPI_COMM_WORLD_LOCAL_RANK
 //   mpi        PMI_RANK, PMI_SIZE, MPI_LOCALRANKID          MPI
@@ -19,8 +19,8 @@
 //          port computed from the job id
 //
 // ASHLAR_LAUNCH=mpi|env|slurm|none selects a launcher explicitly. If torchrun's own store listens
-// on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE), the next port is used. This file only reads the
-// variables; it calls neither MPI nor the network.
+// on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE), the next port is used. This file only reads
+// variables. It does not use MPI or the network.
 
 #include <charconv>
 #include <cstdlib>
@@ -32,15 +32,15 @@
 
 namespace ashlar::nccl {
 
-/// The way in which the ranks exchange NCCL's unique id.
+/// The means by which the ranks exchange NCCL's unique id.
 enum class rendezvous : signed char { alone, mpi, tcp, file };
 
 struct launch {
   int rank = 0;
   int size = 1;
-  int local_rank = 0;  ///< among the ranks of the node; determines the device
+  int local_rank = 0;  ///< number among the ranks of the node; determines the device
   rendezvous by = rendezvous::alone;
-  std::string address;  ///< of rank 0, for tcp
+  std::string address;  ///< address of rank 0, for tcp
   int port = 0;
   std::string file;
   std::string job;  ///< distinguishes this run from others; empty if the launcher gives no id
@@ -60,7 +60,7 @@ inline constexpr launcher launchers[] = {
     {"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
 };
 
-/// Returns the first host of a list: gpu003 for "gpu[003-010,12],login1".
+/// Returns the first host of a Slurm node list, such as gpu003 for "gpu[003-010,12],login1".
 inline std::string first_host(std::string_view list) {
   std::string host;
   bool in_bracket = false, skips = false;  // only the first entry in a bracket counts
@@ -74,7 +74,8 @@ inline std::string first_host(std::string_view list) {
   return host;
 }
 
-/// Reads variables and reports errors in them.
+/// Reads environment variables and reports errors in them. get(name) returns the value of a
+/// variable as std::optional<std::string>.
 template <class Lookup>
 class launch_reader {
  public:
@@ -146,9 +147,9 @@ void find_master(launch& l, bool is_slurm, launch_reader<Lookup> const& from) {
 
 }  // namespace detail
 
-/// Determines rank, size and rendezvous of this process. `get` looks up a variable: get(name) ->
-/// std::optional<std::string>. Communicates nothing. Throws ashlar::error naming the variable that
-/// is missing or invalid.
+/// Determines rank, size and rendezvous of this process. get(name) returns the value of an
+/// environment variable as std::optional<std::string>. Does not communicate. Throws ashlar::error
+/// that names the variable that is missing or invalid.
 template <class Lookup>
 launch launch_from(Lookup const& get) {
   detail::launch_reader<Lookup> const from(get);

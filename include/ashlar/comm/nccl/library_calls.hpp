@@ -8,7 +8,7 @@
 //   element   f32 f64 i32 i64 bf16                        reduction   sum max min
 //   in NCCL   Float32 Float64 Int32 Int64 Bfloat16                    Sum Max Min
 //
-// Scratch memory comes from the stream's arena and is released by the destructor. NCCL before 2.28
+// Scratch memory comes from the stream's arena, and the destructor releases it. NCCL before 2.28
 // has no all-to-all, so it is a group of sends and receives there.
 
 #include <ashlar/comm/nccl/handle.hpp>

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// A transfer of the communicator on GPUs (communicator.hpp) that was started and runs beside the
-// program.
+// A pending transfer of the communicator on GPUs (communicator.hpp). It was started and runs
+// concurrently with the program.
 //
-//   its turn comes        it is given to the device by the next call that advances transfers
-//   destroyed too early   the destructor joins it; during stack unwinding it is dropped instead,
-//                         and the mesh is abandoned
-//   captured              only work within the captured part may wait for it
+//   its turn comes        the next call that advances transfers gives it to the device
+//   destroyed too early   the destructor orders later work after it, like join(); during stack
+//                         unwinding the transfer is dropped instead, and the mesh is abandoned
+//   captured              only work inside the capture may wait for it
 //
 // `Owner` is the communicator, which declares this class a friend.
 

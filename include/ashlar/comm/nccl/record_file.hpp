@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Writes the last operations of a rank to a file when the watchdog stops the rank (in addition to
-// standard error), or when an exception ends its mesh. A comparison of all ranks' files shows which
-// rank was behind the others, and in which operation.
+// Writes the last operations of a rank to a file. This happens when the watchdog stops the rank, or
+// when an exception ends its mesh. A comparison of all ranks' files shows which rank was behind the
+// others, and in which operation.
 //
 //   ASHLAR_NCCL_RECORDS   unset   no file is written
 //                         a path  an existing folder, for the files rank_<number>.txt
 //
-// Writing never throws, because another, more informative error is already being reported.
+// Writing never throws, because a more informative error is already being reported.
 
 #include <cstdlib>
 #include <fstream>
@@ -18,8 +18,8 @@
 
 namespace ashlar::nccl {
 
-/// Writes `text` as this rank's record. Returns a message about it for the user, which may be
-/// empty.
+/// Writes `text` to this rank's file. Returns a message for the user that tells where it was
+/// written or that writing failed. It is empty if no file is wanted.
 inline std::string write_record_file(int rank, std::string const& text) noexcept try {
   char const* const folder = std::getenv("ASHLAR_NCCL_RECORDS");
   if (folder == nullptr || *folder == '\0') return "";

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Records the calls of transfers (issue.hpp) instead of issuing them, for dry runs and for tests.
+// Records the calls of transfers (issue.hpp) instead of executing them, for dry runs and for tests.
 // It needs no NCCL, no device and no memory: pointers are stored but not dereferenced.
 //
-// The number of received elements per call, with p members and a count of n:
+// A call with p members and a count of n receives this number of elements:
 //
 //   all_gather, all_to_all, reduce_scatter   (p - 1) n
 //   all_reduce                               (p - 1) b + (n - b), b: the rank's balanced part
@@ -45,15 +45,15 @@ constexpr char const* to_string(call_kind kind) {
       "all-to-all",  "broadcast", "reduce", "copy",    "pack",       "unpack",         "combine"};
   return names[static_cast<int>(kind)];
 }
-/// Returns whether other ranks take part in the call.
+/// Returns whether other ranks take part in a call of this kind.
 constexpr bool communicates(call_kind kind) {
   return kind >= call_kind::send && kind <= call_kind::reduce;
 }
 
 struct recorded_call {
   call_kind kind = call_kind::copy;
-  std::int64_t count = 0;  ///< elements, as in the argument of the call
-  int peer = -1;           ///< of a send or receive; the root of a broadcast or reduce
+  std::int64_t count = 0;  ///< number of elements, as in the argument of the call
+  int peer = -1;           ///< index of the other member of a send or receive, or of the root
   reduction op = reduction::sum;
   element_type type = element_type::f32;
   axis_list axes;  ///< the axes of the group
@@ -61,8 +61,8 @@ struct recorded_call {
   int index = 0;  ///< position of this rank in the group
   std::byte const* from = nullptr;
   std::byte* to = nullptr;
-  std::vector<strided_block> blocks;        ///< of copy, pack and unpack
-  std::vector<std::byte const*> addends{};  ///< of combine
+  std::vector<strided_block> blocks;        ///< blocks of copy, pack and unpack
+  std::vector<std::byte const*> addends{};  ///< addends of combine
 
   std::int64_t received_bytes() const { return received_elements() * size_of(type); }
 
@@ -84,7 +84,7 @@ struct recorded_call {
   }
 };
 
-/// Appends calls to a list. It allocates scratch memory with memory(bytes) -> std::byte*.
+/// Appends the calls of a transfer to a list. memory(bytes) returns scratch memory as a std::byte*.
 template <class Memory>
 class recorded_calls {
  public:

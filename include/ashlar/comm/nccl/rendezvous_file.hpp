@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Distributes rank 0's unique id through files in a folder that all ranks see:
+// Distributes rank 0's unique id (NCCL's) through files in a folder that all ranks see:
 //
 //   FILE.<r>   written by rank r: "job size token". Once rank r has the id, it adds rank 0's token,
-//              which is the receipt.
+//              as a receipt.
 //   FILE       written by rank 0: "job size token", the id, and the tokens of the other ranks
 //
 // Tokens are random numbers that belong to this run only. A rank accepts a FILE that contains its
-// own token, and rank 0 accepts a receipt that contains rank 0's. So files left behind by an
-// earlier run are overwritten or ignored, even if neither run has a job name. Rank 0 rewrites FILE
-// as long as tokens change, and removes all files at the end. Each file is written under a
-// temporary name and renamed, so nobody reads an incomplete one.
+// own token, and rank 0 accepts a receipt that contains rank 0's token. So files of an earlier run
+// are overwritten or ignored, even if neither run has a job name. Rank 0 writes FILE again if a
+// token changes, and removes all files at the end. Each file is written under a temporary name and
+// then renamed, so that no one reads an incomplete file.
 
 #include <cstdio>
 #include <filesystem>
@@ -39,7 +39,7 @@ inline std::string to_hex(std::byte const* bytes, std::size_t count) {
   }
   return text;
 }
-/// Parses an id. Returns false if the text is not one.
+/// Parses an id. Returns false if the text is not an id.
 inline bool from_hex(std::string const& text, unique_id& id) {
   if (text.size() != 2 * id.size()) return false;
   for (std::size_t i = 0; i < id.size(); ++i) {
@@ -117,8 +117,8 @@ class file_rendezvous {
   }
   std::string card_name(int rank) const { return here_.file + "." + std::to_string(rank); }
 
-  /// Returns the contents of rank r's file: its token, and rank 0's token if r has the id. Both are
-  /// empty if the file is missing or of another run.
+  /// Returns the two tokens in rank r's file: its own, and rank 0's if r has the id. Both are empty
+  /// if the file is missing or belongs to another run.
   std::pair<std::string, std::string> card(int r) const {
     std::ifstream in(card_name(r));
     std::string job, size, token, receipt;
@@ -157,8 +157,8 @@ class file_rendezvous {
 }  // namespace detail
 
 /// On rank 0, gives `id` to the other ranks and returns it. On the other ranks, ignores `id` and
-/// returns the id that rank 0 gives. Collective over the launch. After the deadline, throws
-/// ashlar::error naming the rank, the file and the missing ranks.
+/// returns rank 0's id. Collective over all ranks of the program. After the deadline, throws
+/// ashlar::error that names the rank, the file and the missing ranks.
 inline unique_id rendezvous_by_file(launch const& here, unique_id const& id,
                                     std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::file_rendezvous(here, deadline), here.rank, id);

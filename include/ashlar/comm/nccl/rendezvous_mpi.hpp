@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Distributes rank 0's unique id by MPI, and determines the rank on the node by MPI.
+// Distributes rank 0's unique id (NCCL's) by MPI, and asks MPI for the rank on the node.
 
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/nccl/launch.hpp>
@@ -11,13 +11,13 @@
 
 namespace ashlar::nccl {
 
-/// Returns the id of rank 0. Collective over `comm`: one broadcast of 128 bytes.
+/// Returns rank 0's `id` on every rank. Collective over `comm`: one broadcast of 128 bytes.
 inline unique_id rendezvous_by_mpi(MPI_Comm comm, unique_id id) {
   mpi::check(MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_BYTE, 0, comm));
   return id;
 }
 
-/// Returns rank, size and rank on the node of this process in `comm`. Collective over `comm`.
+/// Returns this process's rank and size in `comm` and its rank on the node. Collective over `comm`.
 inline launch launch_from_mpi(MPI_Comm comm) {
   launch l;
   mpi::check(MPI_Comm_rank(comm, &l.rank));

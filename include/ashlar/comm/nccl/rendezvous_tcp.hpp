@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Distributes rank 0's unique id by TCP. Rank 0 listens on its port until all other ranks have
-// connected and identified themselves. Then it answers all of them at once, so that either every
-// rank gets the id, or every rank that connected learns why not.
+// Distributes rank 0's unique id (NCCL's) by TCP. Rank 0 listens on its port until all other ranks
+// have connected and identified themselves. Then it answers all of them at once. So either every
+// rank gets the id, or every rank that connected gets the reason why not.
 //
 //   a rank sends     a magic word, a hash of the job's name, its size, its rank    24 bytes
 //   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
@@ -118,8 +118,8 @@ class tcp_rendezvous {
             }};
   }
 
-  /// Listens on all interfaces, because the name by which others reach this node may not belong to
-  /// any of them.
+  /// Listens on all network interfaces, because the name by which other nodes reach this one may
+  /// not belong to any of its interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
     auto const found = resolve(nullptr, AI_PASSIVE);
@@ -207,8 +207,8 @@ class tcp_rendezvous {
             "own RANK, and the same WORLD_SIZE; ASHLAR_NCCL_TIMEOUT gives more seconds.");
   }
 
-  /// Extra time for reading the answer: rank 0 may have started later, and its answer names the
-  /// missing ranks.
+  /// Extra time for reading the answer. If rank 0 started later, its deadline is later too, and its
+  /// answer names the missing ranks.
   static constexpr std::chrono::seconds grace{2};
 
   launch const& here_;
@@ -220,8 +220,8 @@ class tcp_rendezvous {
 }  // namespace detail
 
 /// On rank 0, gives `id` to the other ranks and returns it. On the other ranks, ignores `id` and
-/// returns the id that rank 0 gives. Collective over the launch. Throws ashlar::error naming the
-/// rank, the address and the fault.
+/// returns rank 0's id. Collective over all ranks of the program. Throws ashlar::error that names
+/// the rank, the address and the fault.
 inline unique_id rendezvous_by_tcp(launch const& here, unique_id const& id,
                                    std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::tcp_rendezvous(here, deadline), here.rank, id);

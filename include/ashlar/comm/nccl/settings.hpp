@@ -3,13 +3,14 @@
 
 #pragma once
 
-// How sums are computed on GPUs, set by an environment variable that must be the same on all ranks:
+// How sums are computed on GPUs. An environment variable, which must be the same on all ranks,
+// selects it:
 //
 //   ASHLAR_NCCL_SUMS   unset, library   by NCCL where possible: fast, perhaps with the help of the
-//                                       switch; reproducible on one machine, but not bitwise equal
-//                                       to other transports
-//                      ordered          in the order of comm/transfer.hpp: bitwise equal to MPI
-//                                       ranks; the same bytes move, and a kernel adds them
+//                                       network switch; reproducible on one machine, but not the
+//                                       same bits as other transports
+//                      ordered          in the order of comm/transfer.hpp: the same bits as on MPI;
+//                                       the same bytes are sent, and a kernel adds them
 
 #include <cstdlib>
 #include <string>

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// A socket for the rendezvous, which transfers complete messages and has deadlines.
+// A socket for the rendezvous of ranks. It sends and receives complete messages, with deadlines.
 //
-//   wait_for    returns whether there is something to read or to accept before the deadline
+//   wait_for    returns whether data or a connection arrives before the deadline
 //   read_all    returns false if the deadline passes or the peer closes the connection
-//   write_all   returns false if the peer closes the connection; a message fits into the socket's
-//               buffer, so this does not wait
+//   write_all   returns false if the peer closes the connection; it does not wait, because a
+//               message fits into the socket's buffer
 
 #include <chrono>
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace ashlar::nccl::detail {
 
-/// An owned file descriptor, which the destructor closes.
+/// Owns a file descriptor, which the destructor closes.
 class tcp_socket {
  public:
   using clock = std::chrono::steady_clock;

@@ -5,11 +5,11 @@
 
 // The order in which a rank gives its transfers to the device: program order over all groups. With
 // MPI, an order within each group is sufficient (comm/operation_queue.hpp). On a device, all
-// collectives of a rank share one stream, so two ranks that gave the collectives of two groups to
-// it in different orders would deadlock. Without this class that could happen, because the next
-// step of a plan is started when the host polls, which is not at the same time on all ranks.
+// collectives of a rank share one stream. If two ranks gave the collectives of two groups to it in
+// different orders, they would deadlock. Without this class that could happen: a rank starts the
+// next step of a plan when it polls, and ranks poll at different times.
 //
-//   announce   called when the program takes a ticket, in program order
+//   announce   the program has taken a ticket; called in program order
 //   is_next    whether all transfers announced before have been given to the device
 //   give       the next transfer has been given to the device
 
@@ -22,12 +22,12 @@ namespace ashlar::nccl {
 
 class turns {
  public:
-  /// Announces the next ticket of this group of axes.
+  /// Appends the next ticket of this group of axes to the order.
   void announce(axis_list const& axes) {
     auto const group = operation_queue::group_of(axes);
     queue_.push_back({group, ++announced_[group]});
   }
-  /// Announces this ticket, unless it was announced before.
+  /// Appends this ticket of the group to the order, unless it was appended before.
   void announce(axis_list const& axes, std::uint64_t ticket) {
     if (announced_[operation_queue::group_of(axes)] < ticket) announce(axes);
   }

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// NCCL's unique id: 128 opaque bytes that rank 0 distributes, and by which NCCL's ranks find each
-// other. This file does not include nccl.h, so that the distribution can be tested without NCCL.
-// ASHLAR_NCCL_TIMEOUT sets the time limit for the distribution and for any operation, in seconds
-// (default 600).
+// NCCL's unique id: 128 bytes that rank 0 distributes, and by which NCCL's ranks find each other.
+// This file does not include nccl.h, so that the distribution can be tested without NCCL. The
+// environment variable ASHLAR_NCCL_TIMEOUT sets the time limit for the distribution and for any
+// operation, in seconds (default 600).
 
 #include <array>
 #include <charconv>
@@ -36,8 +36,8 @@ inline std::chrono::milliseconds timeout_from_environment() {
 
 namespace detail {
 
-/// Returns rank 0's `id` on every rank. Rank 0 calls give() of a rendezvous class, and the other
-/// ranks call take().
+/// Returns rank 0's `id` on every rank. `meeting` distributes it: rank 0 calls its function give(),
+/// and the other ranks call take().
 template <class Meeting>
 unique_id exchange_at(Meeting meeting, int rank, unique_id const& id) {
   if (rank != 0) return meeting.take();

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// A thread that watches the operations that a rank has issued. It turns a collective that cannot
-// end into an error, so that no job hangs. In each case it does the following:
+// A thread that watches the operations of a rank on its device. It turns a collective that cannot
+// end into an error, so that no job hangs:
 //
 //   the watchdog sees                                       the watchdog
 //   an operation has ended                                  marks it in the flight record
-//   a fault of a communicator, also of another rank         stops
-//   an operation has not ended within the deadline          stops
+//   a fault of a communicator, also of another rank         stops the rank
+//   an operation has not ended within the deadline          stops the rank
 //
-// To stop means: abort the communicators, so that the program's thread returns from any wait; print
-// the flight record; and throw the fault at that thread's next call (refuse_if_stopped). If the
-// thread makes no call within `patience`, the watchdog ends the process, which ends the job.
+// To stop a rank, it aborts the communicators, so that the program's thread returns from any wait.
+// It prints the flight record. The next call of refuse_if_stopped in the program's thread throws
+// the fault. If there is no such call within `patience`, the watchdog ends the process, which ends
+// the job.
 //
-// ASHLAR_NCCL_TIMEOUT sets the deadline (unique_id.hpp). The callbacks in `watched` hide the
-// device, so that the watchdog can be tested without one.
+// ASHLAR_NCCL_TIMEOUT sets the deadline (unique_id.hpp). All access to the device is in the
+// callbacks of `watched`, so that the watchdog can be tested without a device.
 
 #include <condition_variable>
 #include <functional>
@@ -27,10 +28,11 @@
 
 namespace ashlar::nccl {
 
-/// The callbacks of a watchdog. Its thread calls them. None may wait for the device or throw.
+/// The callbacks of a watchdog, which its thread calls. They must not wait for the device and must
+/// not throw.
 struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
-  std::function<std::string()> fault;         ///< empty if no communicator has a fault
+  std::function<std::string()> fault;         ///< error message of a communicator; empty: no fault
   /// Aborts all NCCL communicators. The argument is the reason.
   std::function<void(std::string const&)> take_down;
   std::function<void(std::string const&)> print;  ///< prints a message for the user
@@ -61,8 +63,8 @@ class watchdog {
     std::lock_guard const lock(mutex_);
     return !why_.empty();
   }
-  /// Throws ashlar::error if the watchdog has stopped. The program's thread calls this before each
-  /// operation.
+  /// Throws ashlar::error if the watchdog has stopped the rank. The program's thread calls this
+  /// before each operation.
   void refuse_if_stopped() {
     std::unique_lock lock(mutex_);
     if (why_.empty()) return;

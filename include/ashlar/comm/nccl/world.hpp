@@ -4,8 +4,8 @@
 #pragma once
 
 // The GPU ranks of a program, on which a mesh is created: rank and size of this process, its
-// device, and the communicator of all ranks, from which the communicators of groups are split. It
-// is a cheap handle, made by nccl::environment.
+// device, and the NCCL communicator of all ranks. The communicators of groups are split from it.
+// The object is a cheap handle, made by nccl::environment.
 
 #include <memory>
 
@@ -16,7 +16,7 @@ namespace ashlar::nccl {
 
 struct world {
   launch here;
-  int device = 0;  ///< the selected device, as CUDA numbers the devices that this process sees
+  int device = 0;  ///< number of the selected device among those that this process sees
   std::chrono::milliseconds deadline{0};
   std::shared_ptr<handle> all;
   /// Prints a message and ends this process, and with it the job. Thread-safe; does not return.

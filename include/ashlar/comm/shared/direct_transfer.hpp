@@ -3,18 +3,19 @@
 
 #pragma once
 
-// A transfer within one node: each rank copies or reduces the data that it needs directly from its
-// neighbours' shards into its own. This copy also does the packing and unpacking. The
+// A transfer within one node. Each rank copies or reduces the data that it needs directly from the
+// shards of the other ranks into its own. No separate packing and unpacking is needed. The
 // synchronization follows the rules of handshake.hpp:
 //
 //   publish · wait until all have arrived · copy or reduce · leave · wait until all have left
 //
-// An all-reduce that is larger than `small_all_reduce` bytes or in-place has two halves instead of
+// An all-reduce that is larger than `small_all_reduce` bytes or in-place has more steps instead of
 // "copy or reduce":
 //
 //   reduce my part · show it · wait until all have shown theirs · copy the others' parts
 //
-// advance() never waits: it does what can be done now and returns whether the transfer has ended.
+// advance() never waits: it does all work that is possible now and returns whether the transfer has
+// ended.
 
 #include <ashlar/comm/shared/handshake.hpp>
 #include <ashlar/comm/shared/neighbours.hpp>
@@ -22,15 +23,15 @@
 namespace ashlar::shared {
 
 /// Up to this many bytes, every rank computes the complete result of an all-reduce by itself.
-/// Reading all addends is cheaper than waiting for all members once more.
+/// Reading all addends then takes less time than waiting once more for all members.
 inline constexpr std::int64_t small_all_reduce = 32 * 1024;
 
 class direct_transfer {
  public:
   enum class state { waiting_for_all, waiting_for_parts, waiting_to_end, done, not_all_shared };
 
-  /// Begins the transfer by publishing the shards. The offsets are positions of source and target
-  /// in this rank's window, or not_shared.
+  /// Publishes the shards. The offsets are the positions of source and target in this rank's shared
+  /// window, in bytes, or not_shared.
   direct_transfer(transfer const& what, element_type type, neighbourhood const& group,
                   std::uint64_t epoch, void* target, std::int64_t source_offset,
                   std::int64_t target_offset)
@@ -39,13 +40,14 @@ class direct_transfer {
     sync_.publish(source_offset, target_offset);
   }
 
-  /// Does what can be done now. Returns true when the transfer has ended, or when it must be sent
-  /// as messages. Throws ashlar::error if a member for which it waits has abandoned the mesh.
+  /// Does all work that is possible now. Returns true when the transfer has ended, or when it must
+  /// be carried out with messages (must_be_messages). Throws ashlar::error if it waits for a member
+  /// that has abandoned the mesh.
   bool advance() {
     if (state_ == state::waiting_for_all && sync_.all_arrived()) {
       if (!sync_.all_shared()) {
-        state_ = state::not_all_shared;  // all members see this and leave
-        sync_.leave();                   // nobody rewrites a slot before all have left
+        state_ = state::not_all_shared;  // all members get this result
+        sync_.leave();                   // slots must not be written before all have left
       } else {
         first_half();
       }
@@ -73,7 +75,8 @@ class direct_transfer {
   void first_half() {
     auto& x = *what_;
     if (x.kind == collective::all_reduce) {
-      // An in-place result written as a whole would overwrite addends that other ranks still read.
+      // In place, a rank that wrote the complete result would overwrite addends that others still
+      // read.
       if (x.from.elements() * target_.size() > small_all_reduce || sync_.any_in_place()) {
         reduce_part(
             x, x.index, [&](int j) { return source_of(j); }, target_);

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// A transfer of small shards within one node. Each rank copies its shard to a staging buffer, where
-// the other ranks read it when they need it. A rank waits only for the members whose shards it
-// needs, and never for readers. If ranks share cores, this saves every second context switch
-// between them. The synchronization follows the rules of handshake.hpp:
+// A transfer of small shards within one node. Each rank copies its shard to a buffer in shared
+// memory, its stage. Other ranks read it there when they need it. A rank waits only for the members
+// whose shards it needs, and never for readers. If ranks share cores, this saves every second
+// context switch between them. The synchronization follows the rules of handshake.hpp:
 //
-//   stage · wait until the members that I read from have arrived · copy or reduce
+//   stage · wait until the members whose shards I need have arrived · copy or reduce
 //
 // The shards themselves may be in any memory. advance() never waits.
 
@@ -21,22 +21,22 @@ namespace ashlar::shared {
 
 class eager_transfer {
  public:
-  /// Returns whether the shards of all members are small enough to be staged. All members get the
-  /// same result.
+  /// Returns whether the shards of all members are small enough for their stages. All members get
+  /// the same result.
   static bool carries(transfer const& what, element_type type, neighbourhood const& group) {
     return what.largest_source * size_of(type) <= group.most_staged;
   }
 
   /// Requires carries(what, type, group). All arguments must outlive this object. `source` must not
-  /// be written before it is staged, which may happen as late as the end of the transfer.
+  /// be written before the transfer has ended, because it may be copied as late as that.
   eager_transfer(transfer const& what, element_type type, neighbourhood const& group,
                  std::uint64_t epoch, void const* source, void* target)
       : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
         source_(source, type), target_(target, type),
         offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
 
-  /// Does what can be done now. Returns true when the transfer has ended. Throws ashlar::error if a
-  /// member for which it waits has abandoned the mesh.
+  /// Does all work that is possible now. Returns true when the transfer has ended. Throws
+  /// ashlar::error if it waits for a member that has abandoned the mesh.
   bool advance() {
     if (!is_staged_ && !stage()) return false;
     while (next_ < what_->members) {

@@ -3,44 +3,45 @@
 
 #pragma once
 
-// The protocol by which the ranks of one node read each other's shards. This file contains all its
-// rules.
+// The protocol by which the ranks of one node read each other's shards in shared memory. This file
+// contains all its rules.
 //
-// Each rank owns one slot per group of axes, in shared memory. The transfers of a group are
-// numbered by epochs 1, 2, 3, …, which are the same on all members. A rank begins a transfer only
-// after it has ended the previous one of the group (operation_queue.hpp ensures this order).
+// Each rank owns one slot per group of axes in shared memory, which tells the other members how far
+// it is. The transfers of a group are numbered by epochs 1, 2, 3, …, which are the same on all
+// members. A rank begins a transfer only after it has ended the previous one of the group
+// (operation_queue.hpp). Each `:=` below is a release store, and each wait for `>=` is an acquire
+// load.
 //
-//   1 publish   A rank writes the locations of its shards into its slot, then sets arrived := epoch
-//               (release). Until rule 5 it does not write to its source, nor to the part of its
-//               target that rule 3 shows.
-//   2 read      It reads a member's shards only once that member's arrived >= epoch (acquire).
-//   3 show      Between the halves of an all-reduce: when its part of its target is complete, it
-//               sets shown := epoch (release). Others read the part once shown >= epoch (acquire).
-//   4 leave     After its last read of other ranks' memory it sets left := epoch (release).
-//   5 end       Once left >= epoch (acquire) for every member, it may write or free its shards, and
-//               may write its slot for the next epoch.
+//   1 publish   A rank writes the locations of its source and target shard into its slot, then sets
+//               arrived := epoch. Until rule 5 it does not write to its source, nor to the part of
+//               its target that rule 3 shows.
+//   2 read      It reads a member's source only once that member's arrived >= epoch.
+//   3 show      Only in an all-reduce: when a rank has reduced its part of the result into its
+//               target, it sets shown := epoch. Others copy this part once shown >= epoch.
+//   4 leave     After its last read of other ranks' memory it sets left := epoch.
+//   5 end       Once left >= epoch for every member, it may write or free its shards, and may write
+//               its slot for the next epoch.
 //
-// So nobody reads a shard before it is written (rules 1 to 3), and nobody overwrites a shard that
+// So no rank reads a shard before it is written (rules 1 to 3), and no rank overwrites a shard that
 // is still being read (rules 4 and 5). Epochs only grow. A member's `arrived` may be one epoch
 // ahead of another's, but never two.
 //
-// Small shards are instead copied to staging buffers ("stages"), so that nobody waits for readers
-// (eager_transfer.hpp). Each rank has two stages per group of axes, one for even and one for odd
-// epochs:
+// Small shards are instead copied to shared buffers ("stages"), so that their owner does not wait
+// for readers (eager_transfer.hpp). Each rank has two stages per group of axes, one for even and
+// one for odd epochs:
 //
-//   1 stage     Once arrived >= epoch - 1 (acquire) for every member, a rank copies its shard to
-//               the stage of this epoch, then sets arrived := epoch (release). Others never access
-//               the shard itself.
-//   2 read      It reads a member's stage once that member's arrived >= epoch (acquire). After its
-//               last read, the transfer has ended for this rank.
+//   1 stage     Once arrived >= epoch - 1 for every member, a rank copies its shard to the stage of
+//               this epoch, then sets arrived := epoch. Others never access the shard itself.
+//   2 read      It reads a member's stage once that member's arrived >= epoch. After its last read,
+//               the transfer has ended for this rank.
 //
-// A stage is not overwritten too early: a member that has arrived at epoch - 1 has ended epoch - 2,
-// and that was the last transfer that reads the data which rule 1 overwrites.
+// Why a stage is not overwritten too early: it was last used in epoch - 2. A member that has
+// arrived at epoch - 1 has ended its transfer of epoch - 2, and so does not read the stage any
+// more.
 //
-// A rank on which an exception drops a transfer marks all its slots as abandoned. It never writes
-// or reuses memory that others may still read. A rank that waits for a step which such a rank has
-// not taken throws; steps taken before the exception remain valid. Only a rank that would otherwise
-// wait checks the mark.
+// If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. It never
+// again writes or reuses memory that others may still read. A rank that would wait for a step that
+// the abandoned rank never takes throws instead. Steps taken before the exception remain valid.
 
 #include <atomic>
 #include <cstddef>
@@ -54,24 +55,25 @@
 
 namespace ashlar::shared {
 
-/// The offset of a shard that lies outside the window.
+/// The offset of a shard that is outside its owner's shared window.
 inline constexpr std::int64_t not_shared = -1;
 
-/// The size of one stage. Copying this many bytes takes less time than a context switch between
-/// ranks on one core.
+/// The size in bytes of a stage, a buffer in shared memory for a small shard. Copying this many
+/// bytes takes less time than a context switch between ranks on one core.
 inline constexpr std::int64_t stage_bytes = 8 * 1024;
-/// The size in bytes of the largest shard that is staged if every rank has a core of its own. In
-/// that case, staging saves only one access to a neighbour's cache.
+/// The size in bytes of the largest shard that is copied to a stage if every rank has a core of its
+/// own. Then this saves only one access to another core's cache.
 inline constexpr std::int64_t staged_by_own_core = 1024;
 
-/// The state of one rank that the other members of one group see. It fills one cache line, and only
-/// its owner writes it.
+/// The state of one rank in one group, as the other members see it. It fills one cache line, and
+/// only its owner writes it.
 struct alignas(64) slot {
   std::atomic<std::uint64_t> arrived{0}, shown{0}, left{0};
   std::atomic<std::uint64_t> abandoned{0};  ///< 0 until abandon(), then 1 + the owner's rank
-  std::int64_t source = not_shared;         ///< offsets in the owner's window
+  std::int64_t source = not_shared;         ///< offsets of the shards in the owner's window
   std::int64_t target = not_shared;
-  /// The size in bytes of the largest shard that the owner stages, or 0 if it has no stages.
+  /// The size in bytes of the largest shard that the owner copies to its stages, or 0 if it has
+  /// none.
   std::atomic<std::int64_t> stages{0};
 
   void abandon(int rank) {
@@ -83,16 +85,17 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// The members of a group as seen by this rank.
 struct neighbourhood {
-  /// The start of each member's window, as an address in this process.
+  /// The start of each member's window in shared memory, as an address in this process.
   std::vector<std::byte*> windows;
   std::vector<slot*> slots;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
-  /// The size in bytes of the largest shard that all members stage, or 0 if there are no stages.
+  /// The size in bytes of the largest shard that all members copy to their stages, or 0 if there
+  /// are none.
   std::int64_t most_staged = 0;
 };
 
-/// One member's use of a group's slots for one transfer. Functions that query other members throw
-/// ashlar::error if such a member has abandoned the mesh without taking the step in question.
+/// One rank's part in the protocol for one transfer. Functions that query other members throw
+/// ashlar::error if such a member has abandoned the mesh and will never take the step in question.
 class handshake {
  public:
   handshake(std::span<slot* const> slots, int index, std::uint64_t epoch, collective what)
@@ -103,15 +106,15 @@ class handshake {
     mine_->target = target;
     mine_->arrived.store(epoch_, std::memory_order_release);
   }
-  /// Publishes a shard that has been copied to this rank's stage.
+  /// Announces that this rank's shard is in its stage, its buffer in shared memory.
   void publish() const { mine_->arrived.store(epoch_, std::memory_order_release); }
   void show() const { mine_->shown.store(epoch_, std::memory_order_release); }
   void leave() const { mine_->left.store(epoch_, std::memory_order_release); }
 
   bool all_arrived() const { return all(&slot::arrived); }
   bool arrived(int member) const { return took(member, &slot::arrived, epoch_); }
-  /// Returns whether every member has arrived at the previous epoch, so that this epoch's stage is
-  /// free.
+  /// Returns whether every member has arrived at the previous epoch. Then this rank may overwrite
+  /// its stage of this epoch.
   bool all_arrived_before() const {
     for (std::size_t j = 0; j < slots_.size(); ++j)
       if (!took(static_cast<int>(j), &slot::arrived, epoch_ - 1)) return false;
@@ -120,8 +123,8 @@ class handshake {
   bool all_shown() const { return all(&slot::shown); }
   bool all_left() const { return all(&slot::left); }
 
-  /// Returns whether every member's shards lie in its window. Requires all_arrived(). All members
-  /// get the same result.
+  /// Returns whether the source and target of every member are in shared windows. Requires
+  /// all_arrived(). All members get the same result.
   bool all_shared() const {
     for (auto const* s : slots_)
       if (s->source == not_shared || s->target == not_shared) return false;
@@ -156,11 +159,11 @@ class handshake {
     return false;
   }
 
-  /// Throws if the owner of `s` has abandoned the mesh and so will never take this step. The mark
-  /// is in the cache line that was just read.
+  /// Throws if the owner of `s` has abandoned the mesh before it took this step. This check is
+  /// cheap, because the mark is in the cache line that was just read.
   void refuse_if_never(slot const& s, word const& step, std::uint64_t epoch) const {
     auto const by = s.abandoned.load(std::memory_order_acquire);
-    // The owner may have taken the step just before it abandoned the mesh.
+    // The owner may have taken the step just before it abandoned the mesh. So this looks once more.
     if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
     throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
                                       ", for which other ranks wait. Create a new mesh.");

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Copies and reductions from the shards of neighbours, once they may be read. `source_of(j)`
-// returns member j's shard as an element_pointer, whether it is in a window or in a stage. Nothing
-// here synchronizes.
+// Copies and reductions from the shards of other ranks in shared memory, once they may be read.
+// `source_of(j)` returns member j's shard as an element_pointer. These functions do not
+// synchronize.
 //
-//   take_all       everything that the transfer brings to this rank
-//   reduce_part    the part of a reduction that one member owns, in the order that
+//   take_all       copies or reduces all data that the transfer brings to this rank
+//   reduce_part    computes the part of a reduction that one member owns, in the order that
 //                  comm/transfer.hpp defines
 
 #include <ashlar/comm/element_pointer.hpp>

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// The pages of shared memory. The system may promise more shared memory, to several ranks and
-// several jobs, than it can provide. The first access to a page that it cannot provide would kill
-// the program (SIGBUS).
+// Obtains and frees the pages of shared memory. The system may promise more shared memory than it
+// can provide. The first access to a page that it cannot provide would kill the program (SIGBUS).
 //
 //   obtain_pages      makes the system fill a range with zeros, which reports missing pages as an
 //                     error and does not kill the program
@@ -24,8 +23,8 @@
 
 namespace ashlar::shared {
 
-/// Fills `bytes` bytes from `first` on with zeros. Returns how many of them have pages now, which
-/// is fewer than `bytes` if the system has no more.
+/// Makes the system fill `bytes` bytes from `first` on with zeros. Returns how many bytes have
+/// pages now. These are fewer than `bytes` if the system has no more pages.
 inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
 #if defined(__unix__) || defined(__APPLE__)
   int const zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -45,7 +44,8 @@ inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
 #endif
 }
 
-/// Frees the pages. Expects `first` at the start of a page. The contents are lost.
+/// Frees the pages of `bytes` bytes from `first` on, which must be the start of a page. Their
+/// contents are lost.
 inline void give_back_pages(std::byte* first, std::size_t bytes) {
 #if defined(__linux__)
   if (bytes > 0) (void)madvise(first, bytes, MADV_REMOVE);  // where unsupported, the pages stay

@@ -5,7 +5,7 @@
 
 // Whether the ranks of a node share their tensors' memory, and how much of it. The setting is an
 // environment variable, which is read when a mesh is created. The value on the mesh's first rank
-// applies to all. A value that is not a size, on any rank, is an error on all ranks
+// applies to all. If the value on any rank is invalid, creating the mesh throws on all ranks
 // (mpi/agreed_settings.hpp):
 //
 //   ASHLAR_SHARED_MEMORY   unset        the ranks share a quarter of the free shared memory
@@ -13,7 +13,7 @@
 //                          512MiB 4GiB  bytes per rank (units: support/parse_bytes.hpp)
 //
 // Results are the same, bit for bit, in all cases. Pages are allocated as tensors need them.
-// Tensors that do not fit are allocated on the heap and move as messages.
+// Tensors for which there is no shared memory are allocated on the heap and sent as messages.
 
 #include <cstdint>
 #include <cstdlib>
@@ -30,28 +30,28 @@
 
 namespace ashlar::shared {
 
-/// The limit per rank, 64 TiB. No node has that much, and the sum over a node's ranks still fits an
-/// address.
+/// The largest number of bytes of shared memory per rank that a user may ask for, 64 TiB. The sum
+/// over a node's ranks still fits into an address.
 inline constexpr std::int64_t most_bytes = std::int64_t(1) << 46;
 
 struct settings {
   std::int64_t bytes_per_rank = automatic;  ///< 0: nothing is shared
   int ranks_per_node = 0;                   ///< if > 0, simulates nodes of this size
-  std::string fault{};                      ///< the error in the environment variable, or empty
+  std::string fault{};  ///< error message for an invalid environment variable, or empty
 
   static constexpr std::int64_t automatic = -1;
 };
 
-/// Returns the settings from the environment variable. Does not throw, because an error must be
-/// reported on all ranks.
+/// Returns the settings from the environment variable. An invalid value is stored in `fault` and
+/// not thrown, because it must be reported on all ranks.
 ASHLAR_INLINE settings from_environment();
 
-/// Returns the default size of a rank's window: an even share of a quarter of the free shared
-/// memory. The rest remains for other jobs.
+/// Returns the default number of shared bytes per rank: an equal share of a quarter of the free
+/// shared memory. The rest remains for other jobs.
 ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node);
 
 /// Returns whether a node has more ranks than cores. Then a rank that polls may occupy the core
-/// that the rank for which it waits needs.
+/// that another rank needs to continue.
 ASHLAR_INLINE bool ranks_share_cores(int ranks_on_node);
 
 #if ASHLAR_DEFINES(COMM)
