@@ -73,8 +73,8 @@ void write_beginning(Model& model, Batches const& batches, std::string const& fo
   auto inputs = file("inputs.bin"), targets = file("targets.bin");
   if (writes && (!names || !values || !inputs || !targets))
     throw std::runtime_error("--write: cannot write into " + folder);
-  model.for_each_parameter([&](auto& p) {
-    auto const full = to_full(p.value());
+  model.for_each_parameter([&](auto const& p) {
+    auto const full = to_full<float>(p.value());
     names << p.name();
     auto const extents = p.value().extents();
     for (int d = 0; d < extents.rank(); ++d) names << ' ' << extents[d];

@@ -58,7 +58,8 @@ class placed_layer {
                 return static_cast<std::int32_t>((31 * i[0] + 7 * i[1]) % 256);
               }));
     else on_.set(0, ashlar::normal<float, XRank>(m, x, lies_.x, {.seed = 2}));
-    for (int k = 0; k < spec_.parameters.size(); ++k) on_.set(1 + k, node_.source(k));
+    for (int k = 0; k < spec_.parameters.size(); ++k)
+      on_.set(1 + k, node_.parameters()[static_cast<std::size_t>(k)].source());
     constexpr int y_rank = nn::output_rank<Layer, XRank>();
     on_.set(dy(), ashlar::normal<float, y_rank>(m, spec_.y, lies_.dy, {.seed = 3}));
   }

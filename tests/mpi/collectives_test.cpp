@@ -345,6 +345,7 @@ TEST_CASE("a table is read back as it was written") {
   CHECK(table[2] == algorithm_row{collective::reduce_scatter, 3, std::int64_t(2) << 30,
                                   spread::one_node, algorithm::pairwise});
   CHECK(parse_algorithms(to_string(table), "again") == table);
+  CHECK(parse_algorithms("all-gather 2 1kB any ring", "decimal")[0].least_bytes == 1000);
   CHECK(parse_algorithms("", "empty").empty());
 }
 

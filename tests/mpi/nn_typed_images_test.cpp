@@ -39,10 +39,6 @@ void compare_images() {
   ashlar::mesh const m(MPI_COMM_WORLD, line, machine);
   auto typed = nn::place<double>(images_net, m, nn::constant<Plan>, 3);
   auto run_time = nn::place<double>(images_net, m, Plan, 3);
-  typed.for_each_parameter([](auto& p) {
-    static_assert(std::remove_cvref_t<decltype(p.use())>::is_static);
-    static_assert(std::remove_cvref_t<decltype(p.sum())>::is_static);
-  });
   train::trainer a(typed, train::adam_w{.lr = 0.01});
   train::trainer b(run_time, train::adam_w{.lr = 0.01});
   for (unsigned step = 0; step < 3; ++step) {

@@ -43,14 +43,14 @@ template <class T, class Model>
 std::vector<T> local_values(Model& model) {
   std::vector<T> all;
   model.for_each_parameter([&](auto const& p) {
-    all.insert(all.end(), p.value().local().begin(), p.value().local().end());
+    auto const shards = p.template shards<T>();
+    all.insert(all.end(), shards.value, shards.value + shards.elements);
   });
   return all;
 }
 
 /// Returns whether all ranks that hold the same part of a tensor hold the same bits.
-template <class Tensor>
-bool copies_agree(Tensor const& t) {
+bool copies_agree(ashlar::any_tensor<ashlar::device::host::processor> const& t) {
   bool agree = true;
   auto const p = t.placement();
   for (int a = 0; a < p.axes(); ++a) {
@@ -62,7 +62,7 @@ bool copies_agree(Tensor const& t) {
                (b == a ? 0 : t.mesh().coordinate()[static_cast<std::size_t>(b)]);
     MPI_Comm axis;
     MPI_Comm_split(MPI_COMM_WORLD, colour, world_rank(), &axis);
-    auto const bytes = static_cast<int>(t.local().size_bytes());
+    auto const bytes = static_cast<int>(t.local_elements() * size_of(t.type()));
     std::vector<char> first(static_cast<std::size_t>(bytes));
     if (bytes > 0) std::memcpy(first.data(), t.data(), first.size());
     MPI_Bcast(first.data(), bytes, MPI_BYTE, 0, axis);

@@ -16,6 +16,7 @@
 #include <mpi.h>
 #include <support/nets.hpp>
 #include <support/plans.hpp>
+#include <support/worse_gap.hpp>
 
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/nccl/backend.hpp>
@@ -138,7 +139,7 @@ class device_trial {
     demand("gradients", difference(made.gradients, host_.gradients), near.gradients);
     double most = 0;
     for (std::size_t i = 0; i < made.losses.size(); ++i)
-      most = std::max(most, std::abs(made.losses[i] - host_.losses[i]));
+      most = worse_gap(most, std::abs(made.losses[i] - host_.losses[i]));
     demand("losses", most, near.losses);
     if (!wrong.empty()) throw std::logic_error(wrong + describe(problem, plan));
   }

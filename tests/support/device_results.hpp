@@ -13,6 +13,7 @@
 #include <support/dense.hpp>
 #include <support/device_operators.hpp>
 #include <support/naive_placement.hpp>
+#include <support/worse_gap.hpp>
 
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -60,7 +61,7 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto const v = static_cast<double>(values[i]);
     double const gap = v == expected[i] ? 0 : std::abs(v - expected[i]) / (1 + std::abs(v));
-    most = gap <= most ? most : gap;  // takes NaN too, but a later gap replaces it
+    most = worse_gap(most, gap);
   }
   return most;
 }

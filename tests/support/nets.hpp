@@ -8,7 +8,10 @@
 #include <random>
 #include <vector>
 
+#include <support/worse_gap.hpp>
+
 #include <ashlar/nn/place.hpp>
+#include <ashlar/tensor/region.hpp>
 #include <ashlar/train/trainer.hpp>
 
 namespace ashlar_test {
@@ -46,8 +49,9 @@ using whole_parameters = std::vector<std::vector<double>>;
 template <class Model>
 whole_parameters values_of(Model& model) {
   whole_parameters all;
-  model.for_each_parameter([&](auto& p) {
-    auto const full = to_full(p.value());
+  using T = ashlar::accumulation_t<typename Model::value_type>;
+  model.for_each_parameter([&](auto const& p) {
+    auto const full = ashlar::to_full<T>(p.value());
     all.emplace_back(full.begin(), full.end());
   });
   return all;
@@ -56,8 +60,9 @@ whole_parameters values_of(Model& model) {
 template <class Model>
 whole_parameters gradients_of(Model& model) {
   whole_parameters all;
-  model.for_each_parameter([&](auto& p) {
-    auto const full = to_full(p.gradient());
+  using T = ashlar::accumulation_t<typename Model::value_type>;
+  model.for_each_parameter([&](auto const& p) {
+    auto const full = ashlar::to_full<T>(p.gradient());
     all.emplace_back(full.begin(), full.end());
   });
   return all;
@@ -68,12 +73,15 @@ void set_values(Model& model, whole_parameters const& all) {
   using T = ashlar::accumulation_t<typename Model::value_type>;
   std::size_t k = 0;
   model.for_each_parameter([&](auto& p) {
-    constexpr int rank = std::remove_cvref_t<decltype(p.value())>::rank;
     std::vector<T> const full(all[k].begin(), all[k].end());
     ++k;
-    auto const made = ashlar::from_full<rank>(model.mesh(), p.value().extents(),
-                                              p.value().placement(), std::span<T const>(full));
-    copy_elements(model.mesh().processor(), made.data(), made.local_elements(), p.value().data());
+    auto const& value = p.value();
+    auto const& part = value.local_box();
+    auto const whole = ashlar::local_box(value.extents(), model.mesh().topology(),
+                                         ashlar::placement::all_broadcast(model.mesh().axes()), {});
+    std::vector<T> shard(static_cast<std::size_t>(part.elements()));
+    ashlar::copy_region(part, whole, full.data(), part, shard.data());
+    upload(model.mesh().processor(), shard.data(), part.elements(), value.template data_as<T>());
     p.round();
   });
 }
@@ -119,9 +127,9 @@ inline double difference(whole_parameters const& a, whole_parameters const& b) {
     for (std::size_t i = 0; i < a[k].size(); ++i) {
       largest = std::max(largest, std::abs(a[k][i]));
       double const d = std::abs(a[k][i] - b[k][i]);
-      apart = d <= apart ? apart : d;  // takes NaN too, but a later d replaces it
+      apart = worse_gap(apart, d);
     }
-    worst = apart / largest <= worst ? worst : apart / largest;
+    worst = worse_gap(worst, apart / largest);
   }
   return worst;
 }

@@ -33,7 +33,9 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   /// before transfers progress again. The program must outlive this object.
   simulated_element(ashlar::mesh const& m, ashlar::step::program const& p, int element,
                     double block)
-      : mesh_(m), program_(&p), element_(element), block_(block) {}
+      : mesh_(m), program_(&p), block_(block) {
+    for (int k = 0; add_parameter(element, k);) ++k;
+  }
 
   void compute(ashlar::step::action const& a,
                ashlar::nn::execution<ashlar::device::host::processor>& on) override {
@@ -44,8 +46,6 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
     for (int const v : a.makes) on.set(v, made(v));
   }
   char const* name() const override { return "simulated"; }
-  any source(int k) const override { return lasting(ashlar::step::value_kind::stored, k); }
-  any sum(int k) const override { return lasting(ashlar::step::value_kind::sum, k); }
 
   /// Creates the tensor with index `value` in the program: a shard as the first redistribution of
   /// the value expects it, or an empty tensor if the value is never redistributed.
@@ -68,18 +68,30 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   any shard(ashlar::redistribution_plan const& path) const {
     return ashlar::tensor<float, Rank>(mesh_, path.extents, path.from);
   }
-  any lasting(ashlar::step::value_kind kind, int k) const {
+  /// Adds parameter k if the program has it. If no move reads its value or its sum, an array of one
+  /// element takes its place.
+  bool add_parameter(int element, int k) {
+    any value, sum;
+    bool found = false;
     for (std::size_t v = 0; v < program_->values.size(); ++v) {
-      auto const& value = program_->values[v];
-      if (value.kind == kind && value.element == element_ && value.index == k)
-        return made(static_cast<int>(v));
+      auto const& described = program_->values[v];
+      if (described.element != element || described.index != k) continue;
+      bool const stored = described.kind == ashlar::step::value_kind::stored;
+      if (!stored && described.kind != ashlar::step::value_kind::sum) continue;
+      found = true;
+      (stored ? value : sum) = made(static_cast<int>(v));
     }
-    return {};
+    if (!found) return false;
+    if (value.empty()) value = sum;
+    if (value.empty())
+      value = ashlar::tensor<float, 1>(mesh_, {1}, ashlar::placement::all_broadcast(mesh_.axes()));
+    auto const& grad = sum.empty() ? value.placement() : sum.placement();
+    parameters_.emplace_back("simulated", element, value, grad, false, false);
+    return true;
   }
 
   ashlar::mesh mesh_;
   ashlar::step::program const* program_;
-  int element_;
   double block_;
 };
 

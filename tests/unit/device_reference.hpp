@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <support/worse_gap.hpp>
+
 #include <ashlar/device/normal.hpp>
 
 namespace ashlar::test {
@@ -43,7 +45,7 @@ double distance(std::vector<T> const& actual, std::vector<T> const& expected) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     double const wanted = static_cast<double>(expected[i]);
     double const gap = std::abs(static_cast<double>(actual[i]) - wanted) / (1 + std::abs(wanted));
-    worst = std::isnan(gap) ? HUGE_VAL : std::max(worst, gap);
+    worst = worse_gap(worst, gap);
   }
   return worst;
 }

@@ -86,7 +86,7 @@ class arena {
   /// reachable until the program ends, so that the leak sanitizer does not report them.
   static std::vector<void*>& blocks_of_messages();
 
-  bool in_region(void const* p) const;
+  bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
   void* from_region(std::size_t size);
 
@@ -173,8 +173,6 @@ ASHLAR_INLINE std::vector<void*>& arena::blocks_of_messages() {
   static auto* const blocks = new std::vector<void*>;
   return *blocks;
 }
-
-ASHLAR_INLINE bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
 ASHLAR_INLINE void* arena::from_region(std::size_t size) {
   // Before the used part of the region grows beyond twice the peak use, free blocks are merged.

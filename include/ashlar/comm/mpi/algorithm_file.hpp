@@ -14,6 +14,7 @@
 //   kind        all-gather, reduce-scatter, all-reduce
 //   members     the row applies to groups with at least this many members
 //   bytes       the row applies to whole arrays of at least this size: 4096, 64KiB, 16MiB
+//               (units: support/parse_bytes.hpp)
 //   nodes       any, one-node, one-per-node, several-per-node (`spread` in algorithm_table.hpp)
 //   algorithm   pairwise, ring, library
 //

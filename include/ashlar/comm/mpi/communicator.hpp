@@ -36,9 +36,9 @@ class communicator final : public ashlar::communicator {
   /// The communicator of `handles` must have as many ranks as `t`. `memory` is the arena in which
   /// the shards are allocated. All arguments passed by reference must outlive this object.
   communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
-               operation_queue& order, waiting const& wait)
+               operation_queue& operations, waiting const& wait)
       : topology_(t), algorithms_(algorithms_from_environment(handles.comm())), handles_(&handles),
-        window_(&window), memory_(&memory), operations_(&order), waiting_(&wait) {
+        window_(&window), memory_(&memory), operations_(&operations), waiting_(&wait) {
     int rank = 0;
     MPI_Comm_rank(handles.comm(), &rank);
     here_ = t.coordinates_of(rank);
@@ -84,7 +84,7 @@ class communicator final : public ashlar::communicator {
   class pending_transfer final : public pending_operation {
    public:
     pending_transfer(communicator& owner, transfer_request const& s)
-        : owner_(&owner), shipment_(s), group_(&owner.group_of(s.what->axes)) {
+        : owner_(&owner), request_(s), group_(&owner.group_of(s.what->axes)) {
       owner.operations_->add(*this);
     }
     ~pending_transfer() override {
@@ -103,9 +103,9 @@ class communicator final : public ashlar::communicator {
     bool advance() override {
       if (done_) return true;
       if (std::holds_alternative<std::monostate>(way_)) {
-        if (!owner_->operations_->is_turn_of(shipment_.what->axes, shipment_.ticket)) return false;
-        if (goes_eager(shipment_, *group_)) way_ = owner_->start_eager(shipment_, *group_);
-        else if (group_->is_on_node) way_ = owner_->start_direct(shipment_, *group_);
+        if (!owner_->operations_->is_turn_of(request_.what->axes, request_.ticket)) return false;
+        if (goes_eager(request_, *group_)) way_ = owner_->start_eager(request_, *group_);
+        else if (group_->is_on_node) way_ = owner_->start_direct(request_, *group_);
         else begin_messages();
       }
       if (auto* const eager = std::get_if<shared::eager_transfer>(&way_))
@@ -118,20 +118,20 @@ class communicator final : public ashlar::communicator {
         if (!messages->advance()) return false;
       way_.emplace<std::monostate>();
       done_ = true;
-      owner_->operations_->end(shipment_.what->axes);
+      owner_->operations_->end(request_.what->axes);
       return true;
     }
 
    private:
     void begin_messages() {
-      auto const& s = shipment_;
+      auto const& s = request_;
       way_.emplace<message_transfer>(*s.what, element_pointer(s.source, s.type),
                                      element_pointer(s.target, s.type), group_->comm,
                                      *owner_->memory_, owner_->algorithm_for(s, *group_));
     }
 
     communicator* owner_;
-    transfer_request shipment_;
+    transfer_request request_;
     group const* group_;
     bool done_ = false;
     exception_watch watch_;

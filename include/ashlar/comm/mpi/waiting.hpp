@@ -23,8 +23,8 @@ namespace ashlar::mpi {
 
 class waiting {
  public:
-  waiting(operation_queue& order, int ranks_on_node)
-      : operations_(&order), patience_(patience_of(ranks_on_node)) {}
+  waiting(operation_queue& operations, int ranks_on_node)
+      : operations_(&operations), patience_(patience_of(ranks_on_node)) {}
 
   /// Waits until `ended()` is true. Throws ashlar::error if an exception has dropped a transfer,
   /// since other transfers might then never end.

@@ -42,10 +42,10 @@ class communicator final : public ashlar::communicator {
  public:
   /// `w` must have as many ranks as `t`. `compute` is the stream whose work writes and reads the
   /// arrays. All arguments passed by reference must outlive this object.
-  communicator(world const& w, topology const& t, operation_queue& order, cuda::stream& compute,
-               cuda::pool& pool, transfer_kernels const& kernels,
+  communicator(world const& w, topology const& t, operation_queue& operations,
+               cuda::stream& compute, cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
-      : world_(w), topology_(t), operations_(order), compute_(compute), kernels_(kernels),
+      : world_(w), topology_(t), operations_(operations), compute_(compute), kernels_(kernels),
         how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t),
         watchdog_(record_, watch(), w.deadline) {}
 

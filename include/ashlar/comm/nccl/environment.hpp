@@ -97,7 +97,7 @@ class environment {
     ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     check_version();
     world_.device = detail::select_device(world_.here);
-    unique_id const id = exchange_id();
+    unique_id const id = shared_id();
     world_.all = std::make_shared<handle>(id, world_.here.rank, world_.here.size, world_.deadline);
   }
   environment(environment const&) = delete;
@@ -128,7 +128,7 @@ class environment {
                       "MPI, or set ASHLAR_LAUNCH to env or slurm to do without MPI.");
   }
 
-  unique_id exchange_id() const {
+  unique_id shared_id() const {
     launch const& here = world_.here;
     unique_id id{};
     if (here.rank == 0) {

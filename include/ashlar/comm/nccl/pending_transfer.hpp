@@ -23,7 +23,7 @@ namespace ashlar::nccl {
 template <class Owner>
 class pending_transfer final : public pending_operation {
  public:
-  pending_transfer(Owner& owner, transfer_request const& s) : owner_(&owner), shipment_(s) {
+  pending_transfer(Owner& owner, transfer_request const& s) : owner_(&owner), request_(s) {
     owner.operations_.add(*this);
   }
   ~pending_transfer() override {
@@ -55,10 +55,10 @@ class pending_transfer final : public pending_operation {
  private:
   /// Gives the transfer to the device if its turn has come. Returns whether it has been given.
   bool is_given() {
-    bool const has_turn = shipment_.ticket == 0 ||
-                          owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket);
+    bool const has_turn = request_.ticket == 0 ||
+                          owner_->turns_.is_next(request_.what->axes, request_.ticket);
     if (number_ == 0 && has_turn) {
-      number_ = owner_->give(shipment_, nullptr);
+      number_ = owner_->give(request_, nullptr);
       is_of_a_capture_ = owner_->is_captured_;
     }
     return number_ != 0;
@@ -71,7 +71,7 @@ class pending_transfer final : public pending_operation {
   }
 
   Owner* owner_;
-  transfer_request shipment_;
+  transfer_request request_;
   std::uint64_t number_ = 0;
   bool done_ = false;
   bool is_of_a_capture_ = false;

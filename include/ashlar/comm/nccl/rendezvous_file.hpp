@@ -161,7 +161,7 @@ class file_rendezvous {
 /// ashlar::error that names the rank, the file and the missing ranks.
 inline unique_id rendezvous_by_file(launch const& here, unique_id const& id,
                                     std::chrono::milliseconds deadline) {
-  return detail::exchange_at(detail::file_rendezvous(here, deadline), here.rank, id);
+  return detail::share_id_at(detail::file_rendezvous(here, deadline), here.rank, id);
 }
 
 }  // namespace ashlar::nccl

@@ -224,7 +224,7 @@ class tcp_rendezvous {
 /// the rank, the address and the fault.
 inline unique_id rendezvous_by_tcp(launch const& here, unique_id const& id,
                                    std::chrono::milliseconds deadline) {
-  return detail::exchange_at(detail::tcp_rendezvous(here, deadline), here.rank, id);
+  return detail::share_id_at(detail::tcp_rendezvous(here, deadline), here.rank, id);
 }
 
 }  // namespace ashlar::nccl

@@ -39,7 +39,7 @@ namespace detail {
 /// Returns rank 0's `id` on every rank. `meeting` distributes it: rank 0 calls its function give(),
 /// and the other ranks call take().
 template <class Meeting>
-unique_id exchange_at(Meeting meeting, int rank, unique_id const& id) {
+unique_id share_id_at(Meeting meeting, int rank, unique_id const& id) {
   if (rank != 0) return meeting.take();
   meeting.give(id);
   return id;

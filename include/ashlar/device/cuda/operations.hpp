@@ -173,18 +173,28 @@ void add_sum_of_squares(processor const& on, Memory& memory, T const* x, std::in
 }
 
 /// Updates n weights and their first and second moments by AdamW. Unless `copy` is null, also
-/// writes the new weights to `copy`, rounded to bfloat16.
-template <class A>
+/// writes the new weights to `copy`, rounded to T.
+template <class A, class T>
 void adam_w_update(processor const& on, device::adam_w_factors const& factors, A const* gradient,
-                   std::int64_t n, A* first, A* second, A* weight, bfloat16* copy) {
-  adam_w_update(on.stream, factors, gradient, n, first, second, weight, copy);
+                   std::int64_t n, A* first, A* second, A* weight, T* copy) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    adam_w_update(on.stream, factors, gradient, n, first, second, weight, copy);
+  } else {
+    adam_w_update(on.stream, factors, gradient, n, first, second, weight, nullptr);
+    if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
+  }
 }
 /// Updates n weights and their velocities by SGD with momentum. Unless `copy` is null, also writes
-/// the new weights to `copy`, rounded to bfloat16.
-template <class A>
+/// the new weights to `copy`, rounded to T.
+template <class A, class T>
 void sgd_update(processor const& on, device::sgd_factors const& factors, A const* gradient,
-                std::int64_t n, A* velocity, A* weight, bfloat16* copy) {
-  sgd_update(on.stream, factors, gradient, n, velocity, weight, copy);
+                std::int64_t n, A* velocity, A* weight, T* copy) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    sgd_update(on.stream, factors, gradient, n, velocity, weight, copy);
+  } else {
+    sgd_update(on.stream, factors, gradient, n, velocity, weight, nullptr);
+    if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
+  }
 }
 
 }  // namespace ashlar::cuda

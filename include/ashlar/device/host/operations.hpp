@@ -258,18 +258,18 @@ void add_sum_of_squares(processor const&, Memory&, T const* x, std::int64_t n, d
 }
 
 /// Updates n weights and their first and second moments by AdamW. Unless `copy` is null, also
-/// writes the new weights to `copy`, rounded to bfloat16.
-template <class A>
+/// writes the new weights to `copy`, rounded to T.
+template <class A, class T>
 void adam_w_update(processor const& on, adam_w_factors const& factors, A const* gradient,
-                   std::int64_t n, A* first, A* second, A* weight, bfloat16* copy) {
+                   std::int64_t n, A* first, A* second, A* weight, T* copy) {
   adam_w_update(factors, gradient, n, first, second, weight);
   if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
 }
 /// Updates n weights and their velocities by SGD with momentum. Unless `copy` is null, also writes
-/// the new weights to `copy`, rounded to bfloat16.
-template <class A>
+/// the new weights to `copy`, rounded to T.
+template <class A, class T>
 void sgd_update(processor const& on, sgd_factors const& factors, A const* gradient, std::int64_t n,
-                A* velocity, A* weight, bfloat16* copy) {
+                A* velocity, A* weight, T* copy) {
   sgd_update(factors, gradient, n, velocity, weight);
   if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
 }

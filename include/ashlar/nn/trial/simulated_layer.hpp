@@ -209,13 +209,13 @@ class simulated_layer {
       std::vector<host_tensor> sums;
       for (std::size_t r = 0; r < on_.size(); ++r) {
         add_to_sum(r, k, -held_before, true);
-        sums.push_back(nodes_[r]->sum(k));
+        sums.push_back(nodes_[r]->parameters()[static_cast<std::size_t>(k)].sum());
       }
       judge(pass, gradient_name(spec_, k), sums, lies_.parameters[k].grad);
     }
   }
   void add_to_sum(std::size_t r, int k, double value, bool to_what_is_there) {
-    auto const sum = nodes_[r]->sum(k);
+    auto const sum = nodes_[r]->parameters()[static_cast<std::size_t>(k)].sum();
     auto values = shard_values(sum);
     for (auto& v : values) v = to_what_is_there ? v + value : value;
     set_shard(sum, values);
