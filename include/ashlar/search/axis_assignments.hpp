@@ -27,6 +27,7 @@
 #include <ashlar/placement/code.hpp>
 #include <ashlar/plan/role_distances.hpp>
 #include <ashlar/search/reordered.hpp>
+#include <ashlar/support/stable_sorted.hpp>
 
 namespace ashlar::search::detail {
 
@@ -78,11 +79,9 @@ class axis_assignments {
   /// Returns all added ways to place the element. Ways with the most placements equal to those of
   /// its neighbour and of the enclosing residual block come first.
   std::vector<axis_assignment> best_first() && {
-    std::stable_sort(list_.begin(), list_.end(),
-                     [](axis_assignment const& a, axis_assignment const& b) {
-                       return a.agreement > b.agreement;
-                     });
-    return std::move(list_);
+    return stable_sorted(std::move(list_), [](axis_assignment const& a, axis_assignment const& b) {
+      return a.agreement > b.agreement;
+    });
   }
 
  private:

@@ -13,6 +13,7 @@
 #include <ostream>
 
 #include <ashlar/search/outline.hpp>
+#include <ashlar/support/stable_sorted.hpp>
 
 namespace ashlar::search {
 
@@ -111,10 +112,9 @@ inline std::vector<difference_group> grouped(std::vector<element_difference> con
     if (known == groups.end()) groups.push_back({e, {e.element}});
     else known->elements.push_back(e.element);
   }
-  std::stable_sort(groups.begin(), groups.end(), [](auto const& x, auto const& y) {
+  return stable_sorted(std::move(groups), [](auto const& x, auto const& y) {
     return std::abs(x.seconds()) > std::abs(y.seconds());
   });
-  return groups;
 }
 
 /// Returns a list such as "3", "3, 15" or "3, 15, ..., 135".

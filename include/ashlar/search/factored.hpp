@@ -26,6 +26,7 @@
 
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/optimal_plan.hpp>
+#include <ashlar/support/stable_sorted.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -104,7 +105,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   }
   std::vector<int> order;
   for (int i = 0; i < static_cast<int>(candidates.size()); ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+  order = stable_sorted(std::move(order), [&](int a, int b) {
     return candidates.data()[a].bound < candidates.data()[b].bound;
   });
   basic_plan<N> best;

@@ -17,6 +17,7 @@
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pin.hpp>
 #include <ashlar/search/text.hpp>
+#include <ashlar/support/stable_sorted.hpp>
 
 namespace ashlar::search {
 
@@ -89,8 +90,8 @@ class pinned_choices {
       if (std::none_of(found.begin(), found.end(), [&](auto const& f) { return f.second == text; }))
         found.push_back({far, text});
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](auto const& a, auto const& b) { return a.first < b.first; });
+    found = stable_sorted(std::move(found),
+                          [](auto const& a, auto const& b) { return a.first < b.first; });
     std::string pins, nearest;
     for (auto const k : own) pins += (pins.empty() ? "" : " and ") + pins_[k].text;
     for (std::size_t k = 0; k < found.size() && k < 4; ++k)
