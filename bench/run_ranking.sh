@@ -9,7 +9,8 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run_ranking.sh [--real] [--simulated] [--report] [-h]
-Without an option all of it: builds, then about eight minutes of two cores; leave the machine alone.
+Without an option it does everything: it builds, then runs about eight minutes on two cores. Run
+nothing else meanwhile.
   --real        only 4 and 8 real ranks: calibrates with the same number of ranks, then measures
   --simulated   only 16 and 64 simulated ranks (needs SimGrid)
   --report      only tables and plots, from the existing figures

@@ -10,7 +10,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_search.sh [--quick] [--report] [-h]
-About four minutes on one core; leave the machine alone meanwhile.
+About four minutes on one core; run nothing else meanwhile.
   --quick    shorter and fewer runs, a minute; into the build folder, not into the page
   --report   only tables, plots and page, from the existing figures" "$@"
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""The training steps of bench/torch_train_step.cpp in PyTorch: DistributedDataParallel on gloo, one thread a rank,
-eager float32, fused AdamW with the same numbers, clipping. Weights and batches are what that program wrote into
-FOLDER. Started by mpirun, a process a rank; each takes its share of the samples. Prints "ms MEDIAN" of the steps but
-the first, "cpu_ms MEDIAN" of what rank 0 computed in them, and the losses. Exits with 77 if PyTorch is missing."""
+"""Runs the training steps of bench/torch_train_step.cpp in PyTorch: DistributedDataParallel on gloo, one thread per
+rank, eager float32, fused AdamW with the same numbers, clipping. The weights and batches are the files that that
+program wrote into FOLDER. mpirun starts one process per rank, and each process takes its share of the samples. Prints
+"ms MEDIAN" of all steps except the first, "cpu_ms MEDIAN" of the CPU time of rank 0 in these steps, and the losses.
+Exits with 77 if PyTorch is missing."""
 
 import argparse
 import os

@@ -33,7 +33,7 @@ set(ASHLAR_TEST_ENVIRONMENT
 # (tests/support/yield_when_idle.cpp). That does not work with a sanitizer, which must be preloaded
 # first.
 set(ASHLAR_TEST_MAX_RANKS "" CACHE STRING
-  "Most ranks of a test; empty: 8, for an MPICH that cannot be made to yield cores + 1")
+  "Maximum number of ranks of a test; empty: 8, or cores + 1 if MPICH cannot be made to yield")
 set(ashlar_most_ranks 8)
 if(ASHLAR_MPI_FAMILY STREQUAL mpich)
   set(ashlar_asks_ucx "")

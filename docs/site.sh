@@ -55,7 +55,7 @@ export LC_ALL=C
 if [ -e "$output/navtree.js" ]; then
   rm -rf -- "$output"
 elif [ -n "$(ls -A -- "$output" 2>/dev/null)" ]; then
-  printf 'docs/site.sh: %s holds files that are no site; name another folder\n' "$output" >&2
+  printf 'docs/site.sh: %s contains files that are not a site; give another folder\n' "$output" >&2
   exit 2
 fi
 mkdir -p -- "$output"

@@ -183,7 +183,7 @@ void run_all(measuring_options const& o) {
 
 int main(int argc, char** argv) try {
   measuring_options o{{0.2, 3, 31, 1e-3}};
-  CLI::App app("Measures what it costs to give work to a device");
+  CLI::App app("Measures the overhead of launching work on a device");
   add_to(app, o, "path");
   if (auto const code = parse(app, o, argc, argv, 0)) return *code;
   run_all(o);

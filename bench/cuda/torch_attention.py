@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's causal scaled_dot_product_attention, forward and backward, on the shapes of bench/cuda/attention and
-into the same table. Exits with 77 if PyTorch is missing or sees no GPU."""
+"""Measures PyTorch's causal scaled_dot_product_attention, forward and backward, on the shapes of
+bench/cuda/attention, and appends to the same table. Exits with 77 if PyTorch is missing or sees no GPU."""
 
 import argparse
 import os

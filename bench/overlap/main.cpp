@@ -348,7 +348,8 @@ int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   options o;
   CLI::App app{
-      "Measures communication beside the work of a step, and compares it with the timeline"};
+      "Measures how much communication of a step overlaps with computation, and compares it with "
+      "the timeline"};
   app.add_option("--nets", o.nets, "mlp, gpt")
       ->delimiter(',')
       ->check(CLI::IsMember({"mlp", "gpt"}));

@@ -176,7 +176,7 @@ void compare(named_net const& net, std::string const& mesh, ashlar::machine cons
   for (auto const& of_algorithm : trials)
     for (auto const& it : of_algorithm) last = std::max(last, it.seconds);
   auto const [variables, plans] = space(net.problem, t);
-  std::printf("\n%s on %s: %d layers that choose, 10^%.0f plans; exact: %.3g ms\n",
+  std::printf("\n%s on %s: %d layers with choices, 10^%.0f plans; exact: %.3g ms\n",
               net.name.c_str(), mesh.c_str(), variables, plans, unit * 1e3);
   std::printf("%-20s %12s %12s %12s %10s %10s\n", "", "to 3 %", "to optimum", "reached", "gap",
               "worst gap");

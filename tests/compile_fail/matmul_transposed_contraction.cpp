@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: matmul: the contracted dimension is split on one operand only, or by other axes or in another order on the other. Split it in the same way on both, or let ashlar plan it: matmul<sbp<...>>(x, w).
+// expect: matmul: the contracted dimension is not split by the same axes in the same order on both operands. Split it in the same way on both, or let ashlar plan it: matmul<sbp<...>>(x, w).
 
 // The left operand is transposed, so it is contracted over dimension 0, but dimension 1 is split.
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: matmul: the operands have different numbers of placements, so they are of different meshes. Give both one placement per axis of one mesh.
+// expect: matmul: the operands have different numbers of placements, so they are on different meshes. Give both one placement per axis of one mesh.
 
 // The operands are placed on meshes with different numbers of axes.
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: softmax: the last dimension is split, or the tensor is partial, and a row's sum needs all of it. Gather it first, as in softmax(x | to<B, ...>).
+// expect: softmax: the last dimension is split, or the tensor is partial, but the sum of a row needs the complete row. Gather it first, as in softmax(x | to<B, ...>).
 
 // The operand of softmax is partial.
 

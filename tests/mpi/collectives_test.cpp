@@ -198,8 +198,7 @@ TEST_CASE("bfloat16: with a table of ring or library, sums are still rounded onc
   same_as_pairs<ashlar::bfloat16>({reduction::sum});
 }
 
-TEST_CASE(
-    "an all-reduce of two is one message, of any type and operation, by the bits of windows") {
+TEST_CASE("an all-reduce of two ranks gives the same bits with messages and with shared memory") {
   if (world_size() != 2) return;
   ashlar::topology const t{{"gpu", 2}};
   auto const messages = mesh_on(transport::messages, t),
@@ -290,7 +289,7 @@ TEST_CASE("a mesh uses the algorithm of its table") {
   CHECK(calls_by("all-gather 2 0 several-per-node ring") == times(p - 1, "Recv"));
 }
 
-TEST_CASE("the last row that matches and may carry the transfer counts") {
+TEST_CASE("the last table row that applies to a transfer selects its algorithm") {
   static constexpr algorithm_table table{
       {collective::all_reduce, 2, 0, spread::any, algorithm::ring},
       {collective::all_reduce, 4, 1024, spread::any, algorithm::library},
@@ -354,7 +353,8 @@ TEST_CASE("an error in a table names its file and line") {
       {"all-gather 2 0 any", "a row has 5 words, not 4. Write: kind, members, bytes, nodes, "
                              "algorithm."},
       {"permute 2 0 any ring",
-       "'permute' has one algorithm only. Write all-gather, reduce-scatter or all-reduce."},
+       "'permute' is not a collective with a choice of algorithms. Write all-gather, "
+       "reduce-scatter or all-reduce."},
       {"all-gather 1 0 any ring", "'1' is not a number of members. Write 2 or more."},
       {"all-gather two 0 any ring", "'two' is not a number of members. Write 2 or more."},
       {"all-gather 2 -1 any ring",
@@ -364,7 +364,8 @@ TEST_CASE("an error in a table names its file and line") {
       {"all-gather 2 1kb any ring",
        "'1kb' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 0 here ring",
-       "'here' is not a place. Write any, one-node, one-per-node or several-per-node."},
+       "'here' is not a distribution over nodes. Write any, one-node, one-per-node or "
+       "several-per-node."},
       {"all-gather 2 0 any tree", "'tree' is not an algorithm. Write pairwise, ring or library."}};
   for (auto const& [line, sentence] : wrong)
     CHECK(message_of([&line = line] { parse_algorithms("# first\n" + line, "table"); }) ==

@@ -85,7 +85,8 @@ ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
 
-TEST_CASE("at once or in pieces, directly or as messages: the same bits, and the recorded bytes") {
+TEST_CASE("blocking or in the background, by shared memory or messages: equal bits and the "
+          "recorded bytes") {
   for (auto const& t : topologies(world_size())) {
     if (t.axes() > 2) continue;  // meshes of one and two axes cover these steps
     auto const direct = mesh_on(transport::shared_memory, t);
@@ -150,7 +151,7 @@ TEST_CASE("several transfers of one group and of others are pending; dropping on
   }
 }
 
-TEST_CASE("with a shard outside the window the complete group uses messages") {
+TEST_CASE("if one shard is not in shared memory, the whole group uses messages") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
@@ -172,7 +173,7 @@ TEST_CASE("with a shard outside the window the complete group uses messages") {
   }
 }
 
-TEST_CASE("a window without room shares nothing, and one of less than a page neither") {
+TEST_CASE("a window smaller than one page holds no shard") {
   for (std::int64_t const bytes : {0, 1, 4095}) {
     ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                          {.bytes_per_rank = bytes});
@@ -301,7 +302,7 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
       bool const eager = elements == 8;
       std::optional<ashlar::mesh> m(mesh_on(transport::shared_memory, t));
       int const gone = n - 1;
-      std::string const expected = "all-gather: an exception ended the mesh on rank ";
+      std::string const expected = "all-gather: an exception on rank ";
       bool const leaves = world_rank() == gone;
       if (leaves) {
         try {

@@ -169,7 +169,8 @@ TEST_CASE("maps, scaling and softmax on every placement") {
         }
         bool const whole_rows = !p.has_partial() && p.split_count(1) == 0;
         expect(
-            whole_rows, [&] { return softmax(x); }, rows, "a row's sum needs all of it", 1e-12, x);
+            whole_rows, [&] { return softmax(x); }, rows, "the sum of a row needs the complete row",
+            1e-12, x);
       }
   }
 }

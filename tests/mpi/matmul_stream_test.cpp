@@ -138,7 +138,7 @@ void check_limits(transport on) {
   machine.memory = least / 2;
   m.set_machine(machine);
   auto const message = message_of([&] { matmul(x, y, blocks); });
-  CHECK(message.find("fits " + std::to_string(least / 2) + " bytes a rank") != std::string::npos);
+  CHECK(message.find("fits " + std::to_string(least / 2) + " bytes per rank") != std::string::npos);
 }
 
 }  // namespace

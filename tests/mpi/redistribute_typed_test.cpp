@@ -138,7 +138,7 @@ TEST_CASE("placements that do not fit are refused before anything moves") {
            {{split(0), broadcast(), broadcast()}, "wrong number of axes"},
            {{split(2), broadcast()}, "split of a dimension the tensor does not have"},
            {{split(0, 1), broadcast()}, "shard depths"},
-           {{split(0, 0), split(0, 0)}, "two axes claim one shard depth"},
+           {{split(0, 0), split(0, 0)}, "two axes have the same shard depth"},
            {{partial(), partial(ashlar::reduction::max)}, "two kinds of reduction"}}) {
     auto const& target = p;
     auto const message = message_of([&] { redistribute(x, target); });

@@ -38,7 +38,7 @@ fails 1 one "[rank 0] error: work: disk full on this rank only"
 fails 3 mesh "error: mesh: gpu=12 has 12 ranks but the program runs on 3."
 fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 all "[rank 0] error: no rank can go on" "no rank can go on"
-fails 3 foreign "[rank 2] error: an exception that is not a std::exception"
+fails 3 foreign "[rank 2] error: the program threw an exception that is not a std::exception"
 # The other ranks of the node notice that rank 2 has failed, and throw too. The first rank that
 # leaves its environment ends the job.
 fails 3 caught "main says: work: disk full on this rank only" "error: an exception left"

@@ -102,7 +102,8 @@ int run(int argc, char** argv) {
       double const better = std::min(by_pairs.seconds, by_ring.seconds);
       all.check(by_default.seconds < 1.2 * better, name + ": the default is not the better one");
       for (std::int64_t j = 0; j < by_ring.result.local_elements(); ++j)
-        all.check(by_ring.result.data()[j] == by_pairs.result.data()[j], name + ": other values");
+        all.check(by_ring.result.data()[j] == by_pairs.result.data()[j],
+                  name + ": the two algorithms give different results");
     }
   return all.exit_code();
 }

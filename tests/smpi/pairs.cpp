@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
     auto const x = numbered(m, extents, from);
     if (++tried % 4 == 0) {
       auto moving = redistribute_async(x, to);
-      all.check(is_numbered(redistribute(x, to)), "beside another: " + to_string(to));
-      all.check(is_numbered(moving.wait()), "under way: " + to_string(from));
+      all.check(is_numbered(redistribute(x, to)), "while another is pending: " + to_string(to));
+      all.check(is_numbered(moving.wait()), "asynchronous: " + to_string(from));
       continue;
     }
     auto const y = redistribute(x, to);

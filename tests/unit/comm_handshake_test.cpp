@@ -165,8 +165,8 @@ TEST_CASE("no rank reads a shard before it is written or overwrites one that is 
 TEST_CASE(
     "ranks that wait for an abandoned rank get an error; transfers it had completed stay valid") {
   int const ranks = 3;
-  std::string const expected = "all-reduce: an exception ended the mesh on rank 41, for which "
-                               "other ranks wait. Create a new mesh.";
+  std::string const expected = "all-reduce: an exception on rank 41 ended this mesh, and other "
+                               "ranks wait for that rank. Create a new mesh.";
   topology const t{{"gpu", ranks}};
   shape const extents{97, 211};  // large enough for an all-reduce in two halves
   redistribution_step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
@@ -247,8 +247,9 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
   auto next = begin(0, 2);
   bool done = false;
   std::string const message = message_of([&] { done = next.advance(); });
-  CHECK(message == "broadcast: an exception ended the mesh on rank 7, for which other ranks wait. "
-                   "Create a new mesh.");
+  CHECK(message ==
+        "broadcast: an exception on rank 7 ended this mesh, and other ranks wait for that "
+        "rank. Create a new mesh.");
   CHECK_FALSE(done);
 }
 

@@ -115,7 +115,8 @@ TEST_CASE("errors name the wrong variable") {
   CHECK(has(fault(torch + variables{{"MASTER_PORT", "65536"}}), "MASTER_PORT is '65536'"));
   CHECK(has(fault(torch + variables{{"ASHLAR_LAUNCH", "pdsh"}}), "not mpi, env, slurm or none"));
   CHECK(has(fault(torch + variables{{"ASHLAR_LAUNCH", "mpi"}}), "of that launcher are not set"));
-  CHECK(has(fault({{"ASHLAR_RENDEZVOUS_FILE", "f"}}), "which rank this is"));
+  CHECK(
+      has(fault({{"ASHLAR_RENDEZVOUS_FILE", "f"}}), "no variable gives the rank of this process"));
   CHECK(has(fault({{"RANK", "0"}}), "WORLD_SIZE is not set"));
 }
 

@@ -97,7 +97,8 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
   saved_pipeline const s;
   auto const good = s.saved();
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
-      {"not of \"ashlar pipeline\"", [](json& j) { j["format"] = "ashlar plan"; }},
+      {"the format is \"ashlar plan\", but \"ashlar pipeline\" is needed",
+       [](json& j) { j["format"] = "ashlar plan"; }},
       {"this program reads versions 1 to 2", [](json& j) { j["version"] = 3; }},
       {"lacks", [](json& j) { j["version"] = 2; }},
       {"\"recomputed\" is not a known key",

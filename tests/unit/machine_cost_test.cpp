@@ -190,7 +190,8 @@ TEST_CASE("a collective with links of its own uses them, the others use those of
         ashlar::group_link(own, uneven, {0, 1}, collective::all_to_all));
 }
 
-TEST_CASE("a GEMM without a curve runs at the peak, with one each dim counts as gemm_half longer") {
+TEST_CASE(
+    "a GEMM runs at the peak if gemm_half is 0; otherwise each dim counts as gemm_half longer") {
   ashlar::machine on;
   on.flops = 1e9;
   CHECK(ashlar::gemm_seconds(on, 2e9, 1, 1, 1'000'000'000) == 2);

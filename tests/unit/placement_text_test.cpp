@@ -151,7 +151,7 @@ TEST_CASE("check names what is wrong with a placement") {
   CHECK(says(check({split(2), broadcast()}, 2, 2), "dimension the tensor does not have"));
   CHECK(says(check({split(0), broadcast()}, 0, 2), "dimension the tensor does not have"));
   CHECK(says(check({split(0, 1), broadcast()}, 2, 2), "without gaps"));
-  CHECK(says(check({split(0, 0), split(0, 0)}, 2, 2), "two axes claim one shard depth"));
+  CHECK(says(check({split(0, 0), split(0, 0)}, 2, 2), "two axes have the same shard depth"));
   CHECK(says(check({split(0, 0), split(0, 2)}, 2, 2), "without gaps"));
   CHECK(says(check({partial(), partial(reduction::max)}, 2, 2), "two kinds of reduction"));
 }

@@ -250,11 +250,11 @@ TEST_CASE("impossible requests are refused, and the error says what is possible"
   problem const q{{64, 64}, {64, 64}, {ashlar::split(0)}, {ashlar::split(0)}, {ashlar::split(0)}};
   auto const m = ashlar::machines::workstation;
   auto const least = message_of([&] { plan_of(q, t, m, {100}); });
-  CHECK(has(least, "matmul: no plan of 64x64 times 64x64 on 4 ranks fits 100 bytes a rank; the "
+  CHECK(has(least, "matmul: no plan of 64x64 times 64x64 on 4 ranks fits 100 bytes per rank; the "
                    "smallest plan needs "));
   auto const number = std::stoll(least.substr(least.find("needs ") + 6));
   CHECK(plan_of(q, t, m, {number}).peak_bytes == number);
-  CHECK(has(message_of([&] { plan_of(q, t, m, {number - 1}); }), "Allow it more memory"));
+  CHECK(has(message_of([&] { plan_of(q, t, m, {number - 1}); }), "Allow more memory per rank"));
   CHECK(has(message_of([&] { plan_of(q, t, m, {0, 'm', 17}); }), "streams 17 panels of 'm'"));
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("every step is right on every placement of a matrix, uneven extents") 
   CHECK(check_steps({7, 5}, {{"a", 3}, {"b", 2}, {"c", 4}}, reduction::sum) > 800);
 }
 
-TEST_CASE("every step is right where nested balanced splits cut in other places") {
+TEST_CASE("every step is correct if the order of nested splits moves the shard boundaries") {
   // At these extents, the shard boundaries of a third, inner axis depend on the order of the two
   // outer axes.
   CHECK(check_steps({8, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);

@@ -144,7 +144,7 @@ TEST_CASE("notes name axes that are idle or too long, and work that is uneven") 
   // No dimension is divisible by the extent 3 of this axis. Such an axis is searched and priced
   // like any other, and a note reports the uneven work.
   auto const uneven = said(data_parallel(net, parse_topology("gpu=3"), m));
-  CHECK(uneven.find("1.50 times an even share") != std::string::npos);
+  CHECK(uneven.find("1.50 times the work of an even share") != std::string::npos);
   auto const longer = said(data_parallel(net, parse_topology("gpu=37"), m));
   CHECK(longer.find("gpu=37 is longer than every dim (the longest has 32)") != std::string::npos);
   auto idle = data_parallel(net, parse_topology("gpu=1"), m);

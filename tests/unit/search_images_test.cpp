@@ -96,7 +96,7 @@ double bound_on_rows(search::problem const& net, ashlar::topology const& t,
 
 }  // namespace
 
-TEST_CASE("rows that split a dim as well as another row does are in no bound and no optimum") {
+TEST_CASE("redundant rows change neither the lower bound nor the optimum") {
   auto const images = [](std::int64_t batch, int channels) {
     auto const net = nn::chain(nn::convolution(3, channels, 3, {.padding = 1}), nn::relu(),
                                nn::convolution(channels, channels, 3, {.padding = 1}), nn::relu(),

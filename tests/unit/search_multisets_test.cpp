@@ -154,10 +154,10 @@ TEST_CASE("meshes that are not searched are refused") {
   CHECK(has(message_of([&] {
               optimal(net, five, m, [](int, search::layer_choice const&) { return true; });
             }),
-            "more than 4 axes is not searched with pins, a filter or recomputed"));
+            "a search with pins, a filter or recomputed segments supports at most 4 axes"));
   m.memory = 1;
   CHECK(has(message_of([&] { optimal(net, five, m); }),
-            "a mesh of more than 4 axes is not searched below a memory limit"));
+            "a search below a memory limit supports at most 4 axes"));
   m.memory = 0;
   CHECK(has(message_of([&] { optimal(net, parse_topology("a=2,b=3,c=5,d=7,e=11,f=13"), m); }),
             "choices on a mesh of 6 axes"));

@@ -38,7 +38,7 @@ TEST_CASE("cross-entropy may be split by rows, and no other row holds") {
     check_table(ashlar::cross_entropy_signatures(rank), {cross_entropy(rank)});
 }
 
-TEST_CASE("the pieces of a class-split cross-entropy have the rows common to both") {
+TEST_CASE("the statistics of a class-split cross-entropy have the rows that are valid for both") {
   for (int rank : {2, 3})
     check_table(ashlar::shifted_sum_signatures(rank),
                 {shifted_exponentials(rank), target_logits(rank)});

@@ -75,7 +75,7 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       " micro-batches; all figures are predictions for the busiest rank</p>\n<div class='tiles'>" +
       tile(seconds_text(p.seconds()), "a step") +
       tile(search::detail::percent_text(p.seconds() > 0 ? p.bubble / p.seconds() : 0),
-           "of it bubble") +
+           "of the step is bubble") +
       tile(std::to_string(stages),
            "stages of " + std::to_string(p.chosen.mesh.ranks()) + " ranks each") +
       tile(std::to_string(p.micro_batches()), "micro-batches") +

@@ -65,11 +65,10 @@ inline std::string legend(topology const& t) {
          "a shard has the colour of the rank that holds it: the hue says which " + escaped(hue) +
          ", the shade the position along the other axes.<br>" + swatch(colour(t, all), "") +
          "grey: every " + escaped(hue) +
-         " holds a copy; one shade: all positions along the "
-         "other axes do.<br>" +
+         " holds a copy; one shade: so does every position along the other axes.<br>" +
          swatch(colour(t, all), "<rect x='1' y='1' width='24' height='12' fill='url(#hatch)'/>") +
-         "hatched: addends, the value is their sum.<br>Only the split dims are drawn, with at "
-         "most " +
+         "hatched: each rank has an addend; the value is the sum of all addends.<br>"
+         "Only the split dims are drawn, with at most " +
          std::to_string(drawn_dim::most) + " shards per dim.</p>";
 }
 
@@ -96,7 +95,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
                      tile(seconds_text(total.seconds()), "a step") +
                      tile(percent_text(total.seconds() > 0 ? total.communication() / total.seconds()
                                                            : 0),
-                          "of it in collectives") +
+                          "of the step is in collectives") +
                      tile(bytes_text(double(parts.memory())), "memory per rank") +
                      tile(bytes_text(total.received), "received by a rank") +
                      tile(std::to_string(t.ranks()), "ranks") + "</div>\n<div class='card'>" +

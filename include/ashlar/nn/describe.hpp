@@ -108,8 +108,9 @@ template <class T = float, class Layer, class Batch>
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
   static_assert(
       takes_tokens<Layer>() == Batch::holds_tokens && input_rank<Layer>() == batch_rank<Batch>(),
-      "nn::describe: a net that begins with an embedding takes a token_batch, with convolution or "
-      "pooling an image_batch, any other net a feature_batch.");
+      "nn::describe: a net that begins with an embedding takes a token_batch, with "
+      "embedding_tables a category_batch, with convolution or pooling an image_batch, any other "
+      "net a feature_batch.");
   return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 

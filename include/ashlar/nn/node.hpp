@@ -133,7 +133,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     }
     throw error(spec_.name.text,
                 std::string("the layer has no ") + to_string(a.kind) +
-                    " pass, but its spec says so in layer_spec::backward (nn/layer.hpp).");
+                    " pass, but its spec declares one in layer_spec::backward (nn/layer.hpp).");
   }
 
   char const* name() const override { return spec_.name.text; }
@@ -155,7 +155,7 @@ class layer_node final : public element_node<typename At::processor_type> {
       static_assert(
           requires(Layer const& layer, int k) {
             { layer.initial(k) } -> std::convertible_to<initial_values>;
-          }, "nn: a layer with parameters says what they are before training: nn::initial_values "
+          }, "nn: a layer with parameters must define their initial values: nn::initial_values "
              "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
       for (int k = 0; k < spec_.parameters.size(); ++k) {
         initial_values const initial = layer_.initial(k);

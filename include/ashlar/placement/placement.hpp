@@ -144,7 +144,8 @@ constexpr char const* check(placement const& p, int rank, int axes) {
       return "shard depths of a dimension must be 0, 1, ... without gaps, outermost axis first.";
     for (int b = 0; b < a; ++b)
       if (p[b].is_split_of(p[a].dim) && p[b].depth == p[a].depth)
-        return "two axes claim one shard depth of a dimension. Depths count 0, 1, ..., each once.";
+        return "two axes have the same shard depth in one dimension. Number the axes that split it "
+               "0, 1, ..., outermost first.";
   }
   return nullptr;
 }

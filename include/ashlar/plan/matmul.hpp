@@ -94,11 +94,11 @@ constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
     text += " streams " + std::to_string(wanted.panels) + " panels of '" + wanted.stream + "'";
   if (least > 0)
     text += std::string(wanted.stream != 0 ? " and" : "") + " fits " +
-            std::to_string(wanted.memory) + " bytes a rank; the smallest plan needs " +
+            std::to_string(wanted.memory) + " bytes per rank; the smallest plan needs " +
             std::to_string(least) +
-            ". Allow it more memory (machine::memory, matmul_options::memory), or spread the "
+            ". Allow more memory per rank (machine::memory, matmul_options::memory), or spread the "
             "operands and the result over more ranks";
-  else text += ". Ask for fewer panels or another letter (m, n, k; b of batches)";
+  else text += ". Use fewer panels or stream another dim (m, n, k, or b for the batch)";
   throw error("matmul", text + ".");
 }
 

@@ -56,7 +56,9 @@ class matmul_paths {
     auto ways = sums_.no_paths();
     if (end_.op() == reduction::sum) {
       int const end = sums_.find(end_);
-      if (end < 0) throw std::invalid_argument("matmul_paths: the graph does not contain the end");
+      if (end < 0)
+        throw std::invalid_argument(
+            "matmul_paths: the placement graph does not contain the given placement");
       ways.weight[static_cast<std::size_t>(end)] = 0;
     } else {
       own_.push_back(placement_graph(extents_.rank(), sums_.mesh(), end_.op()));

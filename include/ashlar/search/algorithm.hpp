@@ -159,7 +159,7 @@ class watch {
     std::string const tried = std::to_string(evaluations_) + " evaluations";
     throw error(std::string("search::") + algorithm_,
                 over_ && how_ == ending::cancelled
-                    ? "cancelled after " + tried + ", before any plan that fits was found."
+                    ? "cancelled after " + tried + "; no plan that fits had been found."
                     : "no plan that fits in the machine's memory per rank was found in " + tried +
                           ". Give it a larger budget, or use search::optimal.");
   }

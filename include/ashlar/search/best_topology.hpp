@@ -157,10 +157,10 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
     found = true;
   }
   if (!found)
-    throw error(name, "no topology fits in " + bytes_text(double(m.memory)) +
-                          " per rank; the least possible is " + bytes_text(double(leanest.memory)) +
+    throw error(name, "no arrangement of the ranks fits in " + bytes_text(double(m.memory)) +
+                          " per rank; the smallest needs " + bytes_text(double(leanest.memory)) +
                           ", on " + to_string(leanest.mesh) +
-                          ". Raise the memory limit, use more ranks, or search::optimal.");
+                          ". Raise the memory limit, use more ranks, or call search::optimal.");
   return best;
 }
 

@@ -73,8 +73,7 @@ std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const&
   }
   if (even > 0 && busiest > 1.25 * even) {
     char text[128];
-    std::snprintf(text, sizeof text,
-                  "the busiest rank does %.2f times an even share of the multiplications.",
+    std::snprintf(text, sizeof text, "the busiest rank does %.2f times the work of an even share.",
                   busiest / even);
     out.push_back(text);
   }

@@ -17,9 +17,9 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   if (!is_exact_on(t) && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
     throw error(
         "search::optimal",
-        "a mesh of " + more_than_exact_axes() +
-            " is not searched with pins, a filter or recomputed segments: the number of choices of "
-            "a layer grows exponentially with the number of axes. Merge axes of one tier.");
+        "a search with pins, a filter or recomputed segments supports " + at_most_exact_axes() +
+            ", because the number of choices of a layer grows exponentially with the number of "
+            "axes. Merge axes of one tier.");
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
@@ -33,8 +33,8 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   if (m.memory != 0 && fastest.memory > m.memory && !is_exact_on(t))
     throw error("search::optimal",
                 "the fastest plan needs " + bytes_text(double(fastest.memory)) +
-                    " per rank, more than the limit, and a mesh of " + more_than_exact_axes() +
-                    " is not searched below a memory limit. Merge axes of one tier.");
+                    " per rank, more than the limit, and a search below a memory limit supports " +
+                    at_most_exact_axes() + ". Merge axes of one tier.");
   if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
   watch.improves(fastest.seconds);
   return fastest;

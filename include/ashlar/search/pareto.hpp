@@ -117,7 +117,7 @@ std::ostream& operator<<(std::ostream& out, basic_memory_front<N> const& front) 
   auto const& fast = front.plans.front();
   out << "time and memory: " << front.plans.size()
       << (front.plans.size() == 1 ? " plan, the fastest and the smallest"
-                                  : " plans, none both slower and larger than another")
+                                  : " plans; each is faster or smaller than every other one")
       << '\n'
       << right("memory per rank", 18) << right("a step", 12) << right("slower by", 12)
       << right("certified", 22) << '\n';

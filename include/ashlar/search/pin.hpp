@@ -111,7 +111,7 @@ std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
       names.push_back(net.spec(i).name.text);
   std::string all;
   for (auto const& name : names) all += (all.empty() ? "" : ", ") + name;
-  refuse_pin(p.text, "no layer has this name. There are " + all + ".");
+  refuse_pin(p.text, "no layer has this name. The layers are: " + all + ".");
 }
 
 /// Returns the placement of the tensor that a pin names, or null if the layer has no such tensor.

@@ -69,8 +69,8 @@ class pinned_choices {
     }
     if (!any)
       detail::refuse_pin(p.text, "none of these layers has a tensor \"" + p.tensor +
-                                     "\". There are x, y, dy, dx and the parameters' names, also "
-                                     "with .use, .grad or .store.");
+                                     "\". The tensors are x, y, dy, dx and the parameters by "
+                                     "name, optionally with .use, .grad or .store.");
   }
 
   /// Throws an error that lists the nearest choices, if no choice satisfies all pins of element i.

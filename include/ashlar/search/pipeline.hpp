@@ -118,7 +118,9 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
                                std::min(micro_batches, stages - s));
     auto const placed = layout(part, t, m);
     if (s > 0 && !(placed.mesh == joined.chosen.mesh))
-      throw error("search::pipeline", "stages were laid out on different meshes.");
+      throw error("search::pipeline",
+                  "the layout function placed two stages on different meshes. Use one mesh for "
+                  "all stages.");
     joined.chosen.mesh = placed.mesh;
     joined.recomputed.push_back(placed.recomputed);
     double const least = placed.seconds * (1 - placed.gap);

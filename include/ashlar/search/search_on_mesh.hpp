@@ -54,8 +54,8 @@ constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_ax
 
 namespace detail {
 
-inline std::string more_than_exact_axes() {
-  return "more than " + std::to_string(most_exact_axes) + " axes";
+inline std::string at_most_exact_axes() {
+  return "at most " + std::to_string(most_exact_axes) + " axes";
 }
 
 }  // namespace detail

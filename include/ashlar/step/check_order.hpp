@@ -176,7 +176,8 @@ constexpr order_fault check_order(std::span<program const> programs) {
       if (k == own.size() && k == other.size()) continue;
       int const at = k < own.size() ? own[k].action : static_cast<int>(programs[r].actions.size());
       if (!first.found() || at < first.action)
-        first = {static_cast<int>(r), at, "takes a ticket of its group out of order"};
+        first = {static_cast<int>(r), at,
+                 "begins a transfer out of order within its group of ranks"};
     }
     if (first.found()) return first;
   }

@@ -73,7 +73,7 @@ constexpr pass_result finish_pass(program const& before, program changed, std::i
   program made = with_releases(compacted(changed));
   if (made == before) return {before, false, "there is nothing to change"};
   if (limit > 0 && high_water(made).peak > limit)
-    return {before, false, "it would hold more memory than the limit allows"};
+    return {before, false, "it would need more memory than the limit allows"};
   return {made, true, ""};
 }
 

@@ -12,15 +12,14 @@
   "matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of "   \
   "the products. Reduce one of them first, as in matmul(x | to<...>, w)."
 #define ASHLAR_SAYS_MATMUL_AXES                                                                    \
-  "matmul: the operands have different numbers of placements, so they are of different meshes. "   \
+  "matmul: the operands have different numbers of placements, so they are on different meshes. "   \
   "Give both one placement per axis of one mesh."
 #define ASHLAR_SAYS_MATMUL_OPERANDS                                                                \
   "matmul: the operands are not two tensors of two dimensions, or two of three, of one element "   \
   "type on one type of processor."
 #define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
-  "matmul: the contracted dimension is split on one operand only, or by other axes or in another " \
-  "order on the other. Split it in the same way on both, or let ashlar plan it: "                  \
-  "matmul<sbp<...>>(x, w)."
+  "matmul: the contracted dimension is not split by the same axes in the same order on both "      \
+  "operands. Split it in the same way on both, or let ashlar plan it: matmul<sbp<...>>(x, w)."
 #define ASHLAR_SAYS_MATMUL_NO_RULE                                                                 \
   "matmul: on one mesh axis these placements need communication. Redistribute an operand with "    \
   "x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w)."
@@ -38,8 +37,8 @@
   "reduce: the operand is partial with another reduction than the requested one, and they do not " \
   "commute. Reduce it first, as in max<0>(x | to<B, ...>)."
 #define ASHLAR_SAYS_SOFTMAX                                                                        \
-  "softmax: the last dimension is split, or the tensor is partial, and a row's sum needs all of "  \
-  "it. Gather it first, as in softmax(x | to<B, ...>)."
+  "softmax: the last dimension is split, or the tensor is partial, but the sum of a row needs "    \
+  "the complete row. Gather it first, as in softmax(x | to<B, ...>)."
 #define ASHLAR_SAYS_SCALE                                                                          \
   "scale: a partial maximum or minimum cannot be scaled addend by addend, since a negative "       \
   "factor swaps the two. Reduce it first, as in a * (x | to<B, ...>)."

@@ -67,7 +67,8 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
     algorithm_row row;
     if (!detail::named(word[0], tunable_collectives, row.kind))
       refuse("'" + word[0] +
-             "' has one algorithm only. Write all-gather, reduce-scatter or all-reduce.");
+             "' is not a collective with a choice of algorithms. Write all-gather, reduce-scatter "
+             "or all-reduce.");
     char const* const end = word[1].data() + word[1].size();
     auto const read = std::from_chars(word[1].data(), end, row.least_members);
     if (read.ec != std::errc() || read.ptr != end || row.least_members < 2 ||
@@ -79,7 +80,8 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
     row.least_bytes = *bytes;
     if (!detail::named(word[3], all_spreads, row.where))
       refuse("'" + word[3] +
-             "' is not a place. Write any, one-node, one-per-node or several-per-node.");
+             "' is not a distribution over nodes. Write any, one-node, one-per-node or "
+             "several-per-node.");
     if (!detail::named(word[4], all_algorithms, row.use))
       refuse("'" + word[4] + "' is not an algorithm. Write pairwise, ring or library.");
     if (table.size() == table.capacity())

@@ -74,7 +74,7 @@ inline void at_exit() { abort("an exception left the scope of mpi::environment")
     } catch (std::exception const& e) {
       abort(e.what());
     } catch (...) {
-      abort("an exception that is not a std::exception");
+      abort("the program threw an exception that is not a std::exception");
     }
   }
   abort("terminated");

@@ -54,7 +54,7 @@ inline int rank_of_process = -1;  // for error messages; -1: not known yet
     } catch (std::exception const& e) {
       end_process(e.what());
     } catch (...) {
-      end_process("an exception that is not a std::exception");
+      end_process("the program threw an exception that is not a std::exception");
     }
   }
   end_process("terminated");

@@ -158,7 +158,7 @@ launch launch_from(Lookup const& get) {
   l.file = from.text("ASHLAR_RENDEZVOUS_FILE");
   if (found == nullptr) {
     if (!l.file.empty() && from.text("ASHLAR_LAUNCH") != "none")
-      from.fail("ASHLAR_RENDEZVOUS_FILE is set, but no launcher says which rank this is");
+      from.fail("ASHLAR_RENDEZVOUS_FILE is set, but no variable gives the rank of this process");
     l.file.clear();
     return l;
   }

@@ -165,8 +165,9 @@ class handshake {
     auto const by = s.abandoned.load(std::memory_order_acquire);
     // The owner may have taken the step just before it abandoned the mesh. So this looks once more.
     if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
-    throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
-                                      ", for which other ranks wait. Create a new mesh.");
+    throw error(to_string(what_), "an exception on rank " + std::to_string(by - 1) +
+                                      " ended this mesh, and other ranks wait for that rank. "
+                                      "Create a new mesh.");
   }
 
   std::span<slot* const> slots_;

@@ -156,9 +156,9 @@ class arena {
   [[noreturn]] void refuse(std::size_t bytes, std::string const& name) const {
     check_allocation(cudaErrorMemoryAllocation, static_cast<std::int64_t>(bytes),
                      "cudaMallocFromPoolAsync", name,
-                     std::to_string(in_use_) + " are in use by this mesh (at most " +
-                         std::to_string(peak_) + ") and " + std::to_string(bytes_of_graphs()) +
-                         " kept for its graphs");
+                     "this mesh uses " + std::to_string(in_use_) + " bytes (at most " +
+                         std::to_string(peak_) + " so far), and its CUDA graphs hold " +
+                         std::to_string(bytes_of_graphs()) + " more bytes");
     std::abort();  // not reached: check_allocation has thrown
   }
 

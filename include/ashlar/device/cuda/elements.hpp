@@ -29,7 +29,7 @@ inline void copy_bytes(cudaStream_t stream, void const* from, std::int64_t bytes
 /// memory may be reused when this returns.
 template <class T>
 void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
-  refuse_if_capturing(stream, "upload", "it would read the host's memory again at each replay.");
+  refuse_if_capturing(stream, "upload", "each replay would read the host memory again.");
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
                      cudaMemcpyHostToDevice);
 }

@@ -62,7 +62,7 @@ inline gemm_options gemm_options_from_environment() {
     char const* const text = std::getenv(name);
     std::string const value = text == nullptr ? "" : text;
     if (value != "" && value != "on" && value != "off")
-      throw error("gemm", std::string(name) + " is '" + value + "'. Give on or off.");
+      throw error("gemm", std::string(name) + " is '" + value + "'. Set it to on or off.");
     return value == "on";
   };
   gemm_options o;

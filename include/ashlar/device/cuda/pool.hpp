@@ -72,8 +72,8 @@ class pool {
     if (status != cudaSuccess) {
       auto const now = statistics();
       check_allocation(status, bytes, "cudaMallocFromPoolAsync", what,
-                       std::to_string(now.used) + " are in use by this process and " +
-                           std::to_string(now.reserved - now.used) + " kept by it");
+                       "this process uses " + std::to_string(now.used) + " bytes and keeps " +
+                           std::to_string(now.reserved - now.used) + " more bytes for reuse");
     }
     return memory;
   }

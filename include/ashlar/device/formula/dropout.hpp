@@ -28,7 +28,8 @@ struct dropout_rule {
   /// Throws std::invalid_argument if the probability `p` of dropping is not in [0, 1).
   explicit dropout_rule(double p) {
     if (!(p >= 0.0 && p < 1.0)) {
-      throw std::invalid_argument("dropout: the probability is not in [0, 1). Pass 0 to keep all.");
+      throw std::invalid_argument(
+          "dropout: the probability is not in [0, 1). Pass 0 to keep all elements.");
     }
     auto const threshold = static_cast<std::uint64_t>(std::ceil(p * 0x1p32));
     drops_all = threshold > 0xffffffffu;

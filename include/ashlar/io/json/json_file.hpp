@@ -66,7 +66,7 @@ inline std::int64_t whole_number(nlohmann::json const& value, std::string const&
 inline int check_format(nlohmann::json const& j, std::string const& format, int newest) {
   auto const found = j.at("format").get<std::string>();
   if (found != format)
-    throw error("format", "this is a file of \"" + found + "\", not of \"" + format + "\".");
+    throw error("format", "the format is \"" + found + "\", but \"" + format + "\" is needed.");
   auto const number = whole_number(j.at("version"), "version");
   if (number < 1 || number > newest)
     throw error("version", std::to_string(number) + " is unknown; this program reads version" +

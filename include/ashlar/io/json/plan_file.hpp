@@ -172,7 +172,7 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
     }
     if (net[i].kind == search::element_kind::residual_end && !(plan[i] == plan[net[i].partner]))
       throw error("element " + std::to_string(i),
-                  "a residual must end with the placements it begins with, those of element " +
+                  "the end of a residual must have the placements of its start, element " +
                       std::to_string(net[i].partner) + ".");
   }
   return plan.choices;
@@ -227,7 +227,7 @@ inline plan_head load_plan_head(std::string const& path) {
     auto const format = j.at("format").template get<std::string>();
     auto const n = detail::whole_number(j.at("micro_batches"), "micro_batches");
     if (format != "ashlar plan" && format != "ashlar pipeline")
-      throw error("format", "this is a file of \"" + format + "\", not a plan.");
+      throw error("format", "the format is \"" + format + "\", but a plan is needed.");
     if (n < 1 || n > std::numeric_limits<int>::max())
       throw error("micro_batches", std::to_string(n) + ": a step needs 1 or more.");
     return plan_head{format == "ashlar pipeline", static_cast<int>(n)};

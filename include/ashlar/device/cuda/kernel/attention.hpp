@@ -195,10 +195,10 @@ void with_head_dim(device::attention_extents const& e, Run const& run) {
   if constexpr (sizeof(A) == 4) {
     if (e.head_dim <= 256) return run.template operator()<256>();
   }
-  throw error("attention", "head_dim " + std::to_string(e.head_dim) +
-                               " is too large for a device, which has kernels up to " +
-                               (sizeof(A) == 4 ? "256" : "128, in float 256") +
-                               ". Use more heads with fewer elements each.");
+  throw error("attention",
+              "head_dim " + std::to_string(e.head_dim) +
+                  " is too large. The device kernels support up to 128 in double, and up to 256 in "
+                  "float and bfloat16. Use more heads with fewer elements each.");
 }
 
 }  // namespace detail

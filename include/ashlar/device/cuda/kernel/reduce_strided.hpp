@@ -77,9 +77,8 @@ void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,
                     std::int64_t const* dst_strides) {
   if (sources.empty() || sources.size() > most_sources) {
-    throw std::invalid_argument("reduce_strided: " + std::to_string(sources.size()) +
-                                " sources are not possible. Give 1 to " +
-                                std::to_string(most_sources) + ".");
+    throw std::invalid_argument("reduce_strided: cannot reduce " + std::to_string(sources.size()) +
+                                " sources. Pass 1 to " + std::to_string(most_sources) + ".");
   }
   auto const loop = device::host::canonical_loop(rank, extents, source_strides, dst_strides);
   if (loop.empty) return;
