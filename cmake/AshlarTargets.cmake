@@ -7,6 +7,7 @@
 #   ashlar::core      the rooms of ashlar_core_rooms      needs only a C++20 compiler
 #   ashlar::ashlar    core and ashlar_full_rooms          needs MPI and a BLAS with cblas.h
 #   ashlar::compiled  ashlar::ashlar with its large functions compiled in a library
+#   ashlar::precompiled  ashlar::compiled with a precompiled header (AshlarCompiled.cmake)
 #   ashlar::json      core and io/json                    needs nlohmann_json
 #   ashlar::cuda      ashlar::ashlar and the folders cuda and nccl of the rooms
 #                                                         needs nvcc, CUDA, cuBLASLt and NCCL

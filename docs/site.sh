@@ -89,7 +89,7 @@ if [ -n "${failed:-}" ]; then
 fi
 
 # Where all nested classes are private, Doxygen shows no list of them, but links to it.
-find "$output" -name '*.html' -exec grep -l 'href="#nested-classes"' {} + | while IFS= read -r file; do
+{ grep -rl --include='*.html' 'href="#nested-classes"' "$output" || true; } | while IFS= read -r file; do
   grep -q 'id="nested-classes"' "$file" ||
     sed -i.before 's,<a href="#nested-classes">Classes</a>\( &#124;\)\{0\,1\},,' "$file"
 done

@@ -6,15 +6,16 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--thorough] [--no-install] [-h]
-Installs what is missing, configures, builds, and runs every test.
+Installs what is missing, configures, builds, and runs the tests, except those that take longest.
   --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
                   tsan runs the unit tests only: it sees threads, but not the memory that MPI ranks share
                   cuda requires CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
                   which may share one GPU, then those of the kernels under compute-sanitizer; default builds them
                   too if nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
-  --thorough      all of it: the default preset, then the longest tests, sanitizers, Clang, MPICH, and five
-                  minutes of fuzzing; hours of two cores. Prints a summary; fails if anything failed
+  --thorough      all of it: the default preset, then the longest tests, the presets debug, asan, tsan and
+                  clang, MPICH, and five minutes of fuzzing; hours of two cores. Prints a summary with the
+                  tests that were skipped; fails if anything failed. Takes no --preset or --mpi
   --no-install    use installed packages; never call the package manager
 TEXT
 }
@@ -62,11 +63,14 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # part <name> <command>...: runs one part of --thorough, and notes its time and result.
 summary=() worst=0
 part() {
-  local name="$1" begin=$SECONDS result=passed
+  local name="$1" begin=$SECONDS result=passed log
   shift
+  log="$(mktemp)"
   printf '\n==== %s: %s ====\n' "$name" "$*"
-  "$@" || { result="FAILED ($?)"; worst=1; }
+  "$@" 2>&1 | tee "$log" || { result="FAILED ($?)"; worst=1; }
   summary+=("$(printf '%-10s %6d s  %s' "$name" $((SECONDS - begin)) "$result")")
+  while IFS= read -r line; do summary+=("  skipped: $line"); done < <(sed -n 's/^.* - \(.*\) (Skipped)$/\1/p' "$log")
+  rm -f "$log"
 }
 
 # Fuzzes the readers of JSON files for five minutes, in a copy of the corpus.
@@ -79,11 +83,16 @@ fuzz() {
 }
 
 if [ "$thorough" = yes ]; then
+  if [ "$preset" != default ] || [ -n "$mpi" ]; then
+    echo 'tests/run.sh: --thorough runs all presets; leave out --preset and --mpi' >&2
+    exit 2
+  fi
   options=()
   if [ "$install" = no ]; then options+=(--no-install); fi
   part default tests/run.sh ${options[@]+"${options[@]}"}
-  part longest ctest --preset thorough
-  for name in asan tsan clang; do
+  if command -v smpirun >/dev/null; then part longest ctest --preset thorough
+  else summary+=('longest             skipped: they need SimGrid'); fi
+  for name in debug asan tsan clang; do
     part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}
   done
   part mpich tests/run.sh --mpi mpich ${options[@]+"${options[@]}"}

@@ -30,18 +30,18 @@ namespace ashlar_bench {
 class held_back_communicator final : public ashlar::communicator {
  public:
   held_back_communicator(std::shared_ptr<ashlar::communicator> inner, ashlar::topology const& t,
-                         ashlar::machine const& m, ashlar::operation_queue& order)
-      : inner_(std::move(inner)), topology_(t), machine_(m), order_(order) {}
+                         ashlar::machine const& m, ashlar::operation_queue& operations)
+      : inner_(std::move(inner)), topology_(t), machine_(m), operations_(operations) {}
 
   void open(ashlar::axis_list const& axes) override { inner_->open(axes); }
   void run(ashlar::transfer_request const& s) override {
     double until = 0;
     while (!leaves_link(s, until)) {
-      order_.poll();
+      operations_.poll();
       nap();
     }
     while (now() < until) {
-      order_.poll();
+      operations_.poll();
       nap(until);
     }
     inner_->run(s);
@@ -57,19 +57,19 @@ class held_back_communicator final : public ashlar::communicator {
   class held_transfer final : public ashlar::pending_operation {
    public:
     held_transfer(held_back_communicator& owner, ashlar::transfer_request const& s)
-        : owner_(owner), shipment_(s) {}
+        : owner_(owner), request_(s) {}
     ~held_transfer() override {
       while (!watch_.is_passing() && real_ == nullptr && !advance()) {
-        owner_.order_.poll();
+        owner_.operations_.poll();
         nap();
       }
     }
 
     bool advance() override {
       if (real_ != nullptr) return real_->advance();
-      if (!on_link_ && !(on_link_ = owner_.leaves_link(shipment_, until_))) return false;
+      if (!on_link_ && !(on_link_ = owner_.leaves_link(request_, until_))) return false;
       if (now() < until_) return false;
-      real_ = owner_.inner_->start(shipment_);
+      real_ = owner_.inner_->start(request_);
       return real_->advance();
     }
     bool join() override {
@@ -80,7 +80,7 @@ class held_back_communicator final : public ashlar::communicator {
 
    private:
     held_back_communicator& owner_;
-    ashlar::transfer_request shipment_;
+    ashlar::transfer_request request_;
     bool on_link_ = false;
     double until_ = 0;
     std::unique_ptr<ashlar::pending_operation> real_;
@@ -95,7 +95,7 @@ class held_back_communicator final : public ashlar::communicator {
   bool leaves_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
     std::uint64_t& last = last_of_group_[ashlar::operation_queue::group_of(x.axes)];
-    if (last + 1 != s.ticket && !order_.is_turn_of(x.axes, s.ticket)) return false;
+    if (last + 1 != s.ticket && !operations_.is_turn_of(x.axes, s.ticket)) return false;
     last = s.ticket;
     ashlar::traffic load = ashlar::collective_traffic(x.kind, x.members, x.from.elements(),
                                                       x.to.elements(), 0, x.index);
@@ -121,7 +121,7 @@ class held_back_communicator final : public ashlar::communicator {
   std::shared_ptr<ashlar::communicator> inner_;
   ashlar::topology topology_;
   ashlar::machine machine_;
-  ashlar::operation_queue& order_;
+  ashlar::operation_queue& operations_;
   // The times at which the two links become free: [0] within nodes, [1] between nodes.
   double free_[2]{};
   std::uint64_t last_of_group_[1 << ashlar::max_axes]{};

@@ -120,8 +120,12 @@ template <class Model>
 std::uint64_t hash_of_parameters(Model& model) {
   std::uint64_t h = 1469598103934665603ull;
   using T = ashlar::accumulation_t<typename Model::value_type>;
-  model.for_each_parameter([&](auto const& p) {
-    auto const full = ashlar::to_full<T>(p.value());
+  model.for_each_parameter([&](auto& p) {
+    auto const full = [&] {
+      if constexpr (requires { ashlar::to_full<T>(p.value()); })
+        return ashlar::to_full<T>(p.value());
+      else return to_full(p.value());  // before nn::parameter held tensors of any type
+    }();
     auto const* bytes = reinterpret_cast<unsigned char const*>(full.data());
     for (std::size_t i = 0; i < full.size() * sizeof(full[0]); ++i)
       h = (h ^ bytes[i]) * 1099511628211ull;

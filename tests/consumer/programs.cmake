@@ -22,7 +22,7 @@ if(CONSUMER_FULL)
   add_executable(full "${CMAKE_CURRENT_LIST_DIR}/full.cpp")
   target_link_libraries(full PRIVATE ashlar::ashlar)
   add_executable(compiled "${CMAKE_CURRENT_LIST_DIR}/compiled.cpp")
-  target_link_libraries(compiled PRIVATE ashlar::compiled)
+  target_link_libraries(compiled PRIVATE ashlar::precompiled)  # and so ashlar::compiled
 endif()
 
 if(CONSUMER_CUDA)

@@ -195,4 +195,15 @@ TEST_CASE(
   CHECK(values[4][0] != values[6][0]);  // each parameter has its own random stream
 }
 
+TEST_CASE("an empty chain at the begin of a net changes nothing") {
+  nn::feature_batch const batch{5, 3};
+  auto const bare = nn::chain(nn::linear(3, 4));
+  auto const net = nn::chain(nn::repeat<0>(nn::linear(3, 3)), nn::chain(), nn::linear(3, 4));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const plan = plan_source(any_length(nn::describe<double>(net, batch)), m).whole();
+  auto model = nn::place<double>(net, m, plan, 2), same = nn::place<double>(bare, m, plan, 2);
+  auto const data = random_batch<double>(batch, 0, 4, 1);
+  CHECK(model.predict(data.inputs) == same.predict(data.inputs));
+}
+
 }  // namespace ashlar_test

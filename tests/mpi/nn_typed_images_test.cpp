@@ -10,6 +10,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/probed.hpp>
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/convolution.hpp>
@@ -24,8 +25,9 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-constexpr auto images_net = nn::chain(nn::convolution(2, 3, 3, {.padding = 1}), nn::max_pool(2),
-                                      nn::linear<3, 1>({3, 2, 3}, {5}));
+constexpr auto images_net = nn::chain(
+    probed<nn::convolution>(2, 3, 3, nn::convolution_options{.padding = 1}), nn::max_pool(2),
+    nn::linear<3, 1>({3, 2, 3}, {5}));
 constexpr nn::image_batch images{5, 2, 4, 6};
 constexpr auto images_problem = nn::describe<double>(images_net, images);
 constexpr ashlar::topology line{{"gpu", 4}};
@@ -43,7 +45,12 @@ void compare_images() {
   train::trainer b(run_time, train::adam_w{.lr = 0.01});
   for (unsigned step = 0; step < 3; ++step) {
     auto const data = random_batch<double>(images, 0, 5, step);
-    CHECK(a.step(data).loss == b.step(data).loss);
+    probed_calls::reset();
+    double const loss = a.step(data).loss;
+    CHECK(probed_calls::typed > 0);
+    CHECK(probed_calls::dynamic == 0);
+    CHECK(b.step(data).loss == loss);
+    CHECK(probed_calls::dynamic == probed_calls::typed);
   }
   CHECK(values_of(typed) == values_of(run_time));
 }

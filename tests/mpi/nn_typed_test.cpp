@@ -10,6 +10,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/probed.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -47,25 +48,7 @@ class probe {
   }
 };
 
-/// A linear layer. It compiles only if its parameters and their gradients have static placements
-/// exactly when the plan is a constexpr one.
-class probed_linear : public nn::linear<1, 1> {
- public:
-  using nn::linear<1, 1>::linear;
-
-  template <class Call>
-  auto forward(Call const& c) const {
-    using type = decltype(c.template parameter<0>());
-    static_assert(type::is_static == ashlar::static_placement<decltype(c.at().x())>);
-    return nn::linear<1, 1>::forward(c);
-  }
-  template <class Call>
-  void weight_gradient(Call const& c) const {
-    using type = decltype(c.template gradient<0>());
-    static_assert(type::is_static == ashlar::static_placement<decltype(c.at().x())>);
-    nn::linear<1, 1>::weight_gradient(c);
-  }
-};
+using probed_linear = probed<nn::linear<1, 1>>;
 
 /// Returns a plan whose layers have unrelated placements, so that many tensors must be
 /// redistributed.
@@ -100,7 +83,7 @@ constexpr nn::feature_batch feature_rows{5, 6, 2};
 constexpr auto features_problem = nn::describe<double>(features, feature_rows);
 
 constexpr auto tokens = nn::chain(nn::embedding(9, 4), probe(), nn::repeat<1>(nn::gpt_block(4, 2)),
-                                  nn::linear(4, 9));
+                                  probed_linear(4, 9));
 constexpr nn::token_batch token_rows{3, 4};
 constexpr auto tokens_problem = nn::describe<double>(tokens, token_rows);
 
@@ -126,10 +109,16 @@ void compare(Net const& net, Batch const& batch, ashlar::machine const& machine)
   for (unsigned step = 0; step < 3; ++step) {
     auto const data = random_batch<input>(batch, 9, 5, step, 4);
     ashlar::communication_log log(m);
+    probed_calls::reset();
     double const loss = a.step(data).loss;
+    CHECK(probed_calls::typed > 0);
+    CHECK(probed_calls::dynamic == 0);
     auto const records = log.records();
     log.clear();
+    probed_calls::reset();
     CHECK(b.step(data).loss == loss);
+    CHECK(probed_calls::typed == 0);
+    CHECK(probed_calls::dynamic > 0);
     CHECK(log.records() == records);
   }
   CHECK(values_of(typed) == values_of(run_time));

@@ -70,7 +70,7 @@ if [ -x "$ASHLAR_BINARY_DIR/bench/micro" ]; then
     [ "$(grep -c -- "$1" "$2")" = 1 ] || fails "not once in $2: $1"
   }
 
-  micro 4 --benchmark_filter=step/.*bytes:4096/ --benchmark_format=json >"$work/report.json" || fails "fails"
+  micro 4 '--benchmark_filter=step/.*bytes:4096/' --benchmark_format=json >"$work/report.json" || fails "fails"
   for text in '"context": {' '"benchmarks": \['; do once "$text" "$work/report.json"; done
   if command -v python3 >/dev/null; then
     python3 -c 'import json, sys; json.load(sys.stdin)' <"$work/report.json" || fails "no valid JSON"

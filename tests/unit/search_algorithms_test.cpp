@@ -317,7 +317,8 @@ TEST_CASE("another plan is appraised with its gap, and refused if it does not fi
   auto wrong = data;
   wrong.choices[2].y = wrong.choices[2].dy;
   wrong.choices[2].y.axis[0] = ashlar::partial();
-  CHECK(says(message([&] { appraise(net, wrong, m); }), "element 2 (layer_norm) has a placement"));
+  CHECK(says(message([&] { appraise(net, wrong, m); }),
+             "element 2 (layer_norm) has a placement that"));
   wrong = data;
   REQUIRE(net[1].kind == search::element_kind::residual_begin);
   for (auto const& c : search::layer_choices(net.spec(1), t))

@@ -156,5 +156,17 @@ TEST_CASE("distances of roles are no more than what a redistribution costs") {
     }
 }
 
+TEST_CASE("activations of equal rank have equal state numbers, even if no choice splits one") {
+  auto const t = parse_topology("node=2,gpu=2");
+  search::role_moves roles(t, ashlar::machines::gpu_cluster);
+  roles.use(shape{8, 6}, 1u, true);
+  roles.use(shape{8, 7}, 0u, true);
+  int const split = roles.table(shape{8, 6}, 4), whole = roles.table(shape{8, 7}, 4);
+  for (auto const* text : {"B,B", "S(0),B", "B,S(0)", "P,S(0)", "S(0),P", "P,P"}) {
+    auto const p = ashlar::parse_placement(text);
+    CHECK(roles.state(split, p) == roles.state(whole, p));
+  }
+}
+
 }  // namespace
 }  // namespace ashlar_test

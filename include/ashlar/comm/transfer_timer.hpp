@@ -6,6 +6,8 @@
 // Measures the time that a program spends in transfers, waiting or copying. The destructor adds the
 // time since construction to the mesh's seconds. A timer inside another one adds nothing.
 
+#include <optional>
+
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/support/stopwatch.hpp>
 
@@ -13,17 +15,22 @@ namespace ashlar {
 
 class transfer_timer {
  public:
-  explicit transfer_timer(mesh_core& m) : mesh_(m.is_timed ? nullptr : &m) { m.is_timed = true; }
+  explicit transfer_timer(mesh_core& m) {
+    if (m.is_timed) return;
+    m.is_timed = true;
+    mesh_ = &m;
+    time_.emplace();
+  }
   transfer_timer(transfer_timer const&) = delete;
   ~transfer_timer() {
     if (mesh_ == nullptr) return;
-    mesh_->seconds += time_.seconds();
+    mesh_->seconds += time_->seconds();
     mesh_->is_timed = false;
   }
 
  private:
-  mesh_core* mesh_;
-  stopwatch time_;
+  mesh_core* mesh_ = nullptr;      // null if another timer of this mesh is running
+  std::optional<stopwatch> time_;  // empty in that case, which saves reading the clock
 };
 
 }  // namespace ashlar

@@ -87,7 +87,11 @@ class chain {
   void place_part(Net& net, shape const& x, Cursor const& cursor) const {
     place_from<T, XRank, 0>(net, x, cursor);
   }
-  constexpr auto const& first_layer() const { return nn::first_layer(std::get<0>(layers_)); }
+  /// Returns the first layer of the chain. An empty chain stands for itself.
+  constexpr auto const& first_layer() const {
+    if constexpr (sizeof...(Layers) == 0) return *this;
+    else return nn::first_layer(std::get<0>(layers_));
+  }
 
  private:
   template <class T, int XRank, std::size_t I, class Net, class Cursor>

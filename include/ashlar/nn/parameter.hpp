@@ -71,7 +71,16 @@ class parameter {
   tensor_type const& sum() const { return sum_; }
   /// Returns the gradient. It is valid from the end of a step's synchronization until clear().
   tensor_type const& gradient() const { return gradient_; }
-  void set_gradient(tensor_type made) { gradient_ = std::move(made); }
+  /// Throws ashlar::error unless the gradient has the type, extents and placement of the value.
+  void set_gradient(tensor_type made) {
+    if (made.type() != value_.type() || !(made.extents() == value_.extents()) ||
+        !(made.placement() == value_.placement()))
+      throw error(name_.text, "the gradient is " + to_string(made.extents()) + " " +
+                                  to_string(made.placement()) + ", but the parameter is " +
+                                  to_string(value_.extents()) + " " +
+                                  to_string(value_.placement()) + ".");
+    gradient_ = std::move(made);
+  }
 
   /// Returns the shards for an optimizer. T must be the type of the value, else throws
   /// ashlar::error. The gradient is null outside of the time in which gradient() is valid.

@@ -85,7 +85,7 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
     if (!(saved >= 0 && saved < 0x1p62))
       detail::refuse_problem(
           "element " + std::to_string(i) + " (" + spec.name.text +
-          ") keeps too many bytes for the backward pass. There must be fewer than 2^63.");
+          ") keeps too many bytes for the backward pass. There must be fewer than 2^62.");
     sum = sum + static_cast<std::int64_t>(saved);
     if (!sum.fits())
       detail::refuse_problem("the tensors up to element " + std::to_string(i) + " (" +

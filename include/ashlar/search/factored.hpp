@@ -26,7 +26,6 @@
 
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/optimal_plan.hpp>
-#include <ashlar/support/stable_sorted.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -105,8 +104,9 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   }
   std::vector<int> order;
   for (int i = 0; i < static_cast<int>(candidates.size()); ++i) order.push_back(i);
-  order = stable_sorted(std::move(order), [&](int a, int b) {
-    return candidates.data()[a].bound < candidates.data()[b].bound;
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    double const x = candidates.data()[a].bound, y = candidates.data()[b].bound;
+    return x != y ? x < y : a < b;
   });
   basic_plan<N> best;
   bool found = false;

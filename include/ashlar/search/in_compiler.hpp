@@ -15,7 +15,9 @@
 //   other meshes                                                by_roles.hpp
 //   the fastest plan needs more than machine.memory             then within_memory.hpp
 
+#include <ashlar/plan/text.hpp>
 #include <ashlar/search/by_roles.hpp>
+#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
@@ -30,13 +32,38 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
   return make_plan(model, chain_solver<N>(model).path());
 }
 
-/// Returns the fastest plan, by methods that constant expressions permit. The plan's memory is not
-/// limited.
-template <int N>
-constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topology const& t,
-                                            machine const& m) {
-  if (t.axes() > 2 && net.recomputed == 0) return optimal_by_roles(net, t, m);
-  return fastest_of_choices(net, t, m, any_choice{});
+/// Returns the plan of least predicted seconds that `filter` permits and that needs at most
+/// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan for
+/// the case of more than two axes without filter and recomputed segments. `watch` follows the
+/// progress of the search.
+template <int N, class Filter, class Fastest, class Watch>
+constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
+                                          machine const& m, Filter const& filter,
+                                          Fastest const& fastest_by_roles, Watch& watch) {
+  if (!is_exact_on(t) && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+    throw error(
+        "search::optimal",
+        "a search with pins, a filter or recomputed segments supports " + at_most_exact_axes() +
+            ", because the number of choices of a layer grows exponentially with the number of "
+            "axes. Merge axes of one tier.");
+  check_problem(net, t);
+  auto const find_fastest = [&] {
+    if constexpr (std::is_same_v<Filter, any_choice>)
+      if (t.axes() > 2 && net.recomputed == 0) return fastest_by_roles(net, t, m);
+    return fastest_of_choices(net, t, m, filter);
+  };
+  basic_plan<N> const fastest = find_fastest();
+  watch.raise_bound(fastest.seconds * (1 - fastest.gap));
+  if (m.memory == 0 || fastest.memory <= m.memory) {
+    watch.improves(fastest.seconds);
+    return fastest;
+  }
+  if (!is_exact_on(t))
+    throw error("search::optimal",
+                "the fastest plan needs " + bytes_text(double(fastest.memory)) +
+                    " per rank, more than the limit, and a search below a memory limit supports " +
+                    at_most_exact_axes() + ". Merge axes of one tier.");
+  return within_memory(net, t, m, filter, watch);
 }
 
 }  // namespace detail
@@ -48,13 +75,11 @@ template <int N, class Filter>
 constexpr basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net,
                                                        topology const& t, machine const& m,
                                                        Filter const& filter, int) {
-  check_problem(net, t);
-  basic_plan<N> const fastest = [&] {
-    if constexpr (std::is_same_v<Filter, any_choice>) return detail::fastest_in_compiler(net, t, m);
-    else return detail::fastest_of_choices(net, t, m, filter);
-  }();
-  if (m.memory == 0 || fastest.memory <= m.memory) return fastest;
-  return within_memory(net, t, m, filter);
+  auto const by_roles = [](auto const& what, topology const& where, machine const& on) {
+    return optimal_by_roles(what, where, on);
+  };
+  detail::no_watch alone;
+  return detail::plan_within_limit(net, t, m, filter, by_roles, alone);
 }
 
 /// Returns the plan of least predicted seconds that needs at most m.memory bytes per rank (0: no

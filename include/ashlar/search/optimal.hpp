@@ -54,6 +54,9 @@ plan optimal_at_run_time(problem const& net, topology const& t, machine const& m
 template <int N, class Filter>
 basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter) {
+  static_assert(std::is_invocable_r_v<bool, Filter const&, int, layer_choice const&>,
+                "search::optimal: with ashlar::compiled, a filter is a function "
+                "filter(element, choice) that returns whether the choice is permitted.");
   std::function<bool(int, layer_choice const&)> permits;
   if constexpr (!std::is_same_v<Filter, any_choice>) permits = std::cref(filter);
   return with_capacity<N>(optimal_at_run_time(any_length(net), t, m, permits));

@@ -153,10 +153,10 @@ class basic_role_moves {
     bool activation = false;
     for (auto const& it : used_)
       if (it.extents == extents) dims = it.dims, activation = it.activation;
-    if (dims == 0) return all;
     if (activation)
       for (auto const& it : used_)
         if (it.activation && it.extents.rank() == extents.rank()) dims |= it.dims;
+    if (dims == 0) return all;
     for (auto const& it : used_) {
       if (!(activation ? it.activation && it.extents.rank() == extents.rank()
                        : it.extents == extents))

@@ -40,25 +40,10 @@
 #include <ashlar/search/assign_axes.hpp>
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/by_roles.hpp>
+#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/needed_rows.hpp>
 
 namespace ashlar::search {
-
-/// The largest number of axes on which every search finds the optimum. Searches with pins, a
-/// filter, recomputed segments or a memory limit enumerate all choices of a layer. Their number
-/// grows exponentially with the number of axes, so such searches are not supported on more axes.
-/// Other searches may leave a gap there.
-inline constexpr int most_exact_axes = 4;
-
-constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
-
-namespace detail {
-
-inline std::string at_most_exact_axes() {
-  return "at most " + std::to_string(most_exact_axes) + " axes";
-}
-
-}  // namespace detail
 
 /// Searches one mesh without distinguishing interchangeable axes (equal extent and network tier).
 /// The constructor computes a lower bound; plan() then assigns rows to axes.

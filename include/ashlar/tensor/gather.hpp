@@ -50,6 +50,7 @@ std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
 template <class T, class Processor>
 std::vector<T> to_full(any_tensor<Processor> const& x) {
   auto const& m = x.mesh();
+  x.template data_as<T>();  // throws before the communication
   auto const plan = m.prepared(x.extents(), sizeof(T), x.placement(),
                                placement::all_broadcast(m.axes()));
   auto const whole = detail::run_plan(x, *plan);

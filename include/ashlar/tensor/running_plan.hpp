@@ -57,13 +57,13 @@ class running_plan final : public pending_operation {
   running_plan(running_plan const&) = delete;
   running_plan& operator=(running_plan const&) = delete;
   ~running_plan() override {
-    auto& order = mesh_.operations();
-    if (!done_ && !watch_.is_passing() && !order.is_abandoned()) try {
+    auto& operations = mesh_.operations();
+    if (!done_ && !watch_.is_passing() && !operations.is_abandoned()) try {
         mesh_.wait(*this);
       } catch (...) {  // The next transfer on the mesh reports the error.
       }
-    if (!done_) order.abandon();
-    order.remove(*this);
+    if (!done_) operations.abandon();
+    operations.remove(*this);
   }
 
   bool advance() override {

@@ -88,16 +88,16 @@ class communicator final : public ashlar::communicator {
       owner.operations_->add(*this);
     }
     ~pending_transfer() override {
-      auto& order = *owner_->operations_;
-      if (!watch_.is_passing() && !order.is_abandoned()) try {
+      auto& operations = *owner_->operations_;
+      if (!watch_.is_passing() && !operations.is_abandoned()) try {
           owner_->waiting_->until([&] { return advance(); });
         } catch (...) {  // the next transfer reports that the mesh is abandoned
         }
       if (!done_) {
         if (std::holds_alternative<shared::direct_transfer>(way_)) owner_->memory_->retire();
-        order.abandon();
+        operations.abandon();
       }
-      order.remove(*this);
+      operations.remove(*this);
     }
 
     bool advance() override {

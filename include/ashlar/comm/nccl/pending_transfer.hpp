@@ -27,13 +27,14 @@ class pending_transfer final : public pending_operation {
     owner.operations_.add(*this);
   }
   ~pending_transfer() override {
-    auto& order = owner_->operations_;
-    if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
+    auto& operations = owner_->operations_;
+    if (!watch_.is_passing() && !operations.is_abandoned() && !owner_->watchdog_.has_stopped())
+      try {
         owner_->wait_until([&] { return join(); });
       } catch (...) {  // the next transfer reports that the mesh is abandoned
       }
-    if (!done_) order.abandon();
-    order.remove(*this);
+    if (!done_) operations.abandon();
+    operations.remove(*this);
   }
 
   bool advance() override {

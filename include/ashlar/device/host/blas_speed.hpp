@@ -43,21 +43,23 @@ double fastest_rate(double operations, F f) {
 /// because the compiler keeps the vectors in memory.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
-  constexpr int chains = 8, turns = 100000;
+  constexpr int chains = 10, turns = 100000;
   constexpr double lanes_of_a_vector = ASHLAR_VECTOR_BYTES / double(sizeof(float));
   float volatile kept = 0;  // prevents the compiler from removing the computation
   return detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
     vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
     // The eight vectors are separate variables, because the compiler would keep an array in memory.
     // They start with different values, because the compiler would compute equal vectors only once.
-    vector a = addend, b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1, g = f + 1, h = g + 1;
+    vector a = addend, b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1, g = f + 1, h = g + 1,
+           i = h + 1, j = i + 1;
     for (int t = 0; t < turns; ++t) {
       a = a * factor + addend, b = b * factor + addend;
       c = c * factor + addend, d = d * factor + addend;
       e = e * factor + addend, f = f * factor + addend;
       g = g * factor + addend, h = h * factor + addend;
+      i = i * factor + addend, j = j * factor + addend;
     }
-    kept = (a + b + c + d + e + f + g + h)[0];
+    kept = (a + b + c + d + e + f + g + h + i + j)[0];
   });
 }
 

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The largest number of mesh axes on which every search finds the optimum. Searches with pins, a
+// filter, recomputed segments or a memory limit enumerate all choices of a layer. The number of
+// choices grows exponentially with the number of axes, so such searches are refused on more axes.
+// Other searches may leave a gap there.
+
+#include <string>
+
+#include <ashlar/mesh/topology.hpp>
+
+namespace ashlar::search {
+
+inline constexpr int most_exact_axes = 4;
+
+constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
+
+namespace detail {
+
+inline std::string at_most_exact_axes() {
+  return "at most " + std::to_string(most_exact_axes) + " axes";
+}
+
+}  // namespace detail
+
+}  // namespace ashlar::search
