@@ -4,7 +4,7 @@
 // Measures whether predicted communication times rank parallelization strategies in the same order
 // as times measured on real ranks (AutoDDL, figure 4). A strategy is a training plan. The
 // strategies of a Transformer and of a perceptron are drawn so that they cover the space of plans.
-// Each one trains for some steps.
+// Each strategy trains for some steps.
 //
 //   mpirun -n 4 bench/calibrate --out machine.json
 //   mpirun -n 4 bench/ranking --machine machine.json
