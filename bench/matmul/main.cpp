@@ -16,8 +16,8 @@
 //   given     The matrices are in blocks of a 2-D grid. Target: as fast as the faster of ScaLAPACK
 //             and COSMA's pdgemm.
 //
-// With --bytes only "free" has a target: the maximum over the ranks of the bytes received in one
-// product equals the bytes of the best grid (grid.hpp). All ranks then communicate by messages.
+// With --bytes only "free" has a target: the largest number of bytes that a rank receives in one
+// product must equal the bytes of the best grid (grid.hpp). All ranks then communicate by messages.
 
 #include <cmath>
 #include <cstdlib>

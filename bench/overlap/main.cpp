@@ -14,8 +14,9 @@
 //               with overlap take turns. The times of computations are measured in the serial
 //               program. From these times and α and β, the timelines of both programs are computed
 //               and compared with the measured steps.
-//   asleep      Like held back, but computations only sleep for the measured times. Other processes on
-//               the same cores then disturb little, so any loss of time is caused by the library.
+//   asleep      Like "held back", but computations only sleep for the measured times. Other
+//               processes on the same cores then disturb little, so any loss of time is caused by
+//               the library.
 //   plain       The speed of a trainer with overlap divided by the speed of a trainer without
 //               overlap, with no delays. There are two figures: for the program that is optimized
 //               for this machine, and for the program that is optimized for a slow network

@@ -7,8 +7,8 @@
 // block of the matrix before and after the redistribution. In all other cases, or if CMake did not
 // find the library, the functions return no contestant.
 //
-//   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are
-//               its columns.
+//   ScaLAPACK   pdgemr2d between two BLACS grids. ScaLAPACK's matrices are column-major, so our
+//               rows are ScaLAPACK's columns.
 //   COSTA       costa::transform between two grid layouts of row-major blocks
 
 #include <vector>
