@@ -48,8 +48,8 @@ class bench {
   }
 
   /// Measures one kernel beside a copy of the same number of bytes, and prints the times. `body`
-  /// runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: (time of the copy)
-  /// / (time of the kernel) is at least 0.85.
+  /// runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: it may take at
+  /// most 1 / 0.85 of the copy's time.
   template <class T, class Body>
   void add(std::string const& name, std::string const& shape, bool wanted,
            std::vector<operand> const& operands, pass_extents const& e, Body const& body) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the search algorithms of AutoDDL's figure 7 with the exact search, on the same costs. It
-// shows how close to the optimum each algorithm gets in a given time. The program is one process on
-// one core.
+// Compares the search algorithms of AutoDDL's figure 7 with the exact search, on the same costs.
+// The program shows how close to the optimum each algorithm gets in a given time. It is one process
+// on one core.
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv

@@ -16,8 +16,8 @@
 //   has one, must move                    each panel is copied         each panel moves, then is
 //                                         out of the shard and moves   copied into the shard
 //
-// (1) panels_in_place returns whether a tensor needs no move. The GEMM then works on a part of the
-//     shard. The leading dimension of that part is the row length of the shard.
+// (1) In this case panels_in_place returns true, and the GEMM works on a part of the shard. The
+//     leading dimension of that part is the row length of the shard.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
 // The host makes these transfers progress between the strips of rows of the GEMM. An operand panel
