@@ -10,12 +10,12 @@
 //                                                       seconds for each measurement, sizes
 //   ASHLAR_COLLECTIVES=table.txt mpirun -n 8 program
 //
-// It measures groups of 2, 4, 8, … consecutive ranks, and of all ranks. On several nodes it also
-// measures groups with one rank of each node. All groups run at once, as on a mesh. The pairwise
-// algorithm is chosen unless another one is more than 5 % faster. Elements are double, so MPI's own
-// reductions are measured only for groups of two (algorithm_table.hpp). All transfers use messages,
-// even between ranks that share memory. The time of the blocking MPI call is printed for
-// comparison.
+// This benchmark measures groups of 2, 4, 8, … consecutive ranks, and of all ranks. On several
+// nodes it also measures groups with one rank of each node. All groups run at once, as on a mesh.
+// The pairwise algorithm is chosen unless another one is more than 5 % faster. Elements are double,
+// so MPI's own reductions are measured only for groups of two (algorithm_table.hpp). All transfers
+// use messages, even between ranks that share memory. The time of the blocking MPI call is printed
+// for comparison.
 
 #include <cstdio>
 #include <fstream>

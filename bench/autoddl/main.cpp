@@ -10,8 +10,8 @@
 //                                     bench/results/autoddl.md
 //   bench/autoddl --only vgg          the experiments whose name contains this text
 //
-// Each plan, ours or a baseline's, is the best over several numbers of micro-batches. Ours is also
-// the best over all meshes that factor the ranks of each link tier into axes. The plans of the
+// Each plan, ours or a baseline's, is the best over several numbers of micro-batches. Our plan is
+// also the best over all meshes that factor the ranks of each link tier into axes. The plans of the
 // baselines Megatron and Summa are the best over all meshes of two axes. Only ratios of predicted
 // seconds are reported.
 
@@ -46,11 +46,11 @@ struct experiment {
   ashlar::topology ranks;  ///< the mesh, with one axis for each link tier
   ashlar::machine machine;
   std::vector<int> micro_batches, stages;
-  /// The saving that the paper measured, in communication time if nothing else is said.
+  /// The saving that the paper measured: of communication time, unless the text says otherwise.
   std::string paper;
 };
 
-/// Makes our plan: the exact search over all meshes that factor the ranks of each link tier into
+/// Makes our plan by an exact search over all meshes that factor the ranks of each link tier into
 /// axes. A mesh has at most `most_axes` axes.
 struct factored_layout {
   int most_axes = 3;
@@ -200,9 +200,8 @@ std::string run(experiment const& e, int most_axes) {
          ours.text + " |";
 }
 
-/// The bytes that rank 0 receives in one training step for one block of a chain of equal blocks.
-/// The block is the middle one. Gradients of activations count as activations, gradients of weights
-/// as weights.
+/// The bytes that rank 0 receives in one training step for the middle block of a chain of equal
+/// blocks. Gradients of activations count as activations, gradients of weights as weights.
 struct volume {
   double activations = 0, weights = 0;
 };

@@ -10,10 +10,11 @@
 namespace ashlar_bench {
 namespace {
 
-/// The buffers of the measured collectives: `slots` source buffers and `slots` target buffers. They
-/// are in the mesh's memory, as tensors are, so that other ranks of the node can read them.
+/// The buffers of the measured collectives: `slots` source buffers and `slots` target buffers. The
+/// buffers are in the mesh's memory, as tensors are, so that other ranks of the node can read them.
 /// Successive calls use successive buffers, so that no cache holds the buffers of the next call.
-/// This resembles a training step, which returns to a tensor only after it has used all the others.
+/// This order resembles a training step, which returns to a tensor only after it has used all the
+/// others.
 struct rotation {
   std::int64_t stride, slots;
   ashlar::buffer<float> source, target;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures single steps of redistribution plans. The time of a step is the median over several
-// trials of the time of the slowest rank. All groups of ranks of a mesh run the step at once, and
-// the buffers are in no cache. sample_of() in groups.hpp turns the times into samples, to which the
-// cost model is fitted.
+// Measures single steps of redistribution plans. The time of a trial is the slowest rank's time.
+// The time of a step is the median of several trials. All groups of ranks of a mesh run the step at
+// once, and the buffers are in no cache. sample_of() in groups.hpp turns the times into samples, to
+// which the cost model is fitted.
 
 #include <cstdint>
 #include <vector>
@@ -29,9 +29,9 @@ struct collective_sample {
 double predicted_seconds(collective_sample const& s, ashlar::machine const& m);
 
 /// Measures every step of every group at every size. Sizes are in bytes. Calls rotate through
-/// several source buffers of `cold` bytes in total, and through as many target buffers. No cache
-/// should be large enough for `cold` bytes. Every result is checked before anything is timed, and a
-/// wrong one makes the function throw. Collective.
+/// several source buffers of `cold` bytes in total, and through as many target buffers. `cold` must
+/// be larger than every cache. Every result is checked before anything is timed. Throws if a result
+/// is wrong. Collective.
 std::vector<collective_sample> measure_collectives(MPI_Comm world, std::vector<group> const& groups,
                                                    std::vector<std::int64_t> const& sizes,
                                                    std::int64_t cold, effort const& how);

@@ -3,8 +3,8 @@
 #pragma once
 
 // Measures the speed of a rank while all ranks compute: the speed of products of float matrices,
-// and of a pass over arrays that are too large for the caches. Each result is the median over
-// several trials of the time of the slowest rank.
+// and of a pass over arrays that are too large for the caches. The time of a trial is the slowest
+// rank's time. Each result comes from the median time of several trials.
 
 #include <cstdint>
 #include <vector>
@@ -22,8 +22,8 @@ namespace ashlar_bench {
 std::vector<ashlar::gemm_sample> measure_gemms(MPI_Comm world, std::int64_t largest,
                                                effort const& how);
 
-/// Returns the bytes per second that y = 2 x reads and writes, for x and y of `bytes` each.
-/// Collective.
+/// Returns the bytes per second that y = 2 x reads and writes, for arrays x and y of `bytes` bytes
+/// each. Collective.
 double measure_memory(MPI_Comm world, std::int64_t bytes, effort const& how);
 
 }  // namespace ashlar_bench

@@ -7,15 +7,16 @@
 // "inter", between nodes. Each tier has its own α (seconds per message) and β (seconds per byte).
 // On N nodes of R ranks the groups are:
 //
-//   group of                       mesh                   its axes     used to fit
+//   group of                       mesh                   group's axes used to fit
 //   m ranks of a node              N (nodes) x R/m x m    the last     α and β of the tier intra
 //   m nodes, one rank of each      N/m x m (nodes) x R    the second   α and β of the tier inter
 //   all ranks                      N (nodes) x R          both         nothing, only to check the
 //                                  fit
 //
 // All groups of a mesh run at once, as in a redistribution. So R groups of the second kind share
-// the link of a node to other nodes. Every divisor m >= 2 is measured. A permute needs two axes of
-// the same extent e, so it is measured only if m = e².
+// the link of a node to other nodes. Every divisor m >= 2 (of R in the first row, of N in the
+// second) is measured. A permute needs two axes of the same extent e, so a permute is only measured
+// if m = e².
 
 #include <algorithm>
 #include <vector>
@@ -49,7 +50,7 @@ namespace detail {
 
 /// Makes a group along new axes, which follow the axes of `mesh`.
 ///
-///   members   the number of ranks of the group, the extent of its one axis
+///   members   the number of ranks of the group, which has one axis of this extent
 ///   square    if positive, the group has two axes of this extent instead; members = square *
 ///             square
 ///   tier      the links that the group's axes use
@@ -74,8 +75,8 @@ inline int root_of(int n) {
 
 }  // namespace detail
 
-/// Returns every group of the table in the file comment, in its order, for `nodes` nodes of
-/// `per_node` ranks.
+/// Returns every group of the table in the file comment, in the order of the table, for `nodes`
+/// nodes of `per_node` ranks.
 inline std::vector<group> groups_on(int nodes, int per_node) {
   auto const within = ashlar::link_tier::intra_node, between = ashlar::link_tier::inter_node;
   std::vector<group> all;
@@ -101,7 +102,7 @@ inline std::vector<group> groups_on(int nodes, int per_node) {
 /// Returns the steps to measure on a group, with tensors of about `bytes` bytes. A group along two
 /// axes is measured with a permute only, unless it contains all ranks. All other groups are
 /// measured with the other collectives. All-gathers, reduce-scatters and all-to-alls are measured
-/// along both dimensions, since plans contain both.
+/// along dimension 0 and along dimension 1, since plans contain both cases.
 inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   using ashlar::collective;
   auto const whole = ashlar::placement::all_broadcast(g.mesh.axes());
@@ -112,7 +113,7 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   };
   auto sums = whole;
   for (auto const a : g.axes) sums = sums.with(a, ashlar::partial());
-  // The extents are nearly square, and the number of ranks in the group divides both.
+  // The extents are nearly square, and the number of ranks in the group divides both extents.
   std::int64_t const m = g.members, elements = bytes / std::int64_t(sizeof(float));
   std::int64_t rows = m;
   while (4 * rows * rows <= elements) rows *= 2;

@@ -6,9 +6,9 @@
 //   mpirun -n 8 bench/calibrate --out machine.json          one or two minutes
 //   mpirun -n 8 build/default/examples/train_gpt --machine machine.json ...
 //
-// It measures every collective as a step of a redistribution, within nodes and across them, for
-// several tensor sizes and group sizes. It also measures products of float matrices and the
-// bandwidth of memory. To these times it fits α and β of each link tier and collective
+// The program measures every collective as a step of a redistribution, within nodes and across
+// them, for several tensor sizes and group sizes. It also measures products of float matrices and
+// the bandwidth of memory. To these times it fits α and β of each link tier and collective
 // (machine/fit_link.hpp), and the speed of products (machine/fit_gemm.hpp). The tables show the
 // errors of the fits: a worst error of 50 % means that some step takes 50 % more or less than the
 // cost model predicts.

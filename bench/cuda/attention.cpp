@@ -9,11 +9,12 @@
 //   bench/cuda/attention                                  16384 tokens, 12 heads of 64
 //   bench/cuda/attention --tokens 64 --heads 2 --sequences 16,64 --types float --trials 1
 //
-// Before anything is timed, one head of one sequence is compared with the result of the host.
+// Before anything is timed, the result for one head of one sequence is compared with the host's
+// result.
 //
 // The counted floating-point operations leave out the part that the causal mask removes. For a head
-// of d columns and a sequence of length s they are half of 4 s^2 d in the forward pass, and 2.5
-// times as many in the backward pass.
+// of d columns and a sequence of length s their number is half of 4 s^2 d in the forward pass. In
+// the backward pass it is 2.5 times that number.
 
 #include <cstdio>
 #include <iostream>
@@ -69,8 +70,8 @@ class attention_case {
 
   /// Computes the forward and the backward pass of the last head of the last sequence on the host.
   /// Returns whether the device's forward result agrees with the host's up to an error of `enough`.
-  /// backward_is_right() must be called afterwards: it compares the gradients from the same
-  /// computation on the host.
+  /// backward_is_right() must be called afterwards: it compares the device's gradients with the
+  /// gradients that this call computes on the host.
   bool forward_is_right(double enough) {
     run_on_host();
     return matches(out_, 1, host_out_, enough);

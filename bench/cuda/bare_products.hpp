@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Matrix products by direct calls of cuBLASLt, with which ashlar's products are compared. They use
-// none of ashlar's descriptors or heuristics. There are two ways to choose cuBLASLt's algorithm:
+// Matrix products by direct calls of cuBLASLt, with which ashlar's products are compared. The
+// direct calls use none of ashlar's descriptors or heuristics. There are two ways to choose
+// cuBLASLt's algorithm:
 //
 //   first   cuBLASLt's first proposal for the shape
-//   best    the fastest of all its proposals (64 are requested), each measured here
+//   best    the fastest of all its proposals (64 are requested), by measuring each proposal
 //
 // The row-major C[m, n] = op(A) op(B) is computed as the column-major C^T = op(B)^T op(A)^T.
 

@@ -11,7 +11,8 @@
 //
 //   bench/cuda/launch [--trials 1]
 //
-// The host does not slow down a training step as long as `issue` is shorter than the kernels.
+// The host does not slow down a training step as long as `issue` is shorter than the time that the
+// kernels take on the device.
 
 #include <cstdio>
 #include <iostream>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a memory-bound kernel on the GPU and compares its results with the host's. The kernel is a
+// Runs a memory-bound kernel on the GPU and compares the results with the host's. The kernel is a
 // function `body(processor, memory, rows, p)`. It calls operations that exist for every processor
 // (device/cuda/operations.hpp). On the device it computes with elements of type T. On the host it
 // computes some of the rows with elements of type accumulation_t<T>, as the reference.
@@ -51,7 +51,7 @@ struct heap {
   void release(void* block, std::size_t) { ::operator delete(block); }
 };
 
-/// Returns the absolute difference divided by 1 + |expected|, or infinity if it is NaN.
+/// Returns the absolute difference divided by 1 + |expected|, or infinity if this quotient is NaN.
 inline double distance(double actual, double expected) {
   double const gap = std::abs(actual - expected) / (1 + std::abs(expected));
   return gap == gap ? gap : INFINITY;

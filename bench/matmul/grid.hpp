@@ -4,7 +4,7 @@
 
 // Computes the least number of elements that each of p ranks has to receive for a product C = A B,
 // if A, B and C are divided evenly over the ranks without replication (Al Daas et al., SPAA 2022).
-// It is the minimum, over all grids with pm pn pk = p, of
+// This number is the minimum, over all grids with pm pn pk = p, of
 //
 //   m k / (pm pk) (1 - 1/pn)  +  k n / (pk pn) (1 - 1/pm)  +  m n / (pm pn) (1 - 1/pk)
 //

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures matrix products in turns with ScaLAPACK and COSMA. The speed that a local dgemm reaches
-// on all ranks at once is measured in the same run. Every result is checked before anything is
-// timed.
+// Measures ashlar's matrix products in turns with those of ScaLAPACK and COSMA. The speed that a
+// local dgemm reaches on all ranks at once is measured in the same run. Every result is checked
+// before anything is timed.
 //
 //   mpirun -n 4 bench/matmul --shapes 2048x2048x2048 --csv table.csv
 //   mpirun -n 4 bench/matmul --float                  the square shapes in float
@@ -16,8 +16,8 @@
 //   given     The matrices are in blocks of a 2-D grid. Target: as fast as the faster of ScaLAPACK
 //             and COSMA's pdgemm.
 //
-// With --bytes only "free" has a target: the maximum over the ranks of the bytes received in one
-// product equals the bytes of the best grid (grid.hpp). All ranks then communicate by messages.
+// With --bytes only "free" has a target: the largest number of bytes that a rank receives in one
+// product must equal the bytes of the best grid (grid.hpp). All ranks then communicate by messages.
 
 #include <cmath>
 #include <cstdlib>
@@ -68,7 +68,7 @@ std::vector<product_shape> shapes_of(options const& o) {
 }
 
 /// Returns the two process grids of `ranks` ranks that are closest to a square: one with at most as
-/// many rows as columns, and its transpose. If they are equal, returns one.
+/// many rows as columns, and its transpose. If the two grids are equal, returns only one.
 std::vector<cyclic_layout> process_grids(int ranks) {
   int rows = static_cast<int>(std::sqrt(double(ranks)) + 0.5);
   while (ranks % rows != 0) --rows;
@@ -77,7 +77,7 @@ std::vector<cyclic_layout> process_grids(int ranks) {
   return list;
 }
 
-/// Returns the process grid and block size with which ScaLAPACK is fastest. It runs each candidate
+/// Returns the process grid and block size with which ScaLAPACK is fastest. Runs each candidate
 /// twice and times the second run.
 template <class T>
 cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
@@ -105,7 +105,7 @@ cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
 }
 
 /// Returns a contestant that computes a local square product of order n on every rank, without
-/// communication. Its speed is the upper bound of all others.
+/// communication. Its speed is an upper bound of the speeds of all other contestants.
 template <class T>
 contestant roof(std::int64_t n) {
   auto const a = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n * n), T(0.5));
@@ -247,8 +247,8 @@ class program {
   int count(product_shape const& s) {
     grid const best = best_grid(s, ranks());
     auto const all = contestants_of<T>(comm_, s, process_grids(ranks())[0]);
-    // The check runs each contestant once, which creates communicators, plans and buffers. Their
-    // messages are therefore not counted below.
+    // The check runs each contestant once, which creates communicators, plans and buffers. The
+    // messages of this setup are therefore not counted below.
     check(comm_, all, to_string(s));
     std::vector<double> bytes;
     for (auto const& c : all) {

@@ -10,13 +10,13 @@
 //   run n       Every rank runs the prepared benchmark n times, divided into trials.
 //   end s       Every rank leaves the program with exit status s.
 //
-// A trial is a barrier followed by about a millisecond of runs (support/trials.hpp). Its time is
-// the time per run of the slowest rank. The reported time of n runs is n times the median over the
-// trials.
+// A trial is a barrier followed by about a millisecond of runs (support/trials.hpp). The time of a
+// trial is the slowest rank's time per run. The reported time of n runs is n times the median over
+// the trials.
 //
 // If a benchmark sets work::in_turns, a second instance of it, with its own operands, runs once
-// before each trial. It then finds the caches and the scheduler in the same state as a contestant
-// of bench/redistribute, where other contestants run in between.
+// before each trial. The benchmark then finds the caches and the scheduler in the same state as a
+// contestant of bench/redistribute, where other contestants run in between.
 //
 // An exception on any rank ends all ranks (comm/mpi/environment.hpp).
 
@@ -30,35 +30,35 @@ namespace ashlar_bench::micro {
 
 class conductor {
  public:
-  /// Collective. Every rank passes the same suite, which must outlive the conductor.
+  /// Collective. Every rank must pass the same suite, which must outlive the conductor.
   conductor(MPI_Comm world, suite const& all) : suite_(all), team_{world, all.ranks()} {
     MPI_Comm_rank(world, &rank_);
   }
 
   bool leads() const { return rank_ == 0; }
 
-  /// Prepares benchmark `k` on all ranks, unless it is already prepared. Returns whether its result
-  /// is right on every rank. Only rank 0 calls this.
+  /// Prepares benchmark `k` on all ranks, unless it is already prepared. Returns whether the
+  /// benchmark's result is right on every rank. Only rank 0 may call this.
   bool prepare(std::size_t k) {
     if (k != prepared_) do_order({prepare_order, static_cast<std::int64_t>(k)});
     return is_right_;
   }
   /// Runs the prepared benchmark `runs` times on all ranks. Returns the seconds of one run. Only
-  /// rank 0 calls this.
+  /// rank 0 may call this.
   timing run(std::int64_t runs) {
     do_order({run_order, runs});
     return last_;
   }
   work const& prepared() const { return work_; }
-  /// Tells all other ranks to leave follow() with this exit status, and returns it. Only rank 0
-  /// calls this.
+  /// Tells all other ranks to leave follow() with this exit status, and returns the status. Only
+  /// rank 0 may call this.
   int end(int status) {
     do_order({end_order, status});
     return status;
   }
 
   /// Carries out the orders of rank 0 until the order `end`. Returns the exit status. Every rank
-  /// except rank 0 calls this.
+  /// except rank 0 must call this.
   int follow() {
     for (;;) {
       order received{};

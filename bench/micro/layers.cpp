@@ -109,9 +109,9 @@ class placed_layer {
   nn::execution<ashlar::device::host::processor> on_;
 };
 
-/// Adds the benchmarks of the two passes of a layer, for an input of rank XRank. They report
-/// floating-point operations if the pass contains GEMMs, otherwise the bytes that the pass reads
-/// and writes.
+/// Adds the benchmarks of the two passes of a layer, for an input of rank XRank. The benchmarks
+/// report floating-point operations if the pass contains GEMMs, otherwise the bytes that the pass
+/// reads and writes.
 template <int XRank, class Layer>
 void add_layer(suite& all, std::string const& name, std::string const& sizes, Layer const& layer,
                ashlar::shape const& x) {

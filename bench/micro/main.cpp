@@ -29,8 +29,8 @@ namespace {
 using namespace ashlar_bench;
 using namespace ashlar_bench::micro;
 
-/// Thrown by show_usage(). Google Benchmark would exit the process after printing its usage, and
-/// the other ranks would wait forever.
+/// Thrown by show_usage(). Without this exception, Google Benchmark would exit the process after
+/// printing its usage, and the other ranks would wait forever.
 struct usage_shown {};
 
 void show_usage() {

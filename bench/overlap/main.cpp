@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures how much of the communication of a training step is hidden behind its computation, and
-// compares it with the prediction of the timeline of the step's program (step/timeline.hpp).
+// compares this measurement with the predicted timeline of the step's program (step/timeline.hpp).
 //
 //   mpirun -n 2 bench/overlap
 //
-// It measures in three ways:
+// The program measures in three ways:
 //
 //   held back   Every transfer is delayed by α seconds per message and β seconds per byte, without
 //               using a core (support/held_back.hpp). α and β are chosen so that communication
@@ -14,8 +14,9 @@
 //               with overlap take turns. The times of computations are measured in the serial
 //               program. From these times and α and β, the timelines of both programs are computed
 //               and compared with the measured steps.
-//   asleep      The same, but computations only sleep for the measured times. Other processes on
-//               the same cores then disturb little, so any loss of time is caused by the library.
+//   asleep      Like "held back", but computations only sleep for the measured times. Other
+//               processes on the same cores then disturb little, so any loss of time is caused by
+//               the library.
 //   plain       The speed of a trainer with overlap divided by the speed of a trainer without
 //               overlap, with no delays. There are two figures: for the program that is optimized
 //               for this machine, and for the program that is optimized for a slow network
@@ -184,8 +185,8 @@ step::program measured(Model const& model, std::vector<double> const& work) {
   return p;
 }
 
-/// Returns `p` with the seconds of its computations replaced by those of the same computations in
-/// `serial`.
+/// Returns `p` with the seconds of its computations replaced by the seconds of the same
+/// computations in `serial`.
 step::program with_work_of(step::program const& serial, step::program p) {
   for (auto& a : p.actions)
     for (auto const& s : serial.actions)

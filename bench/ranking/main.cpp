@@ -4,7 +4,7 @@
 // Measures whether predicted communication times rank parallelization strategies in the same order
 // as times measured on real ranks (AutoDDL, figure 4). A strategy is a training plan. The
 // strategies of a Transformer and of a perceptron are drawn so that they cover the space of plans.
-// Each one trains for some steps.
+// Each strategy trains for some steps.
 //
 //   mpirun -n 4 bench/calibrate --out machine.json
 //   mpirun -n 4 bench/ranking --machine machine.json
@@ -15,12 +15,12 @@
 //   measured    the median time of the same collectives in the same order without computation
 //               (step_communication.hpp), from a barrier until the slowest rank has finished
 //   in step     the median time that the slowest rank spends in collectives during a training step.
-//               It includes waiting for other ranks. With more ranks than cores it is mostly the
-//               computation of other ranks.
+//               This time includes waiting for other ranks. With more ranks than cores, a rank
+//               mostly waits while other ranks compute.
 //
 // Strategies take turns. bench/calibrate must run with the same number of ranks on the same cores.
 // With more ranks than cores, α must include the time that a rank waits for a core, and a
-// calibration with fewer ranks would not measure it.
+// calibration with fewer ranks would not measure this time.
 //
 // tests/smpi/ranking.cpp compares the same strategies with simulated clusters.
 

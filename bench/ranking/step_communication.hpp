@@ -3,8 +3,9 @@
 #pragma once
 
 // Runs the communication of a training step without its computation: every redistribution in the
-// schedule of a training plan, in the order of the step. Each one has its own tensor. With more
-// ranks than cores, ranks then wait only for communication, not for the computation of other ranks.
+// schedule of a training plan, in the order of the step. Each redistribution has its own tensor.
+// With more ranks than cores, ranks then wait only for communication, not for the computation of
+// other ranks.
 
 #include <functional>
 #include <vector>

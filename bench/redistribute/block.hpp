@@ -3,8 +3,9 @@
 #pragma once
 
 // Packs and unpacks blocks of a shard for the MPI programs of bare.hpp, as a good programmer would:
-// with one memcpy for each row, or for several rows that are contiguous in both shards. It does not
-// use the library's copy functions, because the library is compared with it.
+// with one memcpy for each row, or for several rows that are contiguous in both shards. This code
+// does not use the library's copy functions, because the library is compared with these MPI
+// programs.
 
 #include <cstring>
 #include <vector>

@@ -3,14 +3,14 @@
 #pragma once
 
 // Lists the redistributions that bench/redistribute measures, their meshes, and the MPI programs
-// that they are compared with. The extents of the meshes:
+// with which the redistributions are compared. The extents of the meshes:
 //
 //   mesh of a case     2 ranks   4 ranks   8 ranks
 //   line               2         4         8
 //   grid               -         2x2       2x4
 //   square             -         2x2       2x2x2, with B on the third axis before and after
 //
-// If a case lists several programs, it is compared with the fastest of them.
+// If a case lists several programs, the library is compared with the fastest program.
 
 #include <functional>
 #include <memory>

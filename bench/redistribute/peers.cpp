@@ -77,8 +77,8 @@ std::vector<contestant> scalapack_copy(ashlar::mesh const& m, ashlar::shape cons
   block_grid const before = grid_of(m.topology(), extents, from);
   block_grid const after = grid_of(m.topology(), extents, to);
   if (!applies(before, after)) return {};
-  // ScaLAPACK reads our row-major matrix as a column-major matrix, which is its transpose. So its
-  // rows are our columns.
+  // ScaLAPACK reads our row-major matrix as a column-major matrix, and so gets the transpose:
+  // ScaLAPACK's rows are our columns.
   auto const grid = [](block_grid const& g) {
     std::vector<int> ranks;
     for (int i = 0; i < g.rows(); ++i)

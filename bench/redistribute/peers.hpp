@@ -4,11 +4,11 @@
 
 // The redistributions of bench/redistribute by other libraries. Each function returns a contestant,
 // a program to be measured. The libraries can redistribute a matrix if every rank has exactly one
-// block of it before and after. In all other cases, or if CMake did not find the library, the
-// functions return no contestant.
+// block of the matrix before and after the redistribution. In all other cases, or if CMake did not
+// find the library, the functions return no contestant.
 //
-//   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are
-//               its columns.
+//   ScaLAPACK   pdgemr2d between two BLACS grids. ScaLAPACK's matrices are column-major, so our
+//               rows are ScaLAPACK's columns.
 //   COSTA       costa::transform between two grid layouts of row-major blocks
 
 #include <vector>
@@ -35,8 +35,8 @@ block_grid grid_of(ashlar::topology const& t, ashlar::shape const& extents,
                    ashlar::placement const& p);
 
 /// Returns a program to be measured, which calls the library to redistribute a tensor from the
-/// placement `from` to `to`. `input` is this rank's shard before. Its elements must be total(i, 1)
-/// of values.hpp, because the result is compared with these.
+/// placement `from` to `to`. `input` is this rank's shard before the redistribution. Its elements
+/// must be total(i, 1) of values.hpp, because the result is compared with these values.
 std::vector<contestant> scalapack_copy(ashlar::mesh const& m, ashlar::shape const& extents,
                                        ashlar::placement const& from, ashlar::placement const& to,
                                        double const* input);

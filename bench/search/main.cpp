@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the search algorithms of AutoDDL's figure 7 with the exact search, on the same costs.
-// The question is how close to the optimum each one is after how much time. The program is one
-// process on one core.
+// The program shows how close to the optimum each algorithm gets in a given time. It is one process
+// on one core.
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
@@ -11,7 +11,7 @@
 //
 // Times are CPU times of this process, so that other processes disturb them little. A search starts
 // from the description of the net, so its time includes computing the tables of costs. All times
-// are divided by the time of the exact search: the median of several runs, which are spread over
+// are divided by the exact search's time, which is the median of several runs that are spread over
 // the measurement.
 //
 // The four other algorithms search the whole space, as in the paper. With --reduced they search
@@ -79,7 +79,8 @@ struct trial {
     return HUGE_VAL;
   }
 
-  /// Returns the cost of the best plan that was found in the first `time` seconds, or infinity.
+  /// Returns the cost of the best plan that was found in the first `time` seconds, or infinity if
+  /// none was.
   double cost_at(double time) const {
     double cost = HUGE_VAL;
     for (auto const& p : points)

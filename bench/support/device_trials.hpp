@@ -11,8 +11,9 @@
 //   check   Before the call the results are overwritten with 0xff bytes, which are NaN in every
 //           floating-point type, so that a call that writes nothing is noticed.
 //
-// The functions take an argument `most`, a function that returns the maximum over all ranks of each
-// element of its argument. A program of one rank passes `alone`, which returns its argument.
+// The argument `most` is itself a function: it takes a list of numbers and returns, for each
+// number, the maximum over all ranks. A program of one rank passes `alone`, which returns the list
+// unchanged.
 
 #include <functional>
 
@@ -39,7 +40,7 @@ inline void check_on_device(std::vector<contestant> const& all, std::string cons
   }
 }
 
-/// Measures all contestants in turns. Expects: check_on_device() has run each contestant once.
+/// Measures all contestants in turns. Expects that check_on_device() has run each contestant once.
 inline std::vector<timing> measure_on_device(cudaStream_t stream,
                                              std::vector<contestant> const& all, effort const& how,
                                              agreement const& most = alone) {

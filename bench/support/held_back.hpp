@@ -90,8 +90,8 @@ class held_back_communicator final : public ashlar::communicator {
   static constexpr double longest_nap = 1e-4;
 
   /// Reserves the link for a transfer, and sets `until` to the time when its delay ends. Returns
-  /// false if an earlier transfer of the same group, one with a smaller ticket, has not reserved it
-  /// yet.
+  /// false if an earlier transfer of the same group (one with a smaller ticket) has not reserved
+  /// the link yet.
   bool leaves_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
     std::uint64_t& last = last_of_group_[ashlar::operation_queue::group_of(x.axes)];

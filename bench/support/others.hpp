@@ -4,10 +4,11 @@
 
 // Measures how much CPU time other processes used during a measurement: the busy time of all cores
 // minus the time that the ranks used, divided by the total time of all cores. The tables contain
-// this figure, so that a reader sees whether a run had the machine to itself. If it is above a few
-// per cent, small differences in that run mean nothing.
+// this figure, so that a reader sees whether a run had the machine to itself. If the figure is
+// above a few per cent, small differences in that run mean nothing.
 //
-// It works for ranks on one machine with a Linux /proc/stat. Otherwise the figure is unknown.
+// The measurement works for ranks on one machine with a Linux /proc/stat. Otherwise the figure is
+// unknown.
 
 #include <algorithm>
 #include <fstream>
@@ -27,7 +28,7 @@ class others_share {
   explicit others_share(MPI_Comm comm) : comm_(comm), before_(read(comm)) {}
 
   /// Returns the percentage of all cores' time that other processes used since construction.
-  /// Returns a negative number if it is unknown. Collective.
+  /// Returns a negative number if the percentage is unknown. Collective.
   double percent() const {
     usage const after = read(comm_);
     if (after.busy < 0 || before_.busy < 0) return -1;
@@ -71,7 +72,8 @@ struct timings {
 };
 
 /// Calls measure() up to three times, until other processes used at most `allowed` per cent of the
-/// cores during a call. Returns the timings of the call during which they used least. Collective.
+/// cores during a call. Returns the timings of the call during which other processes used least.
+/// Collective.
 inline timings measure_alone(MPI_Comm comm, std::vector<contestant> const& all, effort const& how,
                              double allowed) {
   timings best;
@@ -79,7 +81,7 @@ inline timings measure_alone(MPI_Comm comm, std::vector<contestant> const& all, 
     others_share const others(comm);
     auto const times = measure(comm, all, how);
     double share = others.percent();
-    // Each rank reads /proc/stat itself, so their figures may differ.
+    // Each rank reads /proc/stat itself, so the ranks' figures may differ.
     MPI_Bcast(&share, 1, MPI_DOUBLE, 0, comm);
     if (attempt == 0 || share < best.others) best = {times, share};
     if (share <= allowed) break;

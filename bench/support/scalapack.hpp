@@ -34,7 +34,7 @@ namespace ashlar_bench {
 /// A BLACS process grid. Construction and destruction are collective over MPI_COMM_WORLD.
 class blacs_grid {
  public:
-  /// Makes process (i, j) of the grid the rank ranks[i + j * rows].
+  /// Makes a grid whose process (i, j) is the rank ranks[i + j * rows].
   blacs_grid(std::vector<int> ranks, int rows, int columns) {
     Cblacs_get(0, 0, &context_);
     Cblacs_gridmap(&context_, ranks.data(), rows, rows, columns);

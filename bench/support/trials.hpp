@@ -74,8 +74,8 @@ inline double median_of(std::vector<double> values) {
 }
 
 /// Returns the number of calls in a trial, for each contestant. Single calls are measured up to
-/// three times, because one measurement may be disturbed. It stops earlier if the calls take much
-/// longer than a trial should.
+/// three times, because one measurement may be disturbed. The measuring stops earlier if the calls
+/// take much longer than a trial should.
 ///
 ///   once()   makes a single call of each contestant; returns their seconds, equal on all ranks
 ///   least    receives the shortest time of a single call of each contestant

@@ -22,8 +22,8 @@ namespace search = ashlar::search;
 namespace example {
 namespace {
 
-/// Returns options of the same step, cut into `m` micro-batches. If the options fix the number of
-/// micro-batches, returns them unchanged.
+/// Returns `o` with the batch of the step cut into `m` micro-batches. If `o` fixes the number of
+/// micro-batches, returns `o` unchanged.
 options in_micro_batches(options o, int m) {
   if (o.micro_batches != 0) return o;
   o.micro_batches = m;

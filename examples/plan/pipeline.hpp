@@ -15,8 +15,8 @@ namespace example {
 /// or the number of micro-batches is to be searched.
 bool wants_pipeline(options const& o);
 
-/// Searches, prints and writes the pipeline that the options describe. If one stage is best, only
-/// prints that and returns options for a plan without stages, with the best number of
+/// Searches, prints and writes the pipeline that the options describe. If a single stage is best,
+/// prints only this fact and returns options for a plan without stages, with the best number of
 /// micro-batches. Otherwise returns nothing. Throws ashlar::error.
 std::optional<options> run_pipeline(options const& o);
 

@@ -31,8 +31,9 @@ inline bool covers(int pattern, double y, double x) {
   }
 }
 
-/// Returns batch `number`, which has `samples` images [3, side, side]. Each shows one pattern, with
-/// normal noise of deviation `noise`. Its label is the index of the pattern.
+/// Returns batch `number`, which has `samples` images [3, side, side]. Each image shows one
+/// pattern, with normal noise of deviation `noise`. The label of an image is the index of the
+/// pattern.
 inline ashlar::train::batch_data<float> shape_images(int samples, int side, double noise,
                                                      std::uint64_t seed, std::int64_t number) {
   std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(number));

@@ -18,7 +18,7 @@
 //   ASHLAR_POISON(p, n)   with AddressSanitizer: forbids access to n bytes from p on, so that any
 //                         access is reported. Without this sanitizer it does nothing
 //   ASHLAR_UNPOISON(p, n) permits access to these bytes again
-//   ASHLAR_IN_COMPILER    whether this is evaluated at compile time (std::is_constant_evaluated())
+//   ASHLAR_IN_COMPILER    std::is_constant_evaluated(): whether the evaluation is at compile time
 //
 // A program that links ashlar::compiled (compiled/README.md) is compiled with ASHLAR_COMPILED=1.
 // The headers then only declare large functions and do not define them. These macros choose between
@@ -108,8 +108,8 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE_
 #if !defined(ASHLAR_COMPILED)
 #define ASHLAR_COMPILED 0
 #endif
-// The condition of this if is false at run time. So compilers drop the code that `here` calls, even
-// when they do not optimize.
+// At run time the condition of this `if` is false. So compilers drop the code that `here` calls,
+// even when they do not optimize.
 #if ASHLAR_COMPILED
 #define ASHLAR_INLINE
 #define ASHLAR_RETURN(here, compiled)                                                              \

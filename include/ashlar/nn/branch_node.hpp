@@ -7,7 +7,7 @@
 // f and to the skipped branch, and its end. In the forward pass, the end adds the values of both
 // branches. In the backward pass, the begin adds the gradients of both branches. The begin computes
 // nothing in the forward pass, and the end nothing in the backward pass. Programs have no actions
-// for them (step/program_builder.hpp).
+// for these two cases (step/program_builder.hpp).
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 // The arguments of a layer's passes. A pass is a const member function of a layer, and its argument
-// is one of these classes. They offer:
+// is one of the classes in this file. The classes offer:
 //
 //   forward pass                x()  parameter<K>()  make_y()  pass()  stream()
 //     of layers with statistics also statistic<K>()  make_statistic<K>()
@@ -114,7 +114,8 @@ class layer_call {
   auto const& at() const { return at_; }
   bool has_parameter(int k) const { return k < spec_.parameters.size(); }
 
-  /// Returns parameter K at the placement where this layer reads it. It is valid during the call.
+  /// Returns parameter K at the placement where this layer reads it. The tensor is valid only
+  /// during the call.
   template <int K>
   used<K> parameter() const {
     if (read_[K] == nullptr)

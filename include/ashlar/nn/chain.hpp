@@ -44,7 +44,7 @@ struct ends_of<> {
 }  // namespace detail
 
 /// Maps the input of the first layer to the output of the last one. Communicates between two layers
-/// if they need the activations or gradients at different placements.
+/// if the two layers need the activations or gradients at different placements.
 template <class... Layers>
 class chain {
   using ends = detail::ends_of<Layers...>;

@@ -13,7 +13,7 @@
 //   parameter_at(k)                          all placements of parameter k, as values
 //   statistic_from<K>() statistic_to<K>()    statistic K
 //
-// A cursor is a position in a plan, for the time when a net is placed layer by layer. choice()
+// A cursor is a position in a plan. It is used while a net is placed layer by layer. choice()
 // returns the choice at this position, and advance() returns a cursor at a later one.
 //
 // Choices and cursors also define processor_type, the processor that the net computes on. The types

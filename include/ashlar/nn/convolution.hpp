@@ -128,7 +128,7 @@ class convolution {
   }
 
  private:
-  /// Adds to the gradients of the parameters. Computes dx unless it is null.
+  /// Adds to the gradients of the parameters. Computes dx unless `dx` is null.
   template <class Call, class T>
   void add_gradients(Call const& c, T const* w, T* dx) const {
     auto const& dy = c.dy();

@@ -30,7 +30,7 @@ struct token_batch {
 };
 
 /// A batch of rows of numbers. The targets are one class per row, unless the net's loss requires
-/// others. Every rank passes the whole batch.
+/// others. Every rank must pass the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -41,7 +41,7 @@ struct feature_batch {
 };
 
 /// A batch of category ids, for a recommendation model. The targets are one class per sample,
-/// unless the net's loss requires others. Every rank passes the whole batch.
+/// unless the net's loss requires others. Every rank must pass the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -52,7 +52,7 @@ struct category_batch {
 };
 
 /// A batch of images. The targets are one class per image, unless the net's loss requires others.
-/// Every rank passes the whole batch.
+/// Every rank must pass the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
@@ -78,10 +78,10 @@ constexpr auto with_loss(Net const& net) {
   else return chain(net, softmax_cross_entropy());
 }
 
-/// Returns the problem of placing `net`, trained with elements of type T. `input` has the extents
-/// of a micro-batch. `optimizer_states` is the number of values that the optimizer stores per
-/// element of a parameter. It affects predicted memory only.
-/// Throws ashlar::error if consecutive layers do not fit each other.
+/// Returns the problem of placing `net`, trained with elements of type T. `input` is the shape of a
+/// micro-batch. `optimizer_states` is the number of values that the optimizer stores per element of
+/// a parameter. This number affects predicted memory only. Throws ashlar::error if consecutive
+/// layers do not fit each other.
 template <class T = float, class Layer>
 constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
                         int optimizer_states = 2) {

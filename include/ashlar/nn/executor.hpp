@@ -5,15 +5,15 @@
 
 // Runs the program of a training step, which is a list of actions (step/program.hpp). Each
 // computation belongs to one element of the net: a layer or one end of a residual. Each value of
-// the program, such as an activation, has a slot, which holds it while it is alive. The executor
-// performs the actions in order:
+// the program, such as an activation, has a slot, which holds the value while the value is alive.
+// The executor performs the actions in order:
 //
 //   forward, recompute,
 //   backward, input_gradient,
 //   weight_gradient         the element's node computes (nn/node.hpp)
-//   begin_move, end_move    a redistribution. If end_move follows begin_move directly, it is done
-//                           at once. Otherwise it proceeds in the background, and the moves of a
-//                           bucket form one transfer.
+//   begin_move, end_move    a redistribution. If end_move follows begin_move directly, the
+//                           redistribution is done at once. Otherwise it proceeds in the
+//                           background, and the moves of a bucket form one transfer.
 //   release                 empties the slots of values that are no longer needed
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
@@ -40,7 +40,8 @@ class executor {
   using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
 
  public:
-  /// Expects a program that was built for these elements. Both must outlive the executor.
+  /// The program must have been built for these elements. The program and the elements must outlive
+  /// the executor.
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
       : mesh_(m), elements_(&elements), program_(&p), ranges_(m, elements, p),
         moving_(p.moves.size()), buckets_(p.moves.size()) {
@@ -70,7 +71,7 @@ class executor {
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
 
-  /// Performs the actions first .. last-1. Communicates: the redistributions among them.
+  /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = {};
     cleaner const guard{*this};
@@ -97,8 +98,8 @@ class executor {
     return last;
   }
 
-  /// Gives every parameter its gradient, which the optimizer reads. Call it after the actions that
-  /// reduce the gradients over the ranks.
+  /// Gives every parameter its gradient, which the optimizer reads. Must be called after the
+  /// actions that reduce the gradients over the ranks.
   void hand_out_gradients() {
     for (auto const& a : program_->actions) {
       if (a.kind != step::action_kind::update) continue;
@@ -109,8 +110,8 @@ class executor {
   }
 
  private:
-  /// Empties the slots if an exception ends a run. Pending transfers are then destroyed during
-  /// stack unwinding. In that case their destructors abandon them instead of waiting.
+  /// Empties the slots if an exception ends a run. Stack unwinding then destroys pending transfers,
+  /// and their destructors abandon the mesh instead of waiting (tensor/running_plan.hpp).
   struct cleaner {
     executor& of;
     exception_watch watch{};
@@ -228,7 +229,7 @@ class executor {
   }
 
   /// If the action reads the input of its micro-batch and that input is not in its slot yet,
-  /// requests it and stores it there.
+  /// requests the input and stores it in the slot.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())

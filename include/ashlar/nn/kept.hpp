@@ -5,7 +5,7 @@
 
 // A block of a mesh's memory that outlives the call that allocated it. It holds the values that a
 // layer keeps from its forward pass for its backward pass, or the state of an optimizer. Assigning
-// {} frees it.
+// {} frees the block.
 
 #include <memory>
 

@@ -30,7 +30,7 @@
 //                                            of the forward pass, such as the row maxima of a
 //                                            softmax.
 //
-// layer_spec::backward says which backward passes a layer has:
+// layer_spec::backward states which backward passes a layer has:
 //
 //   whole            backward
 //   separable        backward and weight_gradient
@@ -113,8 +113,8 @@ constexpr bool takes_tokens() {
   else return false;
 }
 
-/// Returns the number of dims of a net's input. Its first layer may state it; the default is 2, for
-/// [rows, features] or [batch, seq].
+/// Returns the number of dims of a net's input. The net's first layer may state this number. The
+/// default is 2, for [rows, features] or [batch, seq].
 template <class Layer>
 constexpr int input_rank() {
   if constexpr (requires { Layer::x_rank; }) return Layer::x_rank;
@@ -161,8 +161,9 @@ ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape 
 }
 #endif
 
-/// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Checks its
-/// input, its rows and the parameters that the layer's type declares.
+/// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Compares the
+/// input of the spec with `x`, and its parameters with those that the layer's type declares. Also
+/// checks the rows of the spec.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   using declared = typename decltype(parameter_ranks<Layer>())::type;
@@ -174,7 +175,7 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 
 /// Appends the elements of a part of a net to a problem and returns the extents of the part's
 /// output. The first element of a problem reads the input data, which need no gradient. Its spec
-/// leaves out dx if the layer permits that.
+/// leaves out dx if the first layer permits this.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {

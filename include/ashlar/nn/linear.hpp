@@ -25,7 +25,7 @@
 namespace ashlar::nn {
 
 /// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate. The
-/// plan's redistributions happen before and after them.
+/// plan's redistributions happen before and after the passes.
 template <int In = 1, int Out = 1>
 class linear {
  public:

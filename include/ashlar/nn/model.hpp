@@ -118,8 +118,8 @@ class model {
   ///   inputs, targets   all micro-batches, one after the other; the same on every rank
   ///   first             the number of the pass on micro-batch 0 (nn/pass.hpp), which selects
   ///                     the random numbers of dropout
-  ///   total             gets this rank's share of the summed loss added. It is in the memory of
-  ///                     the mesh, so the host need not wait for a device.
+  ///   total             this rank's share of the summed loss is added to *total, which is in the
+  ///                     memory of the mesh. So the host need not wait for a device.
   ///   training          whether dropout is active
   step_input<Processor> input_of(std::span<Input const> inputs,
                                  std::span<target_type const> targets, std::int64_t first,
@@ -182,7 +182,8 @@ class model {
   }
 
   /// Reduces the gradient sums of all parameters to the placements where the parameters are stored.
-  /// Communicates: one redistribution of each gradient, if the two placements differ.
+  /// Communicates: one redistribution of each gradient sum whose placement differs from that of the
+  /// parameter.
   void synchronize() {
     auto& one = one_micro_batch();
     one.run(one.first_synchronization(), one.first_update(), {});

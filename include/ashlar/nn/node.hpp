@@ -8,8 +8,8 @@
 // parameters.
 //
 // The template arguments of a node are the type of the layer, the element type, the number of dims
-// of the input, and the type of the layer's choice (choice.hpp). With a run-time plan, these are
-// equal for all copies of a layer in a repeat, so it is compiled only once.
+// of the input, and the type of the layer's choice (choice.hpp). With a run-time plan, these
+// arguments are equal for all copies of a layer in a repeat, so the node is compiled only once.
 
 #include <string>
 

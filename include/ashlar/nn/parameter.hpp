@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A trained tensor: its stored value, the sum in which micro-batches accumulate its gradient, and
-// its gradient, placed as the value is stored.
+// A trained tensor. It has a stored value, a sum to which the backward passes of the micro-batches
+// add, and a gradient at the placement of the stored value.
 //
 //   source()     the tensor that the step's program redistributes before the layer reads it
 //   sum()        the tensor to which backward passes add, at a placement of its own (grad)
@@ -42,7 +42,7 @@ class parameter {
   using tensor_type = any_tensor<Processor>;
 
   /// Makes a parameter with this value, and a gradient sum of zero at placement `grad`. `rounded`
-  /// tells whether the net computes with bfloat16.
+  /// must be true if the net computes with bfloat16.
   parameter(step::label const& name, int element, tensor_type value, placement const& grad,
             bool decays, bool rounded)
       : name_(name), element_(element), decays_(decays), value_(std::move(value)),
@@ -82,8 +82,8 @@ class parameter {
     gradient_ = std::move(made);
   }
 
-  /// Returns the shards for an optimizer. T must be the type of the value, else throws
-  /// ashlar::error. The gradient is null outside of the time in which gradient() is valid.
+  /// Returns the shards for an optimizer. Throws ashlar::error if T is not the type of the value.
+  /// The gradient is null while gradient() is not valid.
   template <class T>
   parameter_shards<T> shards() const {
     return {value_.local_elements(), value_.template data_as<T>(),

@@ -8,7 +8,7 @@
 //   auto model = nn::place<float>(net, mesh, plan);                   a run-time plan
 //   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
 //
-// Every rank throws if the plan is for another mesh or another net, or if it breaks a layer's
+// Every rank throws if the plan is for another mesh or another net, or if the plan breaks a layer's
 // rules.
 
 #include <string>
@@ -53,7 +53,7 @@ ASHLAR_INLINE error made_for_another_net(std::string const& why);
 ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& problem);
 
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
-/// ashlar::error if it does not.
+/// ashlar::error if the plan does not fit.
 template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
                                 search::plan const& plan) {
@@ -137,7 +137,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
                                compile_time_cursor<Plan, 0, Processor>{}, seed);
 }
 
-/// Places `net` by a plan of fixed capacity, which it treats as a run-time value.
+/// Places `net` by a plan of fixed capacity, which is treated as a run-time value.
 template <class T, class Layer, class Processor, int Capacity>
   requires(Capacity != search::dynamic_size)
 auto place(Layer const& net, basic_mesh<Processor> const& m,

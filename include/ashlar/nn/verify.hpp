@@ -3,24 +3,24 @@
 
 #pragma once
 
-// Tests whether a layer's passes do what the rows of its signature table say. Also tests whether
-// its backward pass computes the gradients of its forward pass:
+// Tests whether a layer's passes follow the rows of its signature table. Also tests whether the
+// layer's backward pass computes the gradients of its forward pass:
 //
 //   nn::verify(my_layer(5), {4, 5});          in any program with an MPI environment, on one process
 //   nn::verify(my_layer(5), {4, 5}, mesh);    the ranks of a mesh share the work
 //
-// It throws an error of one sentence that names the first wrong row, the tensor and the fault. It
-// takes these steps, with small generated values:
+// nn::verify throws an error of one sentence that names the first wrong row, the tensor and the
+// fault. The test has these steps, with small generated values:
 //
 //   1  the spec alone            The checks of nn::describe (step/check_rows.hpp), and whether the
-//                                layer has the passes that its spec promises.
+//                                layer has the passes that its spec declares.
 //   2  one process               Runs the passes without any split. Compares the gradients with
 //                                five-point differences of the forward pass. If two passes make
 //                                the same gradient, compares their results.
 //   3  every row, one axis       On 2 and 3 ranks, on numbers of ranks that make splits uneven, and
 //                                on more ranks than a split dim has elements. Runs the passes on
-//                                each rank's shards, assembles their results as the row says
-//                                (trial/values.hpp) and compares them with step 2.
+//                                each rank's shards, assembles the results according to the row
+//                                (trial/values.hpp) and compares them with those of step 2.
 //   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
@@ -200,8 +200,8 @@ class verification {
 };
 
 /// Throws the same error on every rank if any rank has an error. `mine` is the text of this rank's
-/// error, or empty. `piece` numbers the trial in which it occurred. Of several errors, the one with
-/// the lowest `piece` is thrown. Collective over the mesh.
+/// error, or empty. `piece` is the number of the trial in which this error occurred. Of several
+/// errors, the one with the lowest `piece` is thrown. Collective over the mesh.
 inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   constexpr std::int64_t none = std::int64_t(1) << 60;
   std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();

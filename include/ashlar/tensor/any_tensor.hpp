@@ -4,7 +4,7 @@
 #pragma once
 
 // A tensor whose element type, number of dims and placement are all run-time values. Code that
-// moves tensors without looking at their elements uses any_tensor. It is then compiled once, and
+// moves tensors without looking at their elements uses any_tensor. Such code is compiled once, and
 // not once per tensor type. An any_tensor is a handle and shares its shard with the tensor from
 // which it was made.
 //

@@ -68,7 +68,8 @@ void for_each_global_run(shape const& extents, box const& b, T* target, Visit vi
   }
 }
 
-/// Fills a shard of box `b` with normal deviates. Each depends only on (seed, stream, global index).
+/// Fills a shard of box `b` with normal deviates. Each deviate depends only on (seed, stream,
+/// global index).
 template <class T, class Processor>
 void fill_normal_shard(Processor const& on, shape const& extents, box const& b, T* shard,
                        random_options const& o) {
@@ -78,8 +79,8 @@ void fill_normal_shard(Processor const& on, shape const& extents, box const& b, 
   });
 }
 
-/// Returns whether this rank writes values into a tensor that a factory makes. It is false only for
-/// ranks that hold the identity of the reduction on a partial axis.
+/// Returns whether this rank writes values into a tensor that a factory makes. Returns false only
+/// on ranks that hold the identity of the reduction on a partial axis.
 template <distributed Tensor>
 bool holds_value(Tensor const& t) {
   auto const p = t.placement();
@@ -98,8 +99,9 @@ Tensor make(Tensor t, Write write) {
   return t;
 }
 
-/// Calls write(pointer) with a pointer to host memory that has room for the shard. On the host this
-/// is the shard itself. Otherwise it is a temporary array, which is then copied to the device.
+/// Calls write(pointer) with a pointer to host memory that has room for the shard. On the host,
+/// this memory is the shard itself. Otherwise it is a temporary array, which is then copied to the
+/// device.
 template <class Tensor, class Write>
 void write_from_host(Tensor& t, Write write) {
   using T = typename Tensor::value_type;
@@ -154,7 +156,7 @@ auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement 
                       });
 }
 
-/// Returns a tensor of normal deviates. Each depends only on (seed, stream, global index).
+/// Returns a tensor of normal deviates. Each deviate depends only on (seed, stream, global index).
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
             random_options o = {}) {
@@ -165,8 +167,8 @@ auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement cons
       });
 }
 
-/// Returns a tensor of uniform deviates in [low, high). Each depends only on (seed, stream, global
-/// index).
+/// Returns a tensor of uniform deviates in [low, high). Each deviate depends only on (seed, stream,
+/// global index).
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
              random_options o = {}) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Functions to look at tensors. On a device, each waits until the pending computations on the
-// tensor have finished.
+// Functions to look at tensors. On a device, each function waits until the pending computations on
+// the tensor have finished.
 //
 //   to_full        brings all values to every rank
 //   local_values   copies this rank's shard to host memory
@@ -57,8 +57,8 @@ std::vector<T> to_full(any_tensor<Processor> const& x) {
   return detail::host_values<T>(m.processor(), whole.template data_as<T>(), whole.local_elements());
 }
 
-/// Writes the description of `x` and its values to `out` on rank 0. All ranks must call it, since
-/// it communicates like to_full.
+/// Writes the description of `x` and its values to `out` on rank 0. All ranks must call this
+/// function, since it communicates like to_full.
 template <distributed Tensor>
 void print(Tensor const& x, std::ostream& out) {
   auto const values = to_full(x);

@@ -101,7 +101,7 @@ auto result_of(Operands const&... operands) {
 }  // namespace detail
 
 /// Holds if the operator of `Rule` needs no communication on these operands. If any operand is
-/// dynamic it always holds, because the check is then made at run time.
+/// dynamic, the concept always holds, because the check is then made at run time.
 template <class Rule, class... Operands>
 concept locally_applicable = (distributed<Operands> && ...) &&
                              detail::holds_statically<Rule, Operands...>();

@@ -6,18 +6,18 @@
 // Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. One
 // dim of the product, called the streamed dim, is cut into panels: m, n, k or the batch b. The
 // redistributions and the GEMM run once per panel. SUMMA is the case of k. plan/matmul_stream.hpp
-// defines panels and says when a product has them.
+// defines panels and describes when a product runs in panels.
 //
-// The table says how each tensor is handled. A move is a redistribution.
+// The table shows how each tensor is handled. A move is a redistribution.
 //
 //   the tensor ...                        operand a or b               result c
 //   has no streamed dim                   moves whole at the start     sums all GEMMs, moves last
-//   has it, needs no move (1)             is read in place             is written in place
-//   has it, must move                     each panel is copied         each panel moves, then is
+//   has one, needs no move (1)            is read in place             is written in place
+//   has one, must move                    each panel is copied         each panel moves, then is
 //                                         out of the shard and moves   copied into the shard
 //
-// (1) panels_in_place returns whether this is the case. The GEMM then works on a part of the shard.
-//     Its leading dimension is the row length of the shard.
+// (1) In this case panels_in_place returns true, and the GEMM works on a part of the shard. The
+//     leading dimension of that part is the row length of the shard.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
 // The host makes these transfers progress between the strips of rows of the GEMM. An operand panel
@@ -106,7 +106,7 @@ class panel_tensor {
   using moving = moving_tensor<Tensor>;
 
   /// Begins to redistribute panel `i` of an operand. Returns an empty optional if there is no panel
-  /// `i` or if it needs no redistribution.
+  /// `i` or if the panel needs no redistribution.
   std::optional<moving> start(int i) const {
     if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
@@ -131,7 +131,7 @@ class panel_tensor {
     return in_place_ ? part(i) : block_type(made(i));
   }
   /// Begins to redistribute panel `i` of the result, which the GEMM has written to `block`. Returns
-  /// an empty optional if it needs no redistribution.
+  /// an empty optional if the panel needs no redistribution.
   std::optional<moving> start_result(int i, block_type block) const {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));

@@ -25,9 +25,9 @@
 #include <ashlar/tensor/running_plan.hpp>
 
 namespace ashlar {
-/// A tensor that is being moved. The destructor waits until the move has ended. If it runs because
-/// of an exception, it abandons the mesh instead: this rank, and ranks of its node that wait for
-/// it, then get ashlar::error from later transfers.
+/// A tensor that is being moved. The destructor waits until the move has ended. If the destructor
+/// runs because of an exception, it abandons the mesh instead: this rank, and ranks of its node
+/// that wait for this rank, then get ashlar::error from later transfers.
 template <distributed Tensor>
 class moving_tensor {
  public:

@@ -73,8 +73,8 @@ placement reshaped_placement(char const* operation, X const& x, shape const& ext
                                             m.topology(), m.machine()));
 }
 
-/// Returns x reshaped to `extents`, which shares the shard of x. `Result` is the placement
-/// parameter of the returned type: an sbp<…>, which is then the wanted placement, or dynamic.
+/// Returns x reshaped to `extents`. The result shares the shard of x. `Result` is the placement
+/// parameter of the returned type: dynamic, or an sbp<…> that states the wanted placement.
 template <class Result, int Rank, distributed X>
 auto reshaped(char const* operation, X const& x, shape const& extents,
               std::optional<placement> const& preferred = {}) {

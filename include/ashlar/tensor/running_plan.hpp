@@ -6,7 +6,7 @@
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
 // whose transfers are fused (bucket.hpp).
 //
-// The steps of its plan run one after another. Several running plans overlap with each other. But
+// The steps of its plan run one after another. Running plans overlap with each other, except that
 // transfers along the same mesh axes run one after another, in the order in which the program
 // requested them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the
 // destructor runs because of an exception, it abandons the mesh instead: later transfers on the
@@ -34,8 +34,8 @@ class running_plan final : public pending_operation {
 
   /// Begins the first step. `tensors` has one tensor for each plan of `together`, all with the same
   /// element type and on the same mesh. A ticket is a transfer's position in the order of transfers
-  /// along its mesh axes. All steps get their tickets now, so they come before all transfers that
-  /// the program requests later.
+  /// along its mesh axes. All steps get their tickets now, so the steps come before all transfers
+  /// that the program requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)

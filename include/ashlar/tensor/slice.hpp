@@ -11,7 +11,7 @@
 //   slice<d>(x, begin, size)    d > 0: copies
 //
 // If no axis splits dim d, the slice never needs communication. If an axis splits it,
-// slices_locally (layout/slice.hpp) decides.
+// slices_locally (layout/slice.hpp) decides whether communication would be needed.
 
 #include <ashlar/layout/slice.hpp>
 #include <ashlar/plan/nearest.hpp>

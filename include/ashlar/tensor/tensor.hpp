@@ -13,7 +13,7 @@
 // by default the host. Because it is part of the type, device memory cannot be mistaken for host
 // memory.
 //
-// A tensor is a handle: copies share the shard, and clone() makes a new one. Shards are row-major
+// A tensor is a handle: copies share the shard, and clone() makes a new shard. Shards are row-major
 // and are allocated from the mesh's memory. Making, copying and inspecting a tensor communicates
 // nothing.
 

@@ -11,7 +11,7 @@
 //                if the layer has no check()
 //   parameters   around the values of initial()
 //   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
-//                without a target) if it accepts that
+//                without a target) if check_targets() accepts -1
 
 #include <numeric>
 #include <span>

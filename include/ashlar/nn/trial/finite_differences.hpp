@@ -3,18 +3,18 @@
 
 #pragma once
 
-// Compares the gradients that a layer's backward pass makes in one process with finite differences
-// of its forward pass, for nn::verify. The differentiated function is the sum of y · dy, or the
-// summed loss. The formula uses points at distances h and 2 h on both sides. Its error is about h^4
-// + ε / h.
+// Compares the gradients that a layer's backward pass makes with finite differences of its forward
+// pass, for nn::verify. Both passes run in one process. The differentiated function is the summed
+// loss, or the sum of y · dy. The formula uses points at distances h and 2 h on both sides. Its
+// error is about h^4 + ε / h.
 
 #include <ashlar/nn/trial/judge.hpp>
 #include <ashlar/nn/trial/simulated_layer.hpp>
 
 namespace ashlar::nn::detail {
 
-/// Computes the function that is differentiated from the results of a forward pass: the sum of y ·
-/// dy, or the summed loss. It has the interface of a judge (judge.hpp), but compares nothing.
+/// Computes the function to be differentiated, given the results of a forward pass: the summed
+/// loss, or the sum of y · dy. It has the interface of a judge (judge.hpp), but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;

@@ -29,9 +29,9 @@ class truth {
 
   std::map<std::string, whole_values>& known() { return known_; }
 
-  /// Returns the right values of the whole tensor `what`. If the tensor has none yet, takes them
+  /// Returns the right values of the whole tensor `what`. If no values are known yet, takes them
   /// from the first shard. Throws ashlar::error if the shards of all ranks, placed as `p`, do not
-  /// match them.
+  /// match the right values.
   whole_values const& judge(std::string const& where, std::string const& pass,
                             std::string const& what, std::vector<host_tensor> const& shards,
                             placement const& p) {
@@ -93,7 +93,8 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// Compares the results of one trial. This is the judge that simulated_layer.hpp expects.
+/// Compares the results of one trial with the known values. This is the judge that
+/// simulated_layer.hpp expects.
 struct judge {
   truth& known;
   std::string where;

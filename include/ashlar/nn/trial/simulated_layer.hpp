@@ -6,14 +6,14 @@
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run rank
 // after rank on shards cut from whole tensors, by the same layer_node as in training. Between the
 // parts of a forward pass, this class redistributes the layer's statistics. It passes the results
-// to a judge, which compares them (judge.hpp):
+// of the passes to a judge, which compares them with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
 //   void judge.total(sum)                                       gets the loss summed over the ranks
 //
 // After every pass of a rank it checks that the pass has not written to an input or outside of a
-// shard. It also checks that each result has the placement that the row says.
+// shard. It also checks that each result has the placement that the signature row states.
 
 #include <array>
 #include <cstring>
@@ -31,8 +31,8 @@ struct trial_data {
   std::vector<whole_values> parameters;
 };
 
-/// The value of every element of the gradient sums before a pass. It shows whether the pass adds to
-/// the sums or overwrites them.
+/// The value of every element of the gradient sums before a pass. Because it is not zero, the sums
+/// show afterwards whether the pass added to them or overwrote them.
 inline constexpr double held_before = 0.5;
 
 template <class Layer, class T, int XRank>

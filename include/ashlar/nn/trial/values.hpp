@@ -4,12 +4,13 @@
 #pragma once
 
 // Whole tensors in the memory of one process, and the shards of them that the ranks of a mesh would
-// have. nn::verify passes such shards to the passes of a layer and compares their results.
+// have. nn::verify passes such shards to the passes of a layer and compares the results with whole
+// tensors.
 //
-//   cut       Fills a rank's shard from a whole tensor, as the shard's placement says.
+//   cut       Fills a rank's shard from a whole tensor, according to the shard's placement.
 //             The addends of a partial sum are uneven and have both signs. For a partial
-//             maximum (minimum), one rank has the value and the others have less (more). That rank
-//             differs from element to element.
+//             maximum (minimum), one rank has the value and the others have less (more). Different
+//             elements have their value on different ranks.
 //   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
 //             Partial values are reduced first.
 //
@@ -125,7 +126,7 @@ inline double addend(double value, reduction op, int member, int members, std::i
   return op == reduction::max ? value - away : value + away;
 }
 
-/// Fills this rank's shard of `whole` as the placement of the tensor says.
+/// Fills `to`, this rank's shard of `whole`, according to the placement of `to`.
 inline void cut(whole_values const& whole, host_tensor const& to) {
   auto const& p = to.placement();
   auto const& t = to.mesh().topology();
