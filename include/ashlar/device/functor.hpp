@@ -9,8 +9,8 @@
 //   relu   max(x, 0); the derivative is 1 for x > 0 and 0 otherwise, including x = 0
 //   gelu   x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that GPT-2 uses
 //
-// The function `map` of every processor takes the following function objects. They compute in type
-// A = accumulation_t<T> for elements of type T.
+// The function `map` of every processor takes the following function objects. For elements of type
+// T, these objects compute in type A = accumulation_t<T>.
 //
 //   value_of<F>{}      f(x)     = F::value(x)
 //   gradient_of<F>{}   f(x, dy) = dy F::derivative(x)

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Writes a plan as a C++ header that defines a constexpr variable. A program that includes the
-// header knows the plan at compile time. So it needs no search, and the types of its tensors can
-// contain their placements.
+// Writes a plan as a C++ header that defines a constexpr variable. In a program that includes the
+// header, the plan is a constant expression. So the program needs no search, and the types of its
+// tensors can contain the placements.
 //
 //   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
 //

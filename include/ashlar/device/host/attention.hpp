@@ -15,7 +15,7 @@
 //
 // attention_extents.hpp describes the arrays. Q, K^T and V of each head are first copied to
 // contiguous arrays. The rows of S and K^T are padded by attention_pad elements. Without padding,
-// their strides would often be powers of two, which halves the speed of these small products. The
+// the row strides would often be powers of two, which halves the speed of these small products. The
 // backward pass is in attention_backward.hpp.
 
 #include <algorithm>

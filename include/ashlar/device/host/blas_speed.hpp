@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Detects by measurement whether the BLAS is an optimized one. It compares two speeds: a product of
-// float matrices by the BLAS, and multiplications and additions of vectors in registers, which
-// measure the peak of one core. An optimized BLAS comes close to this peak. The reference BLAS
-// reaches less than a tenth of it.
+// Detects by measurement whether the BLAS is an optimized one. The speed of the BLAS in a product
+// of float matrices is compared with the peak speed of one core. The peak speed is measured by
+// multiplications and additions of vectors in registers. An optimized BLAS comes close to the peak
+// speed. The reference BLAS reaches less than a tenth of the peak speed.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,9 +22,10 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the speed of f() in floating-point operations per second, where one call performs
-/// `operations` of them. It calls f() five times and returns the fastest rate. It measures the CPU
-/// time of this process, which other programs on the machine disturb less than the wall-clock time.
+/// Returns the speed of f() in floating-point operations per second. One call of f() must perform
+/// `operations` floating-point operations. fastest_rate calls f() five times and returns the
+/// highest speed. The CPU time of this process is measured, because other programs on the machine
+/// disturb it less than the wall-clock time.
 template <class F>
 double fastest_rate(double operations, F f) {
   double seconds = 1e9;
@@ -38,9 +39,9 @@ double fastest_rate(double operations, F f) {
 
 }  // namespace detail
 
-/// Returns the peak speed of one core: the number of floating-point operations per second in its
-/// vector registers. Takes a few milliseconds. Without optimization (-O0) the result is too small,
-/// because the compiler keeps the vectors in memory.
+/// Returns the peak speed of one core: the number of floating-point operations per second that the
+/// core performs on vector registers. Takes a few milliseconds. Without optimization (-O0) the
+/// result is too small, because the compiler keeps the vectors in memory.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
   constexpr int chains = 8, turns = 100000;

@@ -7,7 +7,7 @@
 // types:
 //
 //   sum   a + b           integers wrap around
-//   max   the larger      NaN if a or b is NaN; a if they are equal, as -0 and 0 are
+//   max   the larger      NaN if a or b is NaN; a if a equals b (-0 equals 0)
 //   min   the smaller     the same rules
 //
 // max and min return one of their operands unchanged (b if both are NaN). So all bits of their

@@ -95,8 +95,8 @@ void im2col(T const* image, image_extents const& e, window const& w, std::int64_
 }
 
 /// Adds each entry of a part of the im2col matrix to the pixel of `image` from which im2col copies
-/// it. The part has the columns that belong to the output rows [first, last). Its rows are `pitch`
-/// elements apart.
+/// this entry. The part has the columns that belong to the output rows [first, last). The rows of
+/// the part are `pitch` elements apart.
 template <class T>
 void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* image) {

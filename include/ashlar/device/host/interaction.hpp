@@ -13,9 +13,9 @@
 //                 Looks up one row in each of n embedding tables for each sample.
 //
 // The columns of the vectors may be split over ranks. Then each rank computes a partial sum of the
-// interaction: its part of every dot product, and the first vector with zeros outside its columns.
-// The rows of the tables may be split over ranks too. Then a rank has the rows [first, first +
-// rows) of each table, and ids of other rows give zeros.
+// interaction: the rank's part of every dot product, and the first vector with zeros outside the
+// rank's columns. The rows of the tables may be split over ranks too. Then a rank has the rows
+// [first, first + rows) of each table, and ids of other rows give zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,9 +44,9 @@ constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
 
-/// Computes y [batch, outputs()] from x [batch, vectors, columns]: the first vector of each sample
-/// (if e.kept > 0), and the dot products of all pairs of its vectors. The workspace has
-/// interaction_workspace(e) elements.
+/// Computes y [batch, outputs()] from x [batch, vectors, columns]: for each sample, the first
+/// vector of the sample (if e.kept > 0) and the dot products of all pairs of vectors of the sample.
+/// The workspace has interaction_workspace(e) elements.
 template <class T>
 void interaction_forward(T const* x, interaction_extents const& e, T* workspace, T* y) {
   std::int64_t const n = e.vectors, d = e.columns;

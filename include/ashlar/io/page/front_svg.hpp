@@ -5,8 +5,8 @@
 
 // Draws a time-memory front as a chart and as a table. A front is a list of plans in which each
 // plan is slower than the one before, but needs less memory. In the chart, memory increases to the
-// right, beginning at the plan with the least memory. Seconds increase upwards, beginning at the
-// fastest plan. A dashed line marks the machine's memory.
+// right, beginning at the plan with the least memory. The seconds of a step increase upwards,
+// beginning at the fastest plan. A dashed line marks the machine's memory.
 
 #include <string>
 
