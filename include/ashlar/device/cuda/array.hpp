@@ -46,9 +46,10 @@ class array {
 
   /// Copies all elements from the host, in the order of the stream. If `host` is pinned memory, it
   /// must not change until the stream has executed the copy. Other host memory may be reused when
-  /// this returns.
+  /// this function returns.
   void copy_from(T const* host) { move(data_, host, cudaMemcpyHostToDevice); }
-  /// Copies all elements to the host. They are valid there after the stream is synchronized.
+  /// Copies all elements to the host. The elements on the host are valid after the stream is
+  /// synchronized.
   void copy_to(T* host) const { move(host, data_, cudaMemcpyDeviceToHost); }
 
  private:

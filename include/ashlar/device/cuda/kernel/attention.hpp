@@ -6,9 +6,9 @@
 // The device kernel for the forward pass of multi-head attention, with the arrays of
 // device/attention_extents.hpp. The problem: the sequence x sequence scores of a head are too large
 // to store. The solution is FlashAttention (Dao, Fu, Ermon, Rudra, Re, 2022). A thread block
-// processes one tile of query rows of one head and loops over tiles of keys. For each query row it
-// updates the maximum m, the sum l and the output O. In this loop, m', l' and O' are the values
-// after a tile:
+// processes one tile of query rows of one head and loops over tiles of keys. For each query row,
+// the block updates the maximum m, the sum l and the output O. In this loop, m', l' and O' are the
+// values after a tile:
 //
 //   S = scale Q K^T, masked by -inf          m' = max(m, max S)
 //   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
@@ -53,9 +53,9 @@ struct attention_forward_block {
   T* out;
   A* log_sum_exp;
 
-  /// The variables of one thread. It has `per` query rows and `per` keys of each tile.
+  /// The variables of one thread. A thread has `per` query rows and `per` keys of each tile.
   ///
-  ///   sums      O, its elements of the output rows
+  ///   sums      the thread's elements of the output O
   ///   scores    S for the current tile of keys
   ///   maximum   m of each row
   ///   total     l of each row
@@ -139,7 +139,7 @@ struct attention_forward_block {
 
  private:
   /// Computes this thread's scores (query rows times keys of the current tile). Stores in `maxima`
-  /// the largest of them for each row.
+  /// the largest of these scores for each row.
   ASHLAR_HD void score(int t, state& s, A const* q, A const* k, std::int64_t first,
                        std::int64_t key, A* maxima) const {
     dot_tiles(q, k, t / side * per, t % side, e.head_dim, s.scores);

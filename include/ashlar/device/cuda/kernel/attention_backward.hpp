@@ -20,7 +20,7 @@
 // are no atomics, and results are bitwise reproducible. dqkv is overwritten.
 //
 // attention_matrix_backward.hpp has the kernels on tensor cores, and attention_backward_blocks.hpp
-// those without. attention.hpp says when each is used.
+// the kernels without tensor cores. attention.hpp states when each of the two is used.
 
 #include <cstdint>
 #include <optional>

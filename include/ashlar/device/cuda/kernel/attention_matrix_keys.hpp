@@ -4,8 +4,9 @@
 #pragma once
 
 // The kernel that computes dK and dV on tensor cores (attention_matrix_backward.hpp). A block has a
-// tile of keys and their values, and loops over the query rows that attend to them. It computes the
-// scores transposed: rows are keys, and columns are query rows. `dot` is dot(dO, O) of a query row.
+// tile of keys and their values, and loops over the query rows that attend to these keys. The block
+// computes the scores transposed: rows are keys, and columns are query rows. `dot` is dot(dO, O) of
+// a query row.
 //
 //   P^T = e^(scale K Q^T - log_sum_exp of the column)       dV += P^T dO
 //   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q

@@ -25,8 +25,8 @@ namespace ashlar::cuda {
 /// adjacent elements, usually 16 bytes.
 inline constexpr int kept_packs = 4;
 
-/// The packs (groups of Width adjacent elements) of a row that one thread processes. They are read
-/// from memory at each use.
+/// The packs (groups of Width adjacent elements) of a row that one thread processes. The packs are
+/// read from memory at each use.
 template <int Width>
 struct column_share {
   std::int64_t cols;
@@ -62,9 +62,9 @@ struct row_cut {
   }
 };
 
-/// At most one element per thread: one of the elements of the row before its first or after its
-/// last whole pack of Width elements. There are fewer than 2 * Width such elements, so there are
-/// enough threads.
+/// Describes the elements of a row before the first and after the last whole pack of Width
+/// elements. Each thread processes at most one of these elements. There are fewer than 2 * Width of
+/// them, so there are enough threads.
 template <int Width>
 struct edge_share : column_share<1> {
   row_cut<Width> cut;
@@ -99,8 +99,8 @@ struct kept_columns {
   pack<T, Width> at[Slots][kept_packs];
 };
 
-/// The packs (groups of Width adjacent elements) of a row that one thread processes. There are at
-/// most kept_packs of them. They are kept in registers.
+/// The packs (groups of Width adjacent elements) of a row that one thread processes. A thread has
+/// at most kept_packs packs, and they are kept in registers.
 template <class T, int Width, int Slots>
 struct kept_share {
   std::int64_t cols;
