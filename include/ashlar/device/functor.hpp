@@ -20,7 +20,8 @@
 //   product_of{}       f(x, y)  = x y
 //   scaled_sum<A>{a}   f(x, y)  = x + a y
 //
-// All of them return NaN if an argument is NaN, except that the derivative of relu is 0 at NaN.
+// All these function objects return NaN if an argument is NaN, except that the derivative of relu
+// is 0 at NaN.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -39,8 +40,8 @@ struct relu {
 };
 
 struct gelu {
-  // The definition has the form x/2 (1 + tanh u). It equals x sigmoid(2u), which needs one
-  // exponential and has no cancellation for negative x.
+  // The definition has the form x/2 (1 + tanh u). This value equals x sigmoid(2u). The form x
+  // sigmoid(2u) needs one exponential and has no cancellation for negative x.
   template <class T>
   [[gnu::always_inline]] ASHLAR_HD static T value(T x) {
     return x * sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));

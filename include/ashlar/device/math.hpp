@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Elementary functions for loops that a compiler vectorises without -ffast-math. They have no
-// branches and no calls, and they do not set errno. Host loops and device kernels share one
+// Elementary functions for loops that a compiler vectorises without -ffast-math. The functions have
+// no branches and no calls, and they do not set errno. Host loops and device kernels share one
 // implementation, except for exp and tanh of float (see below).
 //
 //   function   largest error in float    in double    outside the range
@@ -13,9 +13,10 @@
 //   sqrt       2 ulp                     2 ulp        the argument must be >= 0
 //
 // exp returns 0 if e^x is below the smallest normal number (on a device, exp of float does not).
-// All functions return NaN for NaN. The polynomials are those of Cephes (expf, tanhf, tanh) and,
-// for exp in double, the Taylor series. sqrt uses Newton's method, because std::sqrt would set
-// errno. All functions are always inlined, because a loop that contains a call is not vectorised.
+// All functions return NaN for NaN. The polynomials are from Cephes (expf, tanhf, tanh). For exp in
+// double, the polynomial is the Taylor series. sqrt uses Newton's method, because std::sqrt would
+// set errno. All functions are always inlined, because a loop that contains a call is not
+// vectorised.
 //
 // On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware
 // instruction and does not flush small results to zero. tanh of float divides by __fdividef.

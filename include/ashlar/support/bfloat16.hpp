@@ -15,7 +15,7 @@
 //   from double   rounds once, not first to float and then to bfloat16
 //   to float      exact
 //
-// The bit layout is the one of CUDA's __nv_bfloat16. There are no arithmetic operators, because
+// The bit layout is the same as in CUDA's __nv_bfloat16. There are no arithmetic operators, because
 // each operation would round its result, and a long sum would lose all of its digits. Convert to
 // float, compute, and convert back once.
 

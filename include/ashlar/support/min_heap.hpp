@@ -5,7 +5,8 @@
 
 // A binary heap of (weight, item) pairs with the smallest weight on top, also usable in constant
 // expressions. Among entries of equal weight, the one with the greatest item is on top. If a search
-// numbers items in the order in which it finds them, it then continues from the item found last.
+// numbers items in the order in which it finds them, the search then continues from the item found
+// last.
 
 #include <ashlar/support/scratch.hpp>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The exception for a failed allocation. Its text says how many bytes were requested and for what
+// The exception for a failed allocation. The text states how many bytes were requested and for what
 // purpose, how much memory is left, and what to do. Two places contribute to this text:
 //
 //   the allocator    states the number of bytes, and how much memory is left

@@ -16,13 +16,13 @@
 //   parameter   an nn::parameter
 //   scale       an update_scale
 //
-// An update works element by element on the local shard. Therefore it need not know placements, it
-// communicates nothing, and the state of a sharded parameter is sharded too. parameter.shards<T>()
-// returns the local shards. An update reads the gradient and writes the value. It also writes the
-// copy, which is the value rounded to bfloat16, unless the pointer to the copy is null.
-// parameter.decays() is true for weights and embedding tables and false for biases and gains.
-// parameter.processor() runs the update, and the memory of this processor holds the state.
-// Optimizers: adam_w.hpp, sgd.hpp.
+// An update works element by element on the local shard. Therefore an update does not use
+// placements and communicates nothing, and the state of a sharded parameter is sharded too.
+// parameter.shards<T>() returns the local shards. An update reads the gradient and writes the
+// value. It also writes the copy, which is the value rounded to bfloat16, unless the pointer to the
+// copy is null. parameter.decays() is true for weights and embedding tables and false for biases
+// and gains. parameter.processor() runs the update, and the memory of this processor holds the
+// state. Optimizers: adam_w.hpp, sgd.hpp.
 
 #include <cstddef>
 #include <vector>

@@ -12,8 +12,8 @@
 //   later steps   replay the graph once
 //
 // Before each step the host copies the data of each micro-batch to fixed device addresses, from
-// which the graph reads them. After the step the host reads the loss and the norms and updates the
-// parameters. Between steps the model may be evaluated. No other code may compute or clear the
+// which the graph reads the data. After the step the host reads the loss and the norms and updates
+// the parameters. Between steps the model may be evaluated. No other code may compute or clear the
 // gradients of the model, because the graph stores them at fixed addresses. Models with dropout are
 // refused, because every replay would use the same mask.
 
@@ -64,9 +64,9 @@ class replayed_step {
   /// micro-batch.
   std::span<typename Model::data_place const> places() const { return places_; }
 
-  /// Runs work(), which computes a step on the data of set(). The first two calls run it directly,
-  /// the third captures it as a graph, and the third and later calls replay this graph. So `work`
-  /// must submit the same operations at each call.
+  /// Runs work(), which computes a step on the data of set(). The first two calls run work()
+  /// directly. The third call captures work() as a graph. The third and later calls replay this
+  /// graph. So `work` must submit the same operations at each call.
   template <class Work>
   void run(mesh_type const& m, Work const& work) {
     if constexpr (exists) {

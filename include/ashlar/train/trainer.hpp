@@ -17,7 +17,8 @@
 // every rank throws an error in the same step, before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
-// wait for its parameter updates, so their time counts in the seconds of the next step.
+// wait for its parameter updates, so the time of the updates counts in the seconds of the next
+// step.
 
 #include <algorithm>
 #include <cmath>
@@ -165,8 +166,9 @@ class trainer {
 
  private:
   /// Returns the program of a step. Unless `wanted` is overlap::none, transfers overlap with
-  /// computations. The memory limit of the overlapped program is the larger of the machine's memory
-  /// and the peak memory of the serial program.
+  /// computations where this makes the predicted step faster. If the machine's memory is given, the
+  /// memory limit of the overlapped program is the larger of this memory and the peak memory of the
+  /// serial program.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;

@@ -4,8 +4,8 @@
 #pragma once
 
 // An array in device memory, allocated from a pool in the order of a stream. Work may use the array
-// if it is submitted to the stream between construction and destruction, even if it executes later.
-// The elements are not initialized. The pool and the stream must outlive the array.
+// if it is submitted to the stream between construction and destruction, even if the work executes
+// later. The elements are not initialized. The pool and the stream must outlive the array.
 
 #include <cstdint>
 #include <string>

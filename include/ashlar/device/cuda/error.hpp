@@ -133,7 +133,8 @@ inline void check_last(char const* kernel) {
 }
 
 /// Checks the status of an allocation of `bytes` bytes of device memory. Throws
-/// ashlar::out_of_memory if there was not enough, and ashlar::error after any other failure.
+/// ashlar::out_of_memory if there was not enough device memory, and ashlar::error after any other
+/// failure.
 ///
 ///   call   the name of the CUDA function
 ///   what   the purpose of the memory, for the error message

@@ -16,13 +16,13 @@
 //
 //   k = 0                        C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   epilogues                    operations after the product, such as bias and gelu. cuBLASLt
-//                                fuses them if it can, otherwise the kernels of map.hpp compute
+//                                fuses epilogues if possible, otherwise kernels of map.hpp compute
 //                                them. The gelu of cuBLASLt approximates tanh differently.
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
-// An engine serves one stream at a time, because it reuses its workspace. It allocates the
-// workspace and initializes the library at the first product, so a program without products needs
-// neither. Only tuning waits for the device.
+// A gemm_engine serves one stream at a time, because all products of the engine use the same
+// workspace. The engine allocates the workspace and initializes the library at the first product,
+// so a program without products needs neither. Only tuning waits for the device.
 
 #include <algorithm>
 #include <cstddef>

@@ -11,9 +11,10 @@
 //   graph g = c.end();
 //   g.launch(stream);         executes the graph in the order of the stream; may be repeated
 //
-// A replay uses the addresses, extents and scalar arguments of the capture. It reads memory as it
-// is at the time of the replay. The graph does not own this memory. The user of the graph must not
-// release the memory while the graph exists (arena.hpp ensures this for graphs of training steps).
+// A replay uses the addresses, extents and scalar arguments of the capture. It reads the values
+// that memory has at the time of the replay. The graph does not own this memory. The user of the
+// graph must not release the memory while the graph exists (arena.hpp ensures this for graphs of
+// training steps).
 
 #include <utility>
 

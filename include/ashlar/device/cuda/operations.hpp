@@ -137,8 +137,8 @@ void attention_forward(processor const& on, Memory&, T const* qkv,
                        device::attention_extents const& e, T* out, accumulation_t<T>* log_sum_exp) {
   attention_forward(on.stream, qkv, e, out, log_sum_exp);
 }
-/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv, out
-/// and log_sum_exp are the inputs and outputs of the forward pass.
+/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
+/// the input of the forward pass, and out and log_sum_exp are its outputs.
 template <class Memory, class T>
 void attention_backward(processor const& on, Memory& memory, T const* dout, T const* qkv,
                         T const* out, accumulation_t<T> const* log_sum_exp,

@@ -41,7 +41,7 @@ template <class T>
 
 /// Computes the gradient dx of each element of a row: rstd * g - (slope * (x - mean) + offset).
 /// Here g = dy gamma. slope and offset are the same for all elements, and the constructor computes
-/// them.
+/// slope and offset.
 template <class T>
 struct layer_norm_gradient {
   T mean;

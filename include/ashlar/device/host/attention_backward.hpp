@@ -57,8 +57,8 @@ void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp
 
 }  // namespace detail
 
-/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
-/// `log_sum_exp` are the input and outputs of the forward pass. The workspace has
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv` is the input of the
+/// forward pass, and `out` and `log_sum_exp` are its outputs. The workspace has
 /// attention_backward_workspace(e) elements.
 template <class T>
 void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_sum_exp,

@@ -34,8 +34,8 @@ constexpr bool has_winograd(window const& w) {
 ///   64 images of 32 x 32 pixels   0.4 with 16 channels, 0.6 with 8, 1 with 4, 1.2 or more with 3
 ///   256 channels                  0.9 for 16 tiles of 2 x 2 output pixels, 1.4 for 4 tiles
 ///
-/// With few tiles, transforming the windows costs more than it saves. If y has only one row or
-/// column, half of each tile would be wasted.
+/// With few tiles, transforming the windows costs more time than Winograd's method saves. If y has
+/// only one row or column, half of each tile would be wasted.
 constexpr bool takes_winograd(convolution_extents const& e) {
   std::int64_t const rows = e.y_rows(), columns = e.y_columns();
   std::int64_t const tiles = e.x.batch * ((rows + 1) / 2) * ((columns + 1) / 2);

@@ -4,8 +4,8 @@
 #pragma once
 
 // Softmax cross-entropy of each row of the logits x, with a target class (a column) per row. A row
-// with a negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss
-// and the gradient of complete rows.
+// with a negative target is ignored: the loss and the gradient of the row are 0. `cross_entropy`
+// computes the loss and the gradient of complete rows.
 //
 // If the columns are split over ranks, the caller calls the other functions in the order of this
 // list. Each rank has the columns [first_column, first_column + cols). After each of the first
@@ -44,8 +44,8 @@ void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows,
   }
 }
 
-/// Sets target_logit[r] to the logit of the target of row r. Sets it to 0 if the row is ignored
-/// (negative target) or if the target's column belongs to another rank.
+/// Sets target_logit[r] to the logit of the target of row r. Sets target_logit[r] to 0 if the row
+/// is ignored (negative target) or if the target's column belongs to another rank.
 template <class T>
 void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                 std::int64_t cols, std::int64_t first_column, T* target_logit) {

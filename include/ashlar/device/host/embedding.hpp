@@ -53,7 +53,7 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
 
 /// Adds a row of positions [sequence, cols] to each row of y [tokens, cols]. Row t of y belongs to
 /// token first_token + t. The tokens of all sequences are numbered consecutively. So the position
-/// of this token in its sequence is (first_token + t) % sequence, and this is the row that is
+/// of this token in its sequence is (first_token + t) % sequence, and this row of positions is
 /// added.
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
@@ -64,7 +64,8 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
 }
 
 /// Adds each row t of dy [tokens, cols] to row (first_token + t) % sequence of dpositions
-/// [sequence, cols]. This is the position of token first_token + t in its sequence.
+/// [sequence, cols]. The number of this row is the position of token first_token + t in its
+/// sequence.
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

@@ -16,7 +16,7 @@
 //   large extents    throws std::overflow_error if an extent exceeds int, the type that CBLAS uses
 //
 // This is the only file of ashlar that includes <cblas.h>. ashlar does not set the number of
-// threads of the BLAS. The command that starts the processes must set this number, for example by
+// threads of the BLAS. The command that starts the processes sets this number, for example by
 // OPENBLAS_NUM_THREADS=1 for one rank on each core.
 
 #include <algorithm>
@@ -50,7 +50,7 @@ inline int blas_extent(std::int64_t value, char const* name) {
   return static_cast<int>(value);
 }
 
-/// Computes C = beta C. If beta = 0, sets C to 0 even if it contains NaN.
+/// Computes C = beta C. If beta = 0, sets C to 0 even if C contains NaN.
 template <class T>
 void scale_rows(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
   for (std::int64_t i = 0; i < m; ++i) {

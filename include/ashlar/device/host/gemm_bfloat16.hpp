@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by a BLAS that only
-// multiplies float matrices. Blocks of A and B are converted to float. Their products are summed in
-// a float array, which is rounded to bfloat16 once, at the end:
+// multiplies float matrices. Blocks of A and B are converted to float. The products of the blocks
+// are summed in a float array. This array is rounded to bfloat16 once, at the end:
 //
 //   for each 512 x 512 block of C
 //     sums = beta * (the block of C); if beta = 0, C is not read

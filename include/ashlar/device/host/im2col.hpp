@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Converts an image [channels, height, width] to a matrix, so that its convolution is one matrix
-// product: weight times this matrix. The window is the square kernel of the convolution, of size
-// extent x extent.
+// Converts an image [channels, height, width] to a matrix, so that the convolution of the image is
+// one matrix product: weight times this matrix. The window is the square kernel of the convolution,
+// of size extent x extent.
 //
 //   im2col   Writes the matrix. It has a column for each pixel of the output, and a row for each
 //            channel, row and column of the window. A column holds the pixels of the image that are

@@ -48,7 +48,7 @@ class lanes {
   using half_vector = typename detail::vector_of<std::uint16_t, bytes / 2>::type;
 
  public:
-  /// The number of accumulators. It equals the number of array elements that are processed at a
+  /// The number of accumulators. This is also the number of array elements that are processed at a
   /// time.
   static constexpr auto count = static_cast<std::int64_t>(Vectors * width);
 

@@ -19,7 +19,7 @@ namespace ashlar::device::host::detail {
 constexpr bool is_2x2(window const& w) { return w.extent == 2 && w.stride == 2 && w.padding == 0; }
 
 /// Computes y, the maximum of each 2 x 2 window of x. For each element of y, `chosen` receives the
-/// index of the maximum in its plane (one channel of one image).
+/// index of the maximum within the plane (one channel of one image).
 template <class T>
 void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t* chosen) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;

@@ -199,8 +199,8 @@ void attention_forward(processor const&, Memory& memory, T const* qkv, attention
   buffer<T> const workspace(memory, attention_forward_workspace(e));
   attention_forward(qkv, e, workspace.data(), out, log_sum_exp);
 }
-/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv, out
-/// and log_sum_exp are the input and outputs of the forward pass.
+/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
+/// the input of the forward pass, and out and log_sum_exp are its outputs.
 template <class Memory, class T>
 void attention_backward(processor const&, Memory& memory, T const* dout, T const* qkv, T const* out,
                         T const* log_sum_exp, attention_extents const& e, T* dqkv) {

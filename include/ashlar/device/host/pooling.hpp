@@ -7,7 +7,7 @@
 // pixels wide, moves over the plane. y has one element for each position of the window:
 //
 //   maximum   The largest pixel under the window. If several pixels are equal, the first one in
-//             row-major order is chosen, and only this one gets the gradient. `chosen` stores its
+//             row-major order is chosen, and only this pixel gets the gradient. `chosen` stores its
 //             index in the plane for the backward pass.
 //   average   The sum of the pixels under the window / extent². Padding counts as zero, so that
 //             y is linear in x.
@@ -51,7 +51,7 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 }  // namespace detail
 
 /// Computes y, the maximum of each window of x. For each element of y, `chosen` receives the index
-/// of the maximum in its plane (one channel of one image).
+/// of the maximum within the plane (one channel of one image).
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {

@@ -4,8 +4,9 @@
 #pragma once
 
 // Reduces n source arrays of the same shape, element by element, into a destination array. This is
-// the kernel of reduce-scatter and all-reduce. It makes a single pass over the arrays: for each
-// block of up to 128 bytes it reads all sources, accumulates in registers, and writes the result.
+// the kernel of reduce-scatter and all-reduce. The kernel makes a single pass over the arrays: for
+// each block of up to 128 bytes, it reads all sources, accumulates in registers, and writes the
+// result.
 //
 // The sources are reduced from left to right in accumulation_t<T>, and the result is rounded to T
 // once. If there is only one source, it is copied. All methods in the list below give the same bits

@@ -4,8 +4,9 @@
 #pragma once
 
 // Copies rows of a large array with non-temporal stores, which bypass the caches
-// (stream_store.hpp). std::memcpy uses such stores only if one call copies many MiB. A call for
-// each row would not use them. After the last row, the caller must call stream_fence().
+// (stream_store.hpp). std::memcpy uses such stores only if one call copies many MiB. A call of
+// std::memcpy for each row would not use non-temporal stores. After the last row, the caller must
+// call stream_fence().
 
 #include <algorithm>
 #include <cstdint>

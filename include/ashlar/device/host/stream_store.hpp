@@ -7,7 +7,7 @@
 // which it writes. This read is wasted if an array is written completely and is too large to stay
 // in a cache until its next use. The read makes up a third of the memory traffic of a copy.
 //
-//   stream_vector(v, to)   writes one vector to memory that is aligned to its size
+//   stream_vector(v, to)   writes one vector to memory that is aligned to the size of a vector
 //   stream_fence()         orders non-temporal stores before all later stores; it is called once,
 //                          after the last non-temporal store
 //   stream_head(to)        returns the number of bytes up to the next cache line

@@ -13,9 +13,9 @@
 //   square   as many rows and columns as a vector has elements; it is transposed in registers and
 //            written as complete cache lines
 //
-// Each cache line of src is used completely when it is read. So no data has to stay in a cache,
-// whatever the strides are. transpose_plane.hpp transposes the borders that do not fill complete
-// cache lines or squares.
+// All elements of a cache line of src are used right after the cache line is read. So no data has
+// to stay in a cache, whatever the strides are. transpose_plane.hpp transposes the borders that do
+// not fill complete cache lines or squares.
 
 #include <algorithm>
 #include <cstdint>
@@ -35,8 +35,8 @@ inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 /// Returns whether a matrix with these extents is transposed with non-temporal stores. `bytes` is
 /// the number of bytes read and written, and must be at least transpose_stream_from. All rows of
 /// dst must have the same alignment to cache lines. A vector register must be as large as a cache
-/// line. Vectors of half this size need two stores for each cache line. With them, non-temporal
-/// stores were slower than ordinary stores.
+/// line. Vectors of half this size need two stores for each cache line. With such vectors,
+/// non-temporal stores were slower than ordinary stores.
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);

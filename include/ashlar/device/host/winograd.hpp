@@ -26,9 +26,9 @@
 //              dweight   panels of x times panels of dy, summed over all groups, which gives the
 //                        gradient of the transformed windows
 //
-// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles,
-// and its panels have at most winograd_panel elements. If a single row of tiles exceeds these
-// limits, it is a group of its own. Pixels outside the images are read from an array of zeros.
+// A group is a part of one image, or several complete images. A group has at most winograd_tiles
+// tiles, and the panels of a group have at most winograd_panel elements. Only a group of a single
+// row of tiles may exceed these limits. Pixels outside the images are read from an array of zeros.
 // Tiles may reach beyond the last row or column of y. The pixels beyond y are written to an array
 // that nothing reads.
 
@@ -45,24 +45,24 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the extents for Winograd's method when it computes y from x.
+/// Returns the extents with which Winograd's method computes y from x.
 constexpr winograd_extents winograd_forward_extents(convolution_extents const& e) {
   return {e.x, e.y(), e.window.padding};
 }
-/// Returns the extents for Winograd's method when it computes dx from dy. This is a convolution
-/// too, with another padding.
+/// Returns the extents with which Winograd's method computes dx from dy. This is a convolution too,
+/// with another padding.
 constexpr winograd_extents winograd_backward_extents(convolution_extents const& e) {
   return {e.y(), e.x, 2 - e.window.padding};
 }
 
 /// The transformed windows of a convolution are 16 matrices [outputs, channels]. Returns the
-/// distance between two of them, in elements.
+/// distance between two of these matrices, in elements.
 constexpr std::int64_t winograd_window_pitch(convolution_extents const& e) {
   return winograd_pitch(e.outputs * e.x.channels);
 }
 
-/// Rotating a window by 180 degrees permutes the 16 numbers of its transform. Returns the index
-/// that number k of the rotated window has in the transform of the original window.
+/// Rotating a window by 180 degrees permutes the 16 numbers of the window's transform. Returns the
+/// index that number k of the rotated window has in the transform of the original window.
 constexpr std::int64_t turned_place(std::int64_t k) {
   constexpr std::int64_t turned[4] = {3, 1, 2, 0};
   return 4 * turned[k / 4] + turned[k % 4];

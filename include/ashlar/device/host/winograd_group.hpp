@@ -4,10 +4,10 @@
 #pragma once
 
 // The parts of Winograd's convolution (winograd.hpp) that move data. Tiles of 2 x 2 output pixels
-// are processed in groups. This file chooses the groups and divides the workspace. For each group
-// it copies pixels from the images to "lines", arrays with the channel as the last dim. Then it
-// transforms the lines to "panels", matrices [tiles, channels] for the GEMMs. The results of the
-// GEMMs are transformed to lines and copied to the images.
+// are processed in groups. This file chooses the groups and divides the workspace. For each group,
+// functions of this file copy pixels from the images to "lines" (arrays with the channel as the
+// last dim). Then they transform the lines to "panels" (matrices [tiles, channels] for the GEMMs).
+// The results of the GEMMs are transformed to lines and copied to the images.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,10 +20,10 @@
 namespace ashlar::device::host {
 
 /// Winograd's convolution processes tiles in groups. This is the largest number of elements that
-/// the transformed tiles of a group have, unless a single row of tiles needs more. It was chosen by
-/// measurements of a VGG network that starts with 32 channels: with half as many elements, the
-/// convolutions of this network were 4 % slower, and with twice as many elements, they were 9 %
-/// slower.
+/// the transformed tiles of a group have, unless a single row of tiles needs more. This number was
+/// chosen by measurements of a VGG network that starts with 32 channels: with half as many
+/// elements, the convolutions of this network were 4 % slower, and with twice as many elements,
+/// they were 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
 /// The largest number of tiles that Winograd's convolution processes together as a group, unless a
@@ -34,15 +34,15 @@ inline constexpr std::int64_t winograd_tiles = 256;
 namespace detail {
 
 /// Transformed tiles are stored as 16 matrices of n elements each. Returns the distance between two
-/// of them, in elements: n rounded up to a multiple of 16, plus 16. A distance that is a large
-/// power of two would be slow, because all 16 matrices would compete for the same few sets of the
-/// cache. The additional 16 elements avoid such a distance.
+/// of these matrices, in elements: n rounded up to a multiple of 16, plus 16. A distance that is a
+/// large power of two would be slow, because all 16 matrices would compete for the same few sets of
+/// the cache. The additional 16 elements avoid such a distance.
 constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 16 + 16; }
 
-/// The extents of a convolution by Winograd's method, and the sizes of its groups of tiles and of
-/// its workspace. The convolution computes the images `to` from equally many images `from`. Tile
-/// (r, c) is the 2 x 2 pixels of `to` whose first pixel is (2 r, 2 c). Tile (r, c) depends on the 4
-/// x 4 pixels of `from` whose first pixel is (2 r - padding, 2 c - padding).
+/// The extents of a convolution by Winograd's method, the sizes of the groups of tiles, and the
+/// size of the workspace. The convolution computes the images `to` from equally many images `from`.
+/// Tile (r, c) is the 2 x 2 pixels of `to` whose first pixel is (2 r, 2 c). Tile (r, c) depends on
+/// the 4 x 4 pixels of `from` whose first pixel is (2 r - padding, 2 c - padding).
 struct winograd_extents {
   image_extents from;
   image_extents to;
@@ -50,7 +50,7 @@ struct winograd_extents {
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
-  /// Returns how many rows of tiles a group has in each of its images.
+  /// Returns how many rows of tiles a group has in each image of the group.
   constexpr std::int64_t group_rows() const {
     return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
@@ -101,8 +101,8 @@ struct winograd_extents {
   }
 
  private:
-  /// Returns the largest number of rows of tiles that a group may have, counted over all its
-  /// images.
+  /// Returns the largest number of rows of tiles that a group may have, counted over all images of
+  /// the group.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));

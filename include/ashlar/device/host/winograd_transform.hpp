@@ -50,7 +50,7 @@ template <class F>
   (std::make_index_sequence<winograd_places>{});
 }
 
-/// Applies f to the four columns of a 4 x 4 matrix, then to its four rows.
+/// Applies f to the four columns of a 4 x 4 matrix, then to the four rows of the matrix.
 template <class T, class F>
 [[gnu::always_inline]] inline void columns_then_rows(T (&m)[winograd_places], F f) {
   f(m[0], m[4], m[8], m[12]);
@@ -169,8 +169,8 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
 
 namespace detail {
 
-/// The number of windows that are transformed at a time. For the transform, their weights are
-/// rearranged into nine arrays, one for each position in the window.
+/// The number of windows that are transformed at a time. For the transform, the weights of these
+/// windows are rearranged into nine arrays, one for each position in the window.
 inline constexpr std::int64_t winograd_windows = 64;
 
 }  // namespace detail
@@ -202,9 +202,9 @@ void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch)
   }
 }
 
-/// Transforms the gradients u of n transformed windows to Gᵀ u G and adds them to `gradient`.
-/// Number k of u is in from[k * pitch + i] for window i. `gradient` has nine consecutive numbers
-/// per window.
+/// Transforms the gradients u of n transformed windows to Gᵀ u G and adds the results to
+/// `gradient`. Number k of u is in from[k * pitch + i] for window i. `gradient` has nine
+/// consecutive numbers per window.
 template <class T>
 void winograd_window_gradient(T const* from, std::int64_t pitch, std::int64_t n, T* gradient) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {

@@ -26,7 +26,7 @@
 //   no stage begins inside a residual,
 //   the rule tables allow every element's placements.
 //
-// Costs are not stored: loading computes them for the given machine.
+// Costs are not stored: loading computes the costs for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -148,9 +148,9 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
 
 /// Reads a pipeline of `net` on mesh `t` (the mesh of all ranks) from a file. The predicted costs
 /// of the result are computed for machine `m`. `net` must have the number of micro-batches that the
-/// file states (load_plan_head returns it). The lower bound of the result is 0, because a file
-/// contains no proof of a lower bound. Throws ashlar::error with the file's name and what is wrong
-/// with the file.
+/// file states (load_plan_head returns this number). The lower bound of the result is 0, because a
+/// file contains no proof of a lower bound. Throws ashlar::error with the file's name and what is
+/// wrong with the file.
 template <int N>
 search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                     topology const& t, machine const& m) {

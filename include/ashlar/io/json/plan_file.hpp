@@ -16,7 +16,7 @@
 // If the plan recomputes layers in the backward pass, the version is 2 and an entry such as
 // "recomputed": 8 has the number of recomputed segments. Loading a file checks that the file is for
 // the given mesh and net, and that the rule tables allow every element's placements. Costs are not
-// stored: loading computes them for the given machine.
+// stored: loading computes the costs for the given machine.
 
 #include <limits>
 

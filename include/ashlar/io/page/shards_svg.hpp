@@ -12,7 +12,7 @@
 //   only the last dim                 dim 0                 the last dim
 //   two or more                       the first split dim   the last split dim
 //
-// A tensor with one dim is drawn as a strip. If a dim has more than 12 parts, only 12 of them, at
+// A tensor with one dim is drawn as a strip. If a dim has more than 12 parts, only 12 parts, at
 // equal distances, are drawn.
 
 #include <string>
@@ -23,7 +23,7 @@
 
 namespace ashlar::io::page {
 
-/// The parts into which one dim is split, at most 12 of which are drawn, and their owners.
+/// The parts into which one dim is split, and the owners of the parts. At most 12 parts are drawn.
 class drawn_dim {
  public:
   static constexpr int most = 12;

@@ -14,13 +14,14 @@
 //   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
 //   at the end                               out = O / l,  log_sum_exp = m + log l
 //
-// With a causal mask, a block stops after the tile of keys at the same positions as its query rows.
-// Tiles of query rows and tiles of keys have the same size (attention_tile.hpp). So every query row
-// attends to at least one key of each tile that its block processes, and m is never -inf.
+// With a causal mask, a block stops after the tile of keys that has the same positions in the
+// sequence as the block's query rows. Tiles of query rows and tiles of keys have the same size
+// (attention_tile.hpp). So every query row attends to at least one key of each tile that its block
+// processes, and m is never -inf.
 //
-// The kernel in attention_matrix_forward.hpp uses tensor cores. It runs for bfloat16 if head_dim is
-// a multiple of 8 up to 128, scale is positive and the arrays are aligned. The kernel in this file
-// runs in all other cases.
+// The kernel in attention_matrix_forward.hpp uses tensor cores. That kernel runs for bfloat16 if
+// head_dim is a multiple of 8 up to 128, scale is positive and the arrays are aligned. The kernel
+// in this file runs in all other cases.
 
 #include <cmath>
 #include <cstdint>
@@ -88,8 +89,8 @@ struct attention_forward_block {
     std::int64_t const number = (e.sequence + tile - 1) / tile;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, the last rows attend to the most keys. Their blocks start first, so that
-    // no long-running block starts last.
+    // With a causal mask, the last rows attend to the most keys. The blocks of these rows start
+    // first, so that no long-running block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * tile;
     std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
     auto const q_rows = rows_of_qkv(e, qkv, pair, 0);

@@ -16,7 +16,7 @@
 // blocks add to the same element, so atomics are not needed. While the current tile is processed,
 // the next tile is copied into a second buffer. There is one barrier per tile.
 //
-// In this table, the figures are for attention_matrix_keys / attention_matrix_rows:
+// In this table, each pair of figures is for attention_matrix_keys / attention_matrix_rows:
 //
 //   Dim   own rows of a block   rows of a tile that it loops over   shared memory
 //   64    128 / 128             32 / 64                             55 KiB / 73 KiB

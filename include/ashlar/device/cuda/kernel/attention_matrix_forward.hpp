@@ -13,10 +13,10 @@
 //   barrier 2   No warp reads keys j any more. Keys j + 1 are copied while P V is computed.
 //   barrier 3   Values j have arrived.
 //
-// With a causal mask, a block stops after the last key that one of its rows attends to. The block
-// skips the mask for a tile if all query rows of the block attend to all keys of the tile. Rows
-// beyond the end of the sequence attend to the whole sequence, so that their maximum is finite like
-// that of other rows.
+// With a causal mask, a block stops after the last key that any query row of the block attends to.
+// The block skips the mask for a tile if all query rows of the block attend to all keys of the
+// tile. Rows beyond the end of the sequence attend to the whole sequence, so that their maximum is
+// finite like that of other rows.
 
 #include <cmath>
 #include <cstdint>
@@ -66,8 +66,8 @@ struct attention_matrix_forward {
     std::int64_t const number = (e.sequence + rows - 1) / rows;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, the last rows attend to the most keys. Their blocks start first, so that
-    // no long-running block starts last.
+    // With a causal mask, the last rows attend to the most keys. The blocks of these rows start
+    // first, so that no long-running block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * rows;
     std::int64_t const end = e.keys(first + rows < e.sequence ? first + rows : e.sequence);
     auto const k_rows = rows_of_qkv(e, qkv, pair, 1);

@@ -95,7 +95,7 @@ struct attention_matrix_keys : attention_matrix_backward<Dim, Dim == 64 ? 2 : 1,
 
  private:
   /// Computes P^T and dS^T from the scores and from V dO^T. Query rows beyond the end of the
-  /// sequence need no mask: their Q and dO are zero, so they add nothing to dK and dV.
+  /// sequence need no mask: Q and dO of such rows are zero, so these rows add nothing to dK and dV.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s, std::int64_t key, std::int64_t first,
                        float const* numbers) const {

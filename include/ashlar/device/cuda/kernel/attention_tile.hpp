@@ -63,7 +63,7 @@ ASHLAR_HD head_rows<T> rows_of_out(device::attention_extents const& e, T* out, s
 }
 
 /// Loads this thread's share of rows [first, first + Tile) into shared memory. Sets rows to zero if
-/// their index is at least `rows`, the number of rows that exist. A row has d elements.
+/// their index is at least `rows` (the number of rows that exist). A row has d elements.
 template <int Tile, class T, class A>
 ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64_t first,
                          std::int64_t rows, std::int64_t d, A* to) {

@@ -11,7 +11,8 @@
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element
 //
-// There are at most most_sources sources, because their addresses are kernel arguments.
+// There are at most most_sources sources, because the addresses of the sources are kernel
+// arguments.
 
 #include <cstdint>
 #include <span>

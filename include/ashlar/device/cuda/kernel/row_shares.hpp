@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Types that describe which columns of a row one thread processes. rows.hpp passes them to its
-// operations as the argument `columns`. A pack is a group of adjacent elements that a thread reads
-// at once, usually 16 bytes. n is the number of threads of the block.
+// Types that describe which columns of a row one thread processes. The kernels in rows.hpp pass
+// objects of these types to operations as the argument `columns`. A pack is a group of adjacent
+// elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
 //
 //   column_share              every n-th pack of the row, read from memory at each use
 //   kept_share                the same packs, at most kept_packs of them, read once and kept in
@@ -89,8 +89,8 @@ struct body_share : column_share<Width> {
     column_share<Width>{cut.body, this->thread,
                         this->threads}([&](std::int64_t c, int k) { f(cut.head + c, k); });
   }
-  /// Returns whether this share writes the values that exist once per row. The result is false,
-  /// because the edge_share of the same row writes them.
+  /// Returns whether this share writes the values that exist once per row. The result is always
+  /// false, because the edge_share of the same row writes these values.
   ASHLAR_HD bool is_first() const { return false; }
 };
 

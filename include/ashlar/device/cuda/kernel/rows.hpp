@@ -14,7 +14,8 @@
 //   op.apply<Width>(row, columns, total)    processes the same columns; may overwrite gather's
 //                                           input
 //
-// An operation that needs no total has no Op::partial, gather and combine. It only defines:
+// An operation that needs no total has no Op::partial, gather and combine. Such an operation only
+// defines:
 //
 //   op.apply<Width>(row, columns)           processes this thread's columns
 //
@@ -161,8 +162,8 @@ struct row_kernel {
   }
 };
 
-/// Launches the operation `op` on all rows. T is the element type. `packable` says whether the
-/// arrays are aligned to packs (16 bytes).
+/// Launches the operation `op` on all rows. T is the element type. `packable` must be true only if
+/// the arrays are aligned to packs (16 bytes).
 template <class T, class Launcher, class Op>
 void launch_rows(Launcher const& launch, char const* name, Op const& op, std::int64_t rows,
                  std::int64_t cols, bool packable) {

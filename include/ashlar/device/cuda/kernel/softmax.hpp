@@ -61,10 +61,10 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over their
-/// elements x, computed in one pass. `share` enumerates these columns. If the elements fit in
-/// registers, share.keep keeps them there, so that the caller can read them again without accessing
-/// memory (rows.hpp).
+/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over the
+/// elements x of these columns, computed in one pass. `share` enumerates the columns. If the
+/// elements fit in registers, share.keep keeps them there, so that the caller can read them again
+/// without accessing memory (rows.hpp).
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Device kernels for the sum of an array or of its squares, in double. They compute losses and
-// norms of gradients. In a first pass, each block sums one part of the array. In a second pass, one
-// block adds up the sums of the parts. There are no atomics. The order of the additions depends on
-// the number of elements and on their alignment.
+// Device kernels for the sum of the elements of an array, or of the squares of the elements, in
+// double. These kernels are used for losses and norms of gradients. In a first pass, each block
+// sums one part of the array. In a second pass, one block adds up the sums of the parts. There are
+// no atomics. The order of the additions depends on the number of elements and on the alignment of
+// the array.
 
 #include <cstdint>
 
