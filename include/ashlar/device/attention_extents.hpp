@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The extents and the layout of the arrays of multi-head attention. They are the same for every
-// processor:
+// The extents and the layout of the arrays of multi-head attention. The layout is the same for
+// every processor:
 //
 //   qkv          [batch, sequence, heads, 3, head_dim]
 //   out          [batch, sequence, heads, head_dim]

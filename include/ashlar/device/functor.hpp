@@ -9,8 +9,8 @@
 //   relu   max(x, 0); the derivative is 1 for x > 0 and 0 otherwise, including x = 0
 //   gelu   x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that GPT-2 uses
 //
-// The function `map` of every processor takes the following function objects. They compute in type
-// A = accumulation_t<T> for elements of type T.
+// The function `map` of every processor takes the following function objects. For elements of type
+// T, these objects compute in type A = accumulation_t<T>.
 //
 //   value_of<F>{}      f(x)     = F::value(x)
 //   gradient_of<F>{}   f(x, dy) = dy F::derivative(x)
@@ -20,7 +20,8 @@
 //   product_of{}       f(x, y)  = x y
 //   scaled_sum<A>{a}   f(x, y)  = x + a y
 //
-// All of them return NaN if an argument is NaN, except that the derivative of relu is 0 at NaN.
+// All these function objects return NaN if an argument is NaN, except that the derivative of relu
+// is 0 at NaN.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -39,8 +40,8 @@ struct relu {
 };
 
 struct gelu {
-  // The definition has the form x/2 (1 + tanh u). It equals x sigmoid(2u), which needs one
-  // exponential and has no cancellation for negative x.
+  // The definition has the form x/2 (1 + tanh u). This value equals x sigmoid(2u). The form x
+  // sigmoid(2u) needs one exponential and has no cancellation for negative x.
   template <class T>
   [[gnu::always_inline]] ASHLAR_HD static T value(T x) {
     return x * sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));

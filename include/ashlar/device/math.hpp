@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Elementary functions for loops that a compiler vectorises without -ffast-math. They have no
-// branches and no calls, and they do not set errno. Host loops and device kernels share one
+// Elementary functions for loops that a compiler vectorises without -ffast-math. The functions have
+// no branches and no calls, and they do not set errno. Host loops and device kernels share one
 // implementation, except for exp and tanh of float (see below).
 //
 //   function   largest error in float    in double    outside the range
@@ -12,14 +12,16 @@
 //   tanh       2 ulp                     4 ulp        -1 or +1
 //   sqrt       2 ulp                     2 ulp        the argument must be >= 0
 //
-// exp returns 0 where e^x is below the smallest normal number. All functions return NaN for NaN.
-// The polynomials are those of Cephes (expf, tanhf, tanh) and, for exp in double, the Taylor
-// series. sqrt uses Newton's method, because std::sqrt would set errno. All functions are always
-// inlined, because a loop that contains a call is not vectorised.
+// exp returns 0 if e^x is below the smallest normal number (on a device, exp of float does not).
+// All functions return NaN for NaN. The polynomials are from Cephes (expf, tanhf, tanh). For exp in
+// double, the polynomial is the Taylor series. sqrt uses Newton's method, because std::sqrt would
+// set errno. All functions are always inlined, because a loop that contains a call is not
+// vectorised.
 //
 // On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware
 // instruction and does not flush small results to zero. tanh of float divides by __fdividef.
-// Otherwise kernels on bfloat16 would be limited by arithmetic instead of by memory bandwidth.
+// Without these faster versions, kernels on bfloat16 would be limited by arithmetic instead of by
+// memory bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 
@@ -80,7 +82,7 @@ namespace ashlar::device::math {
 namespace detail {
 
 /// Returns tanh(x) for |x| < 0.625 by a polynomial. The formula for larger |x|, 1 - 2 / (e^2x + 1),
-/// would suffer from cancellation here.
+/// would suffer from cancellation for such small |x|.
 [[gnu::always_inline]] ASHLAR_HD inline float tanh_near_zero(float x) {
   float const z = x * x;
   float p = -5.70498872745e-3f;
@@ -122,7 +124,8 @@ template <class T>
   return magnitude < T(0.625) ? near : signed_far;
 }
 
-/// Returns sqrt(x) for finite x >= 0. It is x times 1 / sqrt(x), which Newton's method computes.
+/// Returns sqrt(x) for finite x >= 0. The result is x times 1 / sqrt(x), and Newton's method
+/// computes 1 / sqrt(x).
 [[gnu::always_inline]] ASHLAR_HD inline float sqrt(float x) {
   float const half = 0.5f * x;
   float y = __builtin_bit_cast(float, 0x5f375a86u - (__builtin_bit_cast(std::uint32_t, x) >> 1));

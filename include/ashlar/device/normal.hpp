@@ -4,9 +4,8 @@
 #pragma once
 
 // Standard normal random numbers. The number at an index depends only on (seed, stream, index). The
-// method is that of Box and Muller, which makes two normal numbers from two random words. A block
-// of the random number generator (philox.hpp) has four words. Block b gives the numbers at four
-// indices:
+// method of Box and Muller makes two normal numbers from two random words. A block of the random
+// number generator (philox.hpp) has four words. Block b gives the numbers at four indices:
 //
 //   indices 4b, 4b + 1       r cos(angle), r sin(angle)   from words 0 and 1 of block b
 //   indices 4b + 2, 4b + 3   r cos(angle), r sin(angle)   from words 2 and 3 of block b
@@ -28,13 +27,14 @@ namespace ashlar::device {
 
 namespace detail {
 
-/// Returns ln x for x > 0 that is not subnormal. It writes x = 2^k m with m in [sqrt(1/2),
-/// sqrt(2)). Then ln x = k ln 2 + 2 artanh((m - 1) / (m + 1)), where artanh is a polynomial.
+/// Returns ln x for x > 0 that is not subnormal. Let x = 2^k m with m in [sqrt(1/2), sqrt(2)). Then
+/// ln x = k ln 2 + 2 artanh((m - 1) / (m + 1)), where artanh is a polynomial.
 [[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
-  // Converts the integer k to double without a conversion instruction. An integer that is added to
-  // the bits of the double 1.5 * 2^52 is added to its value. Subtracting the constant leaves k.
+  // Converts the integer k to double without a conversion instruction. If k is added to the bits of
+  // the double 1.5 * 2^52, the value of this double also increases by k. Subtracting the constant
+  // leaves k.
   double const k = __builtin_bit_cast(double, (lifted >> 52) + 0x4338000000000000ull) -
                    (6755399441055744.0 + 1023.0);
   double const m = __builtin_bit_cast(double,
@@ -66,8 +66,9 @@ struct normal_pair {
                                                                        std::uint32_t angle_word) {
   double const u = (static_cast<double>(radius_word) + 0.5) * 0x1p-32;
   double const r = math::sqrt(-2.0 * detail::natural_logarithm(u));
-  // The angle is (angle_word / 2^32) turns. Split it into the nearest multiple of a quarter turn
-  // and a remainder in [-1/8, 1/8) turns. Both are exact, because they are computed in integers.
+  // The angle is (angle_word / 2^32) turns. Split the angle into the nearest multiple of a quarter
+  // turn and a remainder in [-1/8, 1/8) turns. The multiple and the remainder are exact, because
+  // they are computed in integers.
   std::uint32_t const quarter = (angle_word + 0x20000000u) >> 30;
   auto const remainder = static_cast<std::int32_t>(angle_word - (quarter << 30));
   double const a = static_cast<double>(remainder) * (0x1p-32 * 6.28318530717958647693);
@@ -94,8 +95,8 @@ struct normal_pair {
   return {r * (left ? -cosine : cosine), r * (below ? -sine : sine)};
 }
 
-/// Returns the standard normal random number at one index. It depends only on (seed, stream,
-/// index).
+/// Returns the standard normal random number at one index. The number depends only on (seed,
+/// stream, index).
 template <class T>
 ASHLAR_HD T normal(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
   auto const i = static_cast<std::uint64_t>(index);

@@ -4,17 +4,17 @@
 #pragma once
 
 // The random number generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers,
-// as easy as 1, 2, 3; SC 2011). It is a function of a 128-bit counter and a 64-bit key. Its result
-// is a block of four random words of 32 bits. The random word of a tensor element depends only on
-// (seed, stream, index). So the values of a tensor do not depend on the number of ranks that share
-// it, nor on the order in which they are generated.
+// as easy as 1, 2, 3; SC 2011). The generator is a function of a 128-bit counter and a 64-bit key.
+// The result is a block of four random words of 32 bits. The random word of a tensor element
+// depends only on (seed, stream, index). So the values of a tensor do not depend on the number of
+// ranks that share it, nor on the order in which the values are generated.
 //
 //   key       the seed
 //   counter   index / 4 in the lower 64 bits, the stream in the upper 64 bits
 //   word      number index % 4 of the block
 //
-// The uniform float and the uniform double at one index agree in their upper 24 bits. Normal
-// numbers are in normal.hpp.
+// The uniform float and the uniform double at one index agree in the upper 24 bits. Normal numbers
+// are in normal.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,7 @@ ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t 
       static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
-/// Returns the random word at one index. It depends only on (seed, stream, index).
+/// Returns the random word at one index. The word depends only on (seed, stream, index).
 ASHLAR_HD constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream,
                                               std::uint64_t index) {
   return random_block(seed, stream, index / 4).word[index % 4];
@@ -89,8 +89,8 @@ ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   }
 }
 
-/// Returns the uniform random number in [0, 1) at one index. It depends only on (seed, stream,
-/// index).
+/// Returns the uniform random number in [0, 1) at one index. The number depends only on (seed,
+/// stream, index).
 template <class T>
 ASHLAR_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
   return uniform_from_word<T>(random_word(seed, stream, static_cast<std::uint64_t>(index)));

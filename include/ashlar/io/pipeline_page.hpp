@@ -17,8 +17,8 @@
 namespace ashlar::io {
 namespace page {
 
-/// Returns a bar that shows the seconds of a step, and the key to its colours. Its parts are work,
-/// communication and the bubble, in which a stage waits for other stages.
+/// Returns a bar that shows the seconds of a step, and the key to its colours. The parts of the bar
+/// are work, communication and the bubble, in which a stage waits for other stages.
 inline std::string step_bar(search::pipeline_plan const& p) {
   double const moves = p.chosen.communication_seconds;
   struct part {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Writes a plan as a C++ header that defines a constexpr variable. A program that includes the
-// header knows the plan at compile time. So it needs no search, and the types of its tensors can
-// contain their placements.
+// Writes a plan as a C++ header that defines a constexpr variable. In a program that includes the
+// header, the plan is a constant expression. So the program needs no search, and the types of its
+// tensors can contain the placements.
 //
 //   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
 //
@@ -13,7 +13,7 @@
 //   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
 //
 // The header includes only ashlar/step/plan.hpp. It defines each distinct placement once, under the
-// names l0, l1, ..., with its text form in a comment.
+// names l0, l1, ..., and has the text form of each placement in a comment.
 
 #include <charconv>
 #include <cmath>
@@ -27,7 +27,7 @@
 namespace ashlar::io {
 namespace detail {
 
-/// Names the distinct placements l0, l1, ... in the order in which they are first used.
+/// Names the distinct placements l0, l1, ... in the order of their first use.
 class placement_names {
  public:
   std::string operator()(placement const& p) {
@@ -116,7 +116,7 @@ inline bool is_identifier(std::string const& name) {
 
 }  // namespace detail
 
-/// Returns the text of a header that defines the variable `name`. Its type is
+/// Returns the text of a header that defines the variable `name`. The type of the variable is
 /// search::basic_plan<n>, where n is the number of elements. Throws ashlar::error if
 ///
 ///   `name` is not a C++ identifier,

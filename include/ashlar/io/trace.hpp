@@ -9,7 +9,7 @@
 //
 //   track       shows
 //   work        computations except parameter updates, and waits for redistributions
-//   transfers   each redistribution from begin to end; concurrent ones are above one another
+//   transfers   each redistribution from begin to end, concurrent redistributions one above another
 //
 // The file is in the "Trace Event Format". Computations and waits are complete events (X), and each
 // redistribution is a pair of asynchronous events (b, e). Times are in microseconds from the

@@ -15,9 +15,9 @@
 //   from double   rounds once, not first to float and then to bfloat16
 //   to float      exact
 //
-// The bit layout is the one of CUDA's __nv_bfloat16. There are no arithmetic operators, because
-// each would round, and a long sum would lose all of its digits. Convert to float, compute, and
-// convert back once.
+// The bit layout is the same as in CUDA's __nv_bfloat16. There are no arithmetic operators, because
+// each operation would round its result, and a long sum would lose all of its digits. Convert to
+// float, compute, and convert back once.
 
 #include <bit>
 #include <concepts>
@@ -38,9 +38,9 @@ constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
   return static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40u : nearest);
 }
 
-/// Returns a float that rounds to the same bfloat16 as `value`. It truncates `value` to a float and
-/// sets the last bit if that was inexact ("round to odd"). This bit tells the second rounding on
-/// which side of a tie `value` is.
+/// Returns a float that rounds to the same bfloat16 as `value`. The function truncates `value` to a
+/// float. If the float is not equal to `value`, the function sets the last bit of the float ("round
+/// to odd"). Such a float is never a tie when it is rounded to bfloat16.
 constexpr float round_to_odd(double value) {
   auto nearest = static_cast<float>(value);
   auto const back = static_cast<double>(nearest);

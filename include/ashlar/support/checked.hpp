@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A count of bytes or elements that remembers whether it exceeded 63 bits. Once too large, it stays
-// too large, so that a sum of products needs only one check, at its end.
+// A count of bytes or elements that remembers whether it exceeded 63 bits. If an operand of a sum
+// or product is too large, the result counts as too large as well. So a sum of products needs only
+// one check, of the final result.
 
 #include <cstdint>
 #include <limits>
@@ -16,7 +17,7 @@ class checked_count {
   constexpr checked_count(std::int64_t value = 0)
       : value_(value < 0 ? 0 : value), fits_(value >= 0) {}
 
-  /// Returns whether the count is a number from 0 to 2^63 - 1. If so, `value` returns it.
+  /// Returns whether the count is a number from 0 to 2^63 - 1. If so, `value` returns this number.
   constexpr bool fits() const { return fits_; }
   constexpr std::int64_t value() const { return value_; }
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Tells a destructor whether it runs because of an exception: more exceptions are in flight now
-// than when the object was constructed. Testing for any exception in flight would be wrong: another
-// destructor that runs during stack unwinding may create and destroy such an object normally.
+// Determines in a destructor whether the destructor runs because of an exception. This is the case
+// if more exceptions are in flight now than when the exception_watch was constructed. A test for
+// any exception in flight would be wrong: during stack unwinding, another destructor may create an
+// object of the same class and destroy it normally.
 
 #include <exception>
 

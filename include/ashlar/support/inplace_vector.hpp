@@ -3,11 +3,11 @@
 
 #pragma once
 
-// A vector of at most Capacity elements that are stored in place. It is used for everything that
-// must be a value in a constant expression (placements, plans, rule tables). It is a structural
-// type, so a plan can be a template argument. Overflow throws at run time and does not compile in a
-// constant expression. All Capacity elements are constructed at once, so T must be default
-// constructible and cheap.
+// A vector of at most Capacity elements that are stored in place. This class is used for everything
+// that must be a value in a constant expression (placements, plans, rule tables). The class is a
+// structural type, so a plan can be a template argument. Overflow throws at run time and does not
+// compile in a constant expression. All Capacity elements are constructed at once, so T must be
+// default constructible and cheap.
 
 #include <initializer_list>
 #include <stdexcept>

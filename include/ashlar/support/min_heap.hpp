@@ -4,8 +4,9 @@
 #pragma once
 
 // A binary heap of (weight, item) pairs with the smallest weight on top, also usable in constant
-// expressions. Among equal weights, the greatest item comes first: in a search that numbers items
-// as it finds them, the search then continues from the item found last.
+// expressions. Among entries of equal weight, the one with the greatest item is on top. If a search
+// numbers items in the order in which it finds them, the search then continues from the item found
+// last.
 
 #include <ashlar/support/scratch.hpp>
 

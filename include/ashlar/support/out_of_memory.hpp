@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The exception for a failed allocation. Its text says how many bytes were requested and for what
-// purpose, how much memory is left, and what to do. Two places contribute to it:
+// The exception for a failed allocation. The text states how many bytes were requested and for what
+// purpose, how much memory is left, and what to do. Two places contribute to this text:
 //
-//   the allocator    knows the number of bytes, and how much is left
-//   its caller       knows the purpose: it catches this exception and throws the result of
-//                    `asked_by` (a tensor adds its shape)
+//   the allocator    states the number of bytes, and how much memory is left
+//   its caller       states the purpose: the caller catches this exception and throws the result
+//                    of `asked_by` (a tensor adds its shape)
 
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@ class out_of_memory : public error {
                              ". Split over more ranks, or reduce the batch size."),
         memory_(memory), bytes_(bytes), left_(left) {}
 
-  /// Returns the same exception with an operation and a requester that are more specific.
+  /// Returns a copy of this exception with a more specific operation and requester.
   out_of_memory asked_by(std::string const& operation, std::string const& by) const {
     return {operation, memory_, bytes_, by, left_};
   }

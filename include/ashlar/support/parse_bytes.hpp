@@ -18,7 +18,8 @@
 
 namespace ashlar {
 
-/// Returns the bytes that `text` describes, or nothing if it is not a size or is 9e18 or more.
+/// Returns the bytes that `text` describes, or nothing if `text` is not a size or the size is 9e18
+/// bytes or more.
 inline std::optional<std::int64_t> parse_bytes(std::string_view text) {
   struct unit {
     std::string_view name;

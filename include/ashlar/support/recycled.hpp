@@ -4,9 +4,9 @@
 #pragma once
 
 // Memory for small objects that are created and destroyed with every transfer, such as the owner of
-// a shard or a pending transfer. Freed blocks go to a free list for their size and are reused. So
-// training steps after the first one allocate nothing from the system. Each thread has its own
-// lists until it ends.
+// a shard or a pending transfer. Each freed block is put into a free list for blocks of its size
+// and is reused. So training steps after the first one allocate nothing from the system. Each
+// thread has its own lists, which are freed when the thread ends.
 //
 //   class derived_from : public recycled                       new and delete of a class
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block
@@ -45,8 +45,9 @@ class recycled {
   struct free_block {
     free_block* next;
   };
-  /// Frees a thread's lists when the thread ends. Since a thread_local object is constructed when
-  /// it is first used, code that fills an empty list sets `is_needed`.
+  /// Frees a thread's lists when the thread ends. A thread_local object is constructed only at its
+  /// first use. Therefore the code that adds a block to an empty list sets `is_needed`: this is the
+  /// first use.
   struct end_of_thread {
     bool is_needed;
     ~end_of_thread() {

@@ -4,7 +4,7 @@
 #pragma once
 
 // The block sizes that memory pools hand out. A free block serves every request of its size class,
-// so that shapes that differ a little share blocks.
+// so that shapes that differ a little share blocks. `least` is the smallest block size.
 //
 //   up to `least`   `least`
 //   above           rounded up to a multiple of 1/8 of the power of two at or below the request:

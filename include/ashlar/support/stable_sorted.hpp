@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A stable sort. It compiles faster than std::stable_sort, whose temporary buffer uses a function
-// of the standard library that is deprecated.
+// A stable sort. It compiles faster than std::stable_sort. The temporary buffer of std::stable_sort
+// also uses a deprecated function of the standard library.
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Measures elapsed time with the monotonic clock, where the system has one. It replaces
+// Measures elapsed time with the monotonic clock, where the system has one. This class replaces
 // std::chrono::steady_clock, because including <chrono> takes a tenth of a small program's compile
 // time.
 

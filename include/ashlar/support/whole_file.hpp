@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Writes a file completely or not at all: the text goes to a temporary file beside it, which is
-// then renamed.
+// Writes a file completely or not at all: the text is written to a temporary file in the same
+// folder. Then the temporary file is renamed to the final name.
 
 #include <cstdio>
 #include <filesystem>
@@ -16,8 +16,8 @@
 
 namespace ashlar {
 
-/// Writes `text` to the file `path`. If that fails, throws ashlar::error(operation) naming the
-/// file, and the previous file remains unchanged.
+/// Writes `text` to the file `path`. If writing fails, throws an ashlar::error that names
+/// `operation` and the file. Then the previous file remains unchanged.
 inline void write_whole(std::string const& path, std::string const& text,
                         std::string const& operation) {
   std::string const temporary = path + ".tmp";

@@ -7,7 +7,7 @@
 //
 //   train::adam_w{.lr = 3e-4, .weight_decay = 0.1}
 //
-// It stores two values per parameter element. An update is one fused pass over the shard.
+// AdamW stores two values per parameter element. An update is one fused pass over the shard.
 
 #include <cmath>
 #include <cstdint>
@@ -37,8 +37,8 @@ class adam_w_state {
  public:
   explicit adam_w_state(adam_w const& options) : options_(options) {}
 
-  /// Updates parameter p. `index` is its number, which must be the same in every step, and `step`
-  /// counts from 1.
+  /// Updates parameter p. `index` is the number of the parameter, which must be the same in every
+  /// step. `step` is the number of the step, counted from 1.
   template <class Parameter>
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
     auto const shards = p.template shards<T>();

@@ -16,11 +16,13 @@
 //   parameter   an nn::parameter
 //   scale       an update_scale
 //
-// An update works element by element on the local shard. Therefore it need not know placements, it
-// communicates nothing, and the state of a sharded parameter is sharded too. It asks
-// the parameter for its shards<T>(), reads the gradient, and writes the value and, if it is not null,
-// the copy. decays() is true for weights and embedding tables and false for biases and gains. The
-// parameter's processor() runs the update, and its memory holds the state. Optimizers: adam_w.hpp, sgd.hpp.
+// An update works element by element on the local shard. Therefore an update does not use
+// placements and communicates nothing, and the state of a sharded parameter is sharded too.
+// parameter.shards<T>() returns the local shards. An update reads the gradient and writes the
+// value. It also writes the copy, which is the value rounded to bfloat16, unless the pointer to the
+// copy is null. parameter.decays() is true for weights and embedding tables and false for biases
+// and gains. parameter.processor() runs the update, and the memory of this processor holds the
+// state. Optimizers: adam_w.hpp, sgd.hpp.
 
 #include <cstddef>
 #include <vector>
@@ -42,7 +44,7 @@ template <class T, int States>
 class optimizer_memory {
  public:
   /// Returns the state of parameter p, whose number is `index`: `States` consecutive arrays, each
-  /// with as many elements as p's local shard. The first call for a parameter allocates them.
+  /// with as many elements as p's local shard. The first call for a parameter allocates the arrays.
   template <class Parameter>
   T* of(std::size_t index, Parameter const& p) {
     if (index >= states_.size()) states_.resize(index + 1);

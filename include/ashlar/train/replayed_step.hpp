@@ -12,10 +12,10 @@
 //   later steps   replay the graph once
 //
 // Before each step the host copies the data of each micro-batch to fixed device addresses, from
-// which the graph reads them. After the step it reads the loss and the norms and updates the
-// parameters. Between steps the model may be evaluated. No other code may compute or clear its
-// gradients, because the graph stores them at fixed addresses. Models with dropout are refused,
-// because every replay would use the same mask.
+// which the graph reads the data. After the step the host reads the loss and the norms and updates
+// the parameters. Between steps the model may be evaluated. No other code may compute or clear the
+// gradients of the model, because the graph stores them at fixed addresses. Models with dropout are
+// refused, because every replay would use the same mask.
 
 #include <optional>
 #include <span>
@@ -52,7 +52,7 @@ class replayed_step {
   static constexpr int warm_up = 2;
 
   /// Copies the data of all micro-batches of a step to fixed device addresses, from which the graph
-  /// reads them. Throws as Model::check does.
+  /// reads the data. Throws as Model::check does.
   void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());
     while (places_.size() < parts) places_.push_back(model.make_place());
@@ -60,12 +60,13 @@ class replayed_step {
       model.put(inputs.subspan(i * (inputs.size() / parts), inputs.size() / parts),
                 targets.subspan(i * (targets.size() / parts), targets.size() / parts), places_[i]);
   }
-  /// Returns the device memory that holds the data, one data_place for each micro-batch.
+  /// Returns one data_place for each micro-batch: the device memory that holds the data of this
+  /// micro-batch.
   std::span<typename Model::data_place const> places() const { return places_; }
 
-  /// Runs work(), which computes a step on the data of set(). The first two calls run it directly,
-  /// the third captures it as a graph, and the third and later calls replay this graph. So `work`
-  /// must do the same at each call.
+  /// Runs work(), which computes a step on the data of set(). The first two calls run work()
+  /// directly. The third call captures work() as a graph. The third and later calls replay this
+  /// graph. So `work` must submit the same operations at each call.
   template <class Work>
   void run(mesh_type const& m, Work const& work) {
     if constexpr (exists) {

@@ -4,7 +4,7 @@
 #pragma once
 
 // Learning-rate schedules. A schedule is a function of the step's number, counted from 0, that
-// returns a factor. The trainer multiplies the optimizer's lr by it.
+// returns a factor. The trainer multiplies the optimizer's lr by this factor.
 //
 //   constant_rate   returns 1 in every step
 //   warmup_cosine   rises linearly over `warmup` steps, then falls along a half cosine to `floor`
@@ -20,8 +20,8 @@ struct constant_rate {
   double operator()(std::int64_t) const { return 1; }
 };
 
-/// A schedule that rises linearly to 1 in the first `warmup` steps. Then it falls along a half
-/// cosine to `floor` at step `total`.
+/// A schedule whose factor rises linearly to 1 in the first `warmup` steps. Then the factor falls
+/// along a half cosine to `floor` at step `total`.
 struct warmup_cosine {
   std::int64_t warmup = 0;
   std::int64_t total = 1;  ///< the number of steps, including the warm-up

@@ -7,8 +7,9 @@
 //
 //   train::sgd{.lr = 0.1, .momentum = 0.9}
 //
-// Weight decay is an L2 penalty: it is added to the gradient and so enters the momentum, unlike in
-// adam_w.hpp. One value per parameter element is stored.
+// Weight decay is an L2 penalty: weight_decay times the weight is added to the gradient, and so
+// weight decay enters the momentum. In AdamW (adam_w.hpp), weight decay does not enter the moments.
+// One value per parameter element is stored.
 
 #include <cstdint>
 

@@ -25,7 +25,7 @@ struct step_report {
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
-  double communication_share = 0;      ///< the share of `seconds` in communication and waiting
+  double communication_share = 0;      ///< the fraction of `seconds` spent communicating or waiting
   double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
   char const* unit = "tokens";         ///< the plural name of the batch's rows, for the output
 };

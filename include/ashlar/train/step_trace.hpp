@@ -4,14 +4,15 @@
 #pragma once
 
 // Writes the last step of a trainer as a trace file (io/trace.hpp). For each action, the trace
-// shows the times that every rank measured. Beside them it shows the times that the cost model
-// predicts for the machine of the mesh.
+// shows the times that every rank measured. Beside the measured times, the trace shows the times
+// that the cost model predicts for the machine of the mesh.
 //
 //   train::trainer t(model, optimizer, {.record_times = true});
 //   ...
 //   train::write_step_trace("step.json", t);
 //
-// For a device, the measured times are those at which the host submitted the work to the device.
+// For a device, the measured times are the times at which the host submitted the work to the
+// device.
 
 #include <sstream>
 #include <string>
@@ -23,9 +24,9 @@
 
 namespace ashlar::train {
 
-/// Writes the trace on rank 0. All ranks must call it: it communicates one reduction of two numbers
-/// for each action and rank. Throws ashlar::error if no step was recorded or the file cannot be
-/// written.
+/// Writes the trace on rank 0. All ranks must call this function, because it communicates one
+/// reduction of two numbers for each action and rank. Throws ashlar::error if no step was recorded
+/// or the file cannot be written.
 template <class Trainer>
 void write_step_trace(std::string const& path, Trainer const& t) {
   auto const& m = t.model().mesh();

@@ -12,12 +12,13 @@
 //
 // A step communicates the redistributions of the program and one all-reduce over the whole mesh.
 // This all-reduce carries the summed loss and the squared gradient norm of each parameter. The
-// global norm adds up the squared norms in the order of the net's layers. So it does not depend on
-// which rank has which parameter. If the loss or the gradient norm is not finite, every rank throws
-// an error in the same step, before any parameter changes.
+// global norm adds up the squared norms in the order of the net's layers. So the global norm does
+// not depend on which rank has which parameter. If the loss or the gradient norm is not finite,
+// every rank throws an error in the same step, before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
-// wait for its parameter updates, so their time counts in the seconds of the next step.
+// wait for its parameter updates, so the time of the updates counts in the seconds of the next
+// step.
 
 #include <algorithm>
 #include <cmath>
@@ -55,11 +56,12 @@ enum class overlap : signed char {
 
 /// The options of a trainer apart from its optimizer.
 struct trainer_options {
-  /// A gradient with a larger global norm than this is scaled down to it.
+  /// If the global norm of the gradients is larger than `clip`, all gradients are scaled down so
+  /// that the norm becomes `clip`.
   double clip = std::numeric_limits<double>::infinity();
   std::function<double(std::int64_t)> schedule = constant_rate{};
-  /// The floating-point operations of a step, as search::model_flops computes them. If it is 0, the
-  /// report has no model flops utilization.
+  /// The floating-point operations of a step, as search::model_flops computes them. If step_flops
+  /// is 0, the report has no model flops utilization.
   double step_flops = 0;
   double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
@@ -89,7 +91,7 @@ class trainer {
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
-  /// model. Also throws if the loss or the gradient norm is not finite.
+  /// model, or if the loss or the gradient norm is not finite.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
@@ -158,13 +160,15 @@ class trainer {
   Model const& model() const { return *model_; }
   /// Returns the program of a step.
   step::program const& program() const { return *program_; }
-  /// Returns when each action of the last step began and ended. Empty unless record_times is set.
+  /// Returns the times at which each action of the last step began and ended. The list is empty
+  /// unless record_times is set.
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Returns the program of a step, with overlap if `wanted` says so. The memory limit of the
-  /// overlapped program is the machine's memory, or the peak of the serial program if that is
-  /// larger.
+  /// Returns the program of a step. Unless `wanted` is overlap::none, transfers overlap with
+  /// computations where this makes the predicted step faster. If the machine's memory is given, the
+  /// memory limit of the overlapped program is the larger of this memory and the peak memory of the
+  /// serial program.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;

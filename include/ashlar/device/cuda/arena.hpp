@@ -4,19 +4,19 @@
 #pragma once
 
 // A cache of device memory for a program that repeats the same steps. Released blocks are reused
-// for requests of the same size class, which are sizes that round up to the same value
-// (support/size_class.hpp). The bookkeeping is on the host. After the first training step, later
-// ones make no CUDA calls for memory.
+// for requests of the same size class. A size class is a range of sizes that round up to the same
+// value (support/size_class.hpp). The bookkeeping is on the host. After the first training step,
+// later steps make no CUDA calls for memory.
 //
 //   order      A block may be used by work that is submitted to the arena's stream between
 //              `allocate` and `release`. If another stream uses a block, that use must be finished
-//              before the release: the arena's stream waits for it, or the host has seen it end.
+//              before the release: the arena's stream or the host must have waited for it.
 //   growth     New blocks come from the pool. If the pool has no memory left, all free blocks are
 //              returned to the driver and the allocation is tried once more, except during a
 //              capture.
 //   graphs     Blocks that are allocated or released between begin_private and end_private belong
-//              to the CUDA graph that is captured meanwhile. Each replay of the graph reads and
-//              writes them. So other work must not use them until free_private is called. If no
+//              to the CUDA graph that is captured in this time. Each replay of the graph uses
+//              these blocks. So other work must not use them until free_private is called. If no
 //              free block fits, a new one is allocated on a separate stream, so that the
 //              allocation is not captured.
 //
@@ -47,10 +47,10 @@ class arena {
     release_all(free_);
   }
 
-  /// Returns a block of at least `bytes` bytes, aligned to 256 bytes and not initialized. It is
-  /// never null, not even for 0 bytes, because shards may be empty. Throws ashlar::out_of_memory if
-  /// there is not enough memory. Only then, name() is called: it returns the purpose of the block,
-  /// for the error message.
+  /// Returns a block of at least `bytes` bytes, aligned to 256 bytes and not initialized. The
+  /// result is never null, not even for 0 bytes, because shards may be empty. Throws
+  /// ashlar::out_of_memory if there is not enough memory. Only in this case, name() is called. It
+  /// must return the purpose of the block, for the error message.
   template <class Name>
   void* allocate(std::size_t bytes, Name const& name) {
     std::size_t const size = size_class(bytes);
@@ -71,7 +71,7 @@ class arena {
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
     // During a capture, captured kernels may use this block, and then each replay of the graph uses
-    // it again. So the block belongs to the graph from now on.
+    // the block again. So the block belongs to the graph from now on.
     if (is_recording_) owner_.try_emplace(block, last_private_);
     auto const owner = owner_.empty() ? owner_.end() : owner_.find(block);
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);
@@ -79,7 +79,7 @@ class arena {
 
   /// Must be called when the capture of a CUDA graph begins. All blocks that are allocated or
   /// released until end_private belong to this graph. Returns a number that identifies the graph in
-  /// free_private. Expects that no other capture is under way.
+  /// free_private. No other capture may be under way.
   int begin_private() {
     is_recording_ = true;
     private_[++last_private_];
@@ -92,8 +92,8 @@ class arena {
     if (growth_) growth_->synchronize();
   }
   /// Makes the blocks of a CUDA graph available to all work. `number` is the result of
-  /// begin_private. Expects that the graph is destroyed and that the stream has executed its last
-  /// replay.
+  /// begin_private. Before this call, the graph must be destroyed, and the stream must have
+  /// executed the last replay of the graph.
   void free_private(int number) {
     auto const own = private_.find(number);
     for (auto& [size, blocks] : own->second.free)
@@ -109,8 +109,8 @@ class arena {
   /// free blocks, and blocks of CUDA graphs.
   std::size_t bytes_held() const { return held_; }
 
-  /// Returns all free blocks to the driver. Blocks of CUDA graphs are not free. Waits for the
-  /// stream.
+  /// Returns all free blocks to the driver. Blocks of CUDA graphs do not count as free and are not
+  /// returned. Waits for the stream.
   void trim() {
     release_all(free_);
     check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
@@ -144,8 +144,8 @@ class arena {
   }
 
   /// Allocates a block from the pool. Returns null if there is not enough memory. During a capture,
-  /// it allocates on a separate stream, because an allocation on the captured stream would be
-  /// recorded.
+  /// this function allocates on a separate stream, because an allocation on the captured stream
+  /// would be recorded.
   void* from_pool(std::size_t size) {
     if (!is_recording_) return pool_.try_allocate(static_cast<std::int64_t>(size), stream_);
     capture_mode const relaxed(cudaStreamCaptureModeRelaxed);

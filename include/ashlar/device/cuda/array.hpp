@@ -4,8 +4,8 @@
 #pragma once
 
 // An array in device memory, allocated from a pool in the order of a stream. Work may use the array
-// if it is submitted to the stream between construction and destruction, even if it executes later.
-// The elements are not initialized. The pool and the stream must outlive the array.
+// if it is submitted to the stream between construction and destruction, even if the work executes
+// later. The elements are not initialized. The pool and the stream must outlive the array.
 
 #include <cstdint>
 #include <string>
@@ -46,9 +46,10 @@ class array {
 
   /// Copies all elements from the host, in the order of the stream. If `host` is pinned memory, it
   /// must not change until the stream has executed the copy. Other host memory may be reused when
-  /// this returns.
+  /// this function returns.
   void copy_from(T const* host) { move(data_, host, cudaMemcpyHostToDevice); }
-  /// Copies all elements to the host. They are valid there after the stream is synchronized.
+  /// Copies all elements to the host. The elements on the host are valid after the stream is
+  /// synchronized.
   void copy_to(T* host) const { move(host, data_, cudaMemcpyDeviceToHost); }
 
  private:

@@ -24,8 +24,8 @@ void attention_forward(cudaStream_t stream, T const* qkv, device::attention_exte
                        T* out, accumulation_t<T>* log_sum_exp,
                        std::optional<double> scale = std::nullopt);
 
-/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
-/// `log_sum_exp` are the inputs and outputs of the forward pass. The workspace has
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv` is the input of the
+/// forward pass, and `out` and `log_sum_exp` are its outputs. The workspace has
 /// attention_backward_workspace(e) elements.
 template <class T>
 void attention_backward(cudaStream_t stream, T const* dout, T const* qkv, T const* out,

@@ -6,8 +6,8 @@
 // Helpers for the capture of CUDA graphs (graph.hpp). During a capture, work that is submitted to a
 // stream is recorded instead of executed.
 //
-//   during a capture   neither the captured stream, nor a stream that waits for one of its events,
-//                      executes anything
+//   during a capture   the captured stream executes nothing; a stream that waits for an event of
+//                      the captured stream executes nothing either
 //   forbidden          waiting for the device, querying events, copying host values (every replay
 //                      would read them again from the same address), stream-ordered allocation
 //   other threads      are not affected: only the thread that captures is restricted

@@ -6,8 +6,8 @@
 // Softmax cross-entropy with integer targets, on a CUDA stream. `cross_entropy` processes complete
 // rows. If the columns (the vocabulary) are split over ranks, the other functions compute the
 // single phases, together with row_max and row_exp_sum of softmax.hpp. kernel/cross_entropy.hpp
-// describes them. Rows with a target < 0 are ignored. T is float, double or bfloat16. Losses and
-// sums are of type accumulation_t<T>.
+// describes these functions. Rows with a target < 0 are ignored. T is float, double or bfloat16.
+// Losses and sums are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -27,21 +27,22 @@ void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* tar
                    std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
                    T* gradient);
 
-/// Computes target_logit[r], the logit of the target of row r, or 0 if its column belongs to
-/// another rank. `logits` has the columns from first_column on.
+/// Computes target_logit[r], the logit of the target of row r, or 0 if the target's column belongs
+/// to another rank. The first column of `logits` is column first_column of the complete row.
 template <class T>
 void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit);
 
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
-/// All three arguments belong to complete rows.
+/// `maximum`, `sum` and `target_logit` must be the values of complete rows.
 template <class A>
 void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss);
 
 /// Computes the gradient of the losses with respect to this rank's columns of the logits,
-/// multiplied by `scale`. `maximum` and `sum` belong to complete rows. `gradient` may be `logits`.
+/// multiplied by `scale`. `maximum` and `sum` must be the values of complete rows. `gradient` may
+/// be `logits`.
 template <class T>
 void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                             accumulation_t<T> const* maximum, accumulation_t<T> const* sum,

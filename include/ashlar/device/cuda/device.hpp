@@ -4,7 +4,7 @@
 #pragma once
 
 // Selects and describes the device of a process. Each process uses one device. If a node has
-// several devices, CUDA_VISIBLE_DEVICES or `select` gives each rank its own.
+// several devices, CUDA_VISIBLE_DEVICES or `select` gives each rank its own device.
 //
 //   count()     the number of devices that this process may use. Throws if there is no driver, a
 //               driver that is too old, a runtime older than the program's headers, or no device.
@@ -22,7 +22,7 @@
 
 namespace ashlar::cuda {
 
-/// Returns the number of devices that this process sees. Throws ashlar::error if there is none.
+/// Returns the number of devices that this process may use. Throws ashlar::error if there is none.
 inline int count() {
   if (auto const fault = version_fault(); !fault.empty()) throw error("cuda::count", fault);
   int devices = 0;

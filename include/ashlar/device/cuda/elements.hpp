@@ -26,7 +26,7 @@ inline void copy_bytes(cudaStream_t stream, void const* from, std::int64_t bytes
 
 /// Copies n elements from host memory (`source`) to device memory (`target`), in the order of the
 /// stream. Pinned host memory must not change until the stream has executed the copy. Other host
-/// memory may be reused when this returns.
+/// memory may be reused when this function returns.
 template <class T>
 void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   refuse_if_capturing(stream, "upload", "each replay would read the host memory again.");
@@ -34,7 +34,7 @@ void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
                      cudaMemcpyHostToDevice);
 }
 /// Copies n elements from device memory (`source`) to host memory (`target`). Waits for the stream,
-/// so the copy is complete when this returns.
+/// so the copy is complete when this function returns.
 template <class T>
 void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   refuse_if_capturing(stream, "download", "the values exist only after the device has run.");

@@ -38,9 +38,9 @@ inline std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Returns the reason why this program cannot run with the installed CUDA, or an empty string if it
-/// can. `built` is the version of the headers, `runtime` that of the loaded runtime library, and
-/// `driver` that of the driver. All are CUDA's integer codes.
+/// Returns the reason why this program cannot run with the installed CUDA, or an empty string if
+/// the program can run. `built` is the version of the headers, `runtime` the version of the loaded
+/// runtime library, and `driver` the version of the driver. All three are CUDA's integer codes.
 inline std::string version_fault(int built, int runtime, int driver) {
   if (driver == 0)
     return "There is no NVIDIA driver here: install one, or run on ashlar::mpi::environment.";
@@ -55,7 +55,7 @@ inline std::string version_fault(int built, int runtime, int driver) {
 }
 
 /// Returns the reason why this program cannot run with the CUDA on this machine, or an empty string
-/// if it can.
+/// if the program can run.
 inline std::string version_fault() {
   int driver = 0;
   int runtime = 0;
@@ -125,15 +125,16 @@ inline void check(cudaError_t status, char const* call) {
   throw error(call, text);
 }
 
-/// Throws ashlar::error if the launch of the kernel named `kernel` failed. Call it right after the
-/// launch.
+/// Throws ashlar::error if the launch of the kernel named `kernel` failed. Must be called right
+/// after the launch.
 inline void check_last(char const* kernel) {
   cudaError_t const status = cudaGetLastError();
   if (status != cudaSuccess) throw error(kernel, "the launch failed: " + explain(status));
 }
 
 /// Checks the status of an allocation of `bytes` bytes of device memory. Throws
-/// ashlar::out_of_memory if there was not enough, and ashlar::error after any other failure.
+/// ashlar::out_of_memory if there was not enough device memory, and ashlar::error after any other
+/// failure.
 ///
 ///   call   the name of the CUDA function
 ///   what   the purpose of the memory, for the error message

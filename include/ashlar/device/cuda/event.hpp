@@ -5,7 +5,8 @@
 
 // A point in the work of a stream, for which other streams or the host can wait. For example,
 // events order the stream of the collectives and the stream of the kernels. A `timed` event records
-// the time, so that two of them measure the milliseconds between them. Other events are cheaper.
+// the time, so that the milliseconds between two timed events can be measured. Events that are not
+// timed are cheaper.
 
 #include <utility>
 
@@ -50,7 +51,7 @@ class event {
   void synchronize() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
 
   /// Returns the milliseconds from the event `first` to this event. Both events must be timed, and
-  /// their streams must have reached them.
+  /// the streams must have reached both events.
   float since(event const& first) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, first.event_, event_), "cudaEventElapsedTime");

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Matrix products on a device by cuBLASLt. Matrices are row-major, and the arguments are those of
-// device/host/gemm.hpp. T is float, double or bfloat16. bfloat16 is multiplied and summed in float
-// and rounded once.
+// Matrix products on a device by cuBLASLt. Matrices are row-major, and the arguments are the same
+// as in device/host/gemm.hpp. T is float, double or bfloat16. bfloat16 is multiplied and summed in
+// float and rounded once.
 //
-//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C. C has the type of A and B. If A
-//                                and B are bfloat16, C may be float: gradients are accumulated this
+//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C. C has the type of A and B, or C
+//                                is float and A and B are bfloat16: gradients are accumulated this
 //                                way.
 //   linear                       y = x w + bias
 //   linear_gelu                  y = gelu(x w + bias), and on request the input of gelu
@@ -16,13 +16,13 @@
 //
 //   k = 0                        C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   epilogues                    operations after the product, such as bias and gelu. cuBLASLt
-//                                fuses them if it can, otherwise the kernels of map.hpp compute
+//                                fuses epilogues if possible, otherwise kernels of map.hpp compute
 //                                them. The gelu of cuBLASLt approximates tanh differently.
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
-// An engine serves one stream at a time, because it reuses its workspace. It allocates the
-// workspace and initializes the library at the first product, so a program without products needs
-// neither. Nothing here waits for the device except tuning.
+// A gemm_engine serves one stream at a time, because all products of the engine use the same
+// workspace. The engine allocates the workspace and initializes the library at the first product,
+// so a program without products needs neither. Only tuning waits for the device.
 
 #include <algorithm>
 #include <cstddef>
@@ -52,8 +52,8 @@ struct gemm_options {
   std::int64_t workspace = std::int64_t{32} << 20;  ///< bytes
 };
 
-/// Returns the options that environment variables select. Each is "on" or "off". An unset variable
-/// means off.
+/// Returns the options that environment variables select. Each variable is "on" or "off". An unset
+/// variable means off.
 ///
 ///   ASHLAR_CUDA_TF32   on: float_products::tf32           off: float_products::exact
 ///   ASHLAR_CUDA_TUNE   on: the fastest of 8 algorithms    off: cuBLASLt's first proposal
@@ -131,7 +131,7 @@ class gemm_engine {
   }
 
   /// Computes y[m, n] = gelu(x[m, k] w[k, n] + bias[n]). Unless `before` is null, also stores the
-  /// input of gelu, x w + bias, in `before`. The backward pass needs it.
+  /// input of gelu (x w + bias) in `before`, for the backward pass.
   template <class T>
   void linear_gelu(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w,
                    T const* bias, T* before, T* y) {
@@ -147,8 +147,8 @@ class gemm_engine {
     map(stream_, value_of<device::gelu>{}, static_cast<T const*>(sum), m * n, y);
   }
 
-  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]). This is the gradient with
-  /// respect to `before`, the input of gelu that linear_gelu has stored.
+  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]). dx is the gradient with respect
+  /// to `before`. linear_gelu has stored the input of gelu in `before`.
   template <class T>
   void gelu_gradient_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* dy,
                              T const* w, T const* before, T* dx) {
@@ -178,7 +178,8 @@ class gemm_engine {
     return run<T, T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
   }
 
-  /// Computes the product that r describes. Returns false if cuBLASLt has no algorithm for it.
+  /// Computes the product that r describes. Returns false if cuBLASLt has no algorithm for this
+  /// product.
   template <class T, class C>
   bool run(gemm_request& r, accumulation_t<T> alpha, T const* a, T const* b, accumulation_t<T> beta,
            C* c, T const* bias, T* aux) {

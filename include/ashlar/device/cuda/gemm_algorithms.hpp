@@ -7,8 +7,8 @@
 // the same types, extents and layouts (gemm_request.hpp), and cached:
 //
 //   without tuning   cuBLASLt's first proposal
-//   with tuning      the fastest of up to eight proposals, measured by running them. This needs a
-//                    product that overwrites C and is not being captured in a graph; other products
+//   with tuning      the fastest of up to eight proposals, measured by running them. Only a
+//                    product that overwrites C and is not being captured is tuned; other products
 //                    use the first proposal. The choice, and with it the last bits of results, may
 //                    differ between runs and between ranks.
 
@@ -32,7 +32,8 @@ class gemm_algorithms {
       : workspace_(workspace), tune_(tune), stream_(stream) {}
 
   /// Returns the cached algorithm for the product r, or chooses one. Returns null if cuBLASLt has
-  /// none. `d` has the descriptors of r. launch(algorithm) runs the product, to measure its time.
+  /// no algorithm for r. `d` has the descriptors of r. launch(algorithm) runs the product, to
+  /// measure its time.
   template <class Launch>
   cublasLtMatmulAlgo_t const* find(cublasLtHandle_t library, gemm_request const& r,
                                    gemm_descriptors const& d, Launch const& launch) {
@@ -75,8 +76,8 @@ class gemm_algorithms {
     return {true, found[best].algo};
   }
 
-  /// Returns the index of the fastest of `count` proposals. It runs the product with each of them
-  /// several times. So the product must overwrite C and not add to it.
+  /// Returns the index of the fastest of `count` proposals. Runs the product with each proposal
+  /// several times. So the product must overwrite C and not add to C.
   template <class Launch>
   int fastest(cublasLtMatmulHeuristicResult_t const* found, int count, Launch const& launch) const {
     event begin(true);

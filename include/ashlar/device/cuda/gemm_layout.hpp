@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Translates a row-major matrix product into the column-major one that cuBLASLt computes. A
+// Translates a row-major matrix product into the column-major product that cuBLASLt computes. A
 // row-major array, read as column-major, is its own transpose. So C = op(A) op(B) is computed as
 // C^T = op(B)^T op(A)^T, with the operands exchanged:
 //

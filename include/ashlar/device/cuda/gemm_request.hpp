@@ -35,8 +35,8 @@ namespace ashlar::cuda {
 
 enum class epilogue { none, bias, gelu_bias, gelu_bias_aux, dgelu };
 
-/// The precision in which floats are multiplied: `exact` uses all 24 bits of their significands.
-/// `tf32` uses 11 bits, on tensor cores.
+/// The precision in which floats are multiplied: `exact` uses all 24 bits of the significands.
+/// `tf32` uses 11 bits of the significands, on tensor cores.
 enum class float_products { exact, tf32 };
 
 struct gemm_request {

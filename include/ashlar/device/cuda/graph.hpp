@@ -9,11 +9,12 @@
 //   capturing c(stream);      from here on, work submitted to the stream is recorded, not executed
 //   …
 //   graph g = c.end();
-//   g.launch(stream);         executes it in the order of the stream; may be repeated
+//   g.launch(stream);         executes the graph in the order of the stream; may be repeated
 //
-// A replay uses the addresses, extents and scalar arguments of the capture. It reads memory as it
-// is at the time of the replay. The graph does not own the memory. Its user must not release it
-// (arena.hpp ensures this for graphs of training steps).
+// A replay uses the addresses, extents and scalar arguments of the capture. It reads the values
+// that memory has at the time of the replay. The graph does not own this memory. The user of the
+// graph must not release the memory while the graph exists (arena.hpp ensures this for graphs of
+// training steps).
 
 #include <utility>
 
@@ -25,8 +26,8 @@ namespace ashlar::cuda {
 
 class graph {
  public:
-  /// Makes an executable graph from a captured one. Throws ashlar::error if the driver cannot do
-  /// that.
+  /// Makes an executable graph from a captured one. Throws ashlar::error if the driver cannot make
+  /// the executable graph.
   explicit graph(cudaGraph_t captured) {
     check(cudaGraphInstantiate(&ready_, captured, 0), "cudaGraphInstantiate");
   }
@@ -60,14 +61,14 @@ class capturing {
     cudaGraph_t dropped = nullptr;
     cudaStreamEndCapture(stream_, &dropped);
     if (dropped != nullptr) cudaGraphDestroy(dropped);
-    // The call that failed during the capture has already reported its error. Clear it, so that no
-    // later call reports it again.
+    // The call that failed during the capture has already reported its error. Clear the error, so
+    // that no later call reports it again.
     cudaGetLastError();
   }
 
   /// Ends the capture and returns the graph. Throws ashlar::error if an operation could not be
   /// captured. Also throws if another stream took part in the capture and the captured stream does
-  /// not wait for its work.
+  /// not wait for the work of that stream.
   graph end() {
     cudaGraph_t captured = nullptr;
     check(cudaStreamEndCapture(std::exchange(stream_, nullptr), &captured), "cudaStreamEndCapture");

@@ -6,8 +6,8 @@
 // Layer norm over the columns of a rows x cols array, forward and backward, on a CUDA stream.
 // layer_norm_forward and layer_norm_backward process complete rows. If the columns are split over
 // ranks, the other functions compute the single phases, and the caller all-reduces the sums between
-// them (device/host/layer_norm.hpp, device/host/layer_norm_backward.hpp). T is float, double or
-// bfloat16. Sums, means, deviations, dgamma and dbeta are of type accumulation_t<T>.
+// the phases (device/host/layer_norm.hpp, device/host/layer_norm_backward.hpp). T is float, double
+// or bfloat16. Sums, means, deviations, dgamma and dbeta are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -73,8 +73,8 @@ void layer_norm_backward_apply(cudaStream_t stream, T const* dy, T const* x,
                                accumulation_t<T> const* sum_g_xhat, std::int64_t rows,
                                std::int64_t cols, std::int64_t total_cols, T* dx);
 
-/// Adds the gradients of gamma and beta over the rows of this rank to dgamma and dbeta. The
-/// workspace has layer_norm_backward_workspace(rows, cols) elements.
+/// Adds the gradients of gamma and beta to dgamma and dbeta. The gradients are summed over the rows
+/// of this rank. The workspace has layer_norm_backward_workspace(rows, cols) elements.
 template <class T>
 void layer_norm_backward_parameters(cudaStream_t stream, T const* dy, T const* x,
                                     accumulation_t<T> const* mean, accumulation_t<T> const* rstd,

@@ -4,9 +4,9 @@
 #pragma once
 
 // The operations that operators, layers and optimizers call, for a CUDA device. Every processor
-// offers functions with the same names and arguments: device/host/operations.hpp has those for the
-// host. Callers write no namespace. Argument-dependent lookup on the first argument, the processor,
-// selects the overload.
+// offers functions with the same names and arguments: device/host/operations.hpp has the functions
+// for the host. Callers write no namespace. Argument-dependent lookup on the first argument, the
+// processor, selects the overload.
 //
 // A processor converts to its stream. So the following functions, which take a stream and need no
 // workspace, can be called with a processor directly. A name with a leading underscore continues
@@ -15,7 +15,7 @@
 //   softmax_forward row_max row_exp_sum cross_entropy_target_logit _loss _gradient
 //   layer_norm_forward   embedding_forward   add_positions _backward   dropout
 //
-// This file defines the other operations. The first column says what uses them:
+// This file defines the other operations. The left column names their users:
 //
 //   every net         map gemm gemm_batched_strided linear_forward add_column_sums convert
 //                     reduce_dim
@@ -25,7 +25,7 @@
 //
 // T is the type of stored values. A = accumulation_t<T> is the type of parameter gradients, of
 // sums, and of statistics of rows such as a mean. `memory` provides workspaces in the order of the
-// stream. No function here waits for the device.
+// stream. No function in this file waits for the device.
 
 #include <cstdint>
 #include <type_traits>
@@ -137,8 +137,8 @@ void attention_forward(processor const& on, Memory&, T const* qkv,
                        device::attention_extents const& e, T* out, accumulation_t<T>* log_sum_exp) {
   attention_forward(on.stream, qkv, e, out, log_sum_exp);
 }
-/// Computes dqkv, the gradient of qkv, from dout, the gradient of out. qkv, out and log_sum_exp are
-/// the inputs and outputs of the forward pass.
+/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
+/// the input of the forward pass, and out and log_sum_exp are its outputs.
 template <class Memory, class T>
 void attention_backward(processor const& on, Memory& memory, T const* dout, T const* qkv,
                         T const* out, accumulation_t<T> const* log_sum_exp,
@@ -157,14 +157,14 @@ void embedding_backward(processor const& on, Memory& memory, T const* dy, std::i
   embedding_backward(on.stream, dy, ids, tokens, first_row, rows, cols, workspace.data(), dtable);
 }
 
-/// Adds the sum of the n elements of x to *total, in device memory. It is computed in double.
+/// Adds the sum of the n elements of x to *total, in device memory. The sum is computed in double.
 template <class Memory, class A>
 void add_sum(processor const& on, Memory& memory, A const* x, std::int64_t n, double* total) {
   buffer<double> const workspace(memory, sum_workspace);
   add_sum(on.stream, x, n, workspace.data(), total);
 }
-/// Adds the sum of the squares of the n elements of x to *total, in device memory. It is computed
-/// in double.
+/// Adds the sum of the squares of the n elements of x to *total, in device memory. The sum is
+/// computed in double.
 template <class Memory, class T>
 void add_sum_of_squares(processor const& on, Memory& memory, T const* x, std::int64_t n,
                         double* total) {

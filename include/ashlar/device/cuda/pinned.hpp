@@ -4,10 +4,10 @@
 #pragma once
 
 // An array in pinned host memory, which the device reads and writes directly. An asynchronous copy
-// from or to it returns at once and overlaps with kernels. A copy from or to other host memory is
-// staged by the driver and blocks the host. Pinned memory is scarce and slow to allocate, so this
-// array is meant as a long-lived staging buffer. The host must wait for pending copies before it
-// changes the elements.
+// from or to pinned memory returns at once and overlaps with kernels. A copy from or to other host
+// memory is staged by the driver and blocks the host. Pinned memory is scarce and slow to allocate,
+// so this array is meant as a long-lived staging buffer. The host must wait for pending copies
+// before it changes the elements.
 
 #include <cstdint>
 #include <string>

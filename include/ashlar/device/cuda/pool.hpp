@@ -4,8 +4,8 @@
 #pragma once
 
 // A pool of device memory. Blocks are allocated and released in the order of a stream: work may use
-// a block if it is submitted to the stream between the allocation and the release. Neither call
-// waits for the device.
+// a block if it is submitted to the stream between the allocation and the release. Neither the
+// allocation nor the release waits for the device.
 //
 //   keep       the number of bytes up to which released memory stays in the pool instead of being
 //              returned to the driver. By default everything stays, so that a training step
@@ -91,8 +91,8 @@ class pool {
     return memory;
   }
 
-  /// Releases a block that was returned by `allocate` or `try_allocate`. It becomes free when the
-  /// stream has executed all work submitted so far.
+  /// Releases a block that was returned by `allocate` or `try_allocate`. The block becomes free
+  /// when the stream has executed all work submitted so far.
   static void release(void* memory, cudaStream_t stream) noexcept {
     if (memory != nullptr) cudaFreeAsync(memory, stream);
   }
@@ -103,8 +103,9 @@ class pool {
             attribute(cudaMemPoolAttrReservedMemHigh)};
   }
 
-  /// Returns free memory to the driver until `keep` bytes are left. Does not wait: a block that a
-  /// stream still uses is not returned, even if it was already released.
+  /// Returns free memory to the driver until the pool has at most `keep` bytes, or no free memory.
+  /// Does not wait: a block that a stream still uses is not returned, even if the block was already
+  /// released.
   void trim(std::int64_t keep = 0) {
     check(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep)), "cudaMemPoolTrimTo");
   }

@@ -4,9 +4,9 @@
 #pragma once
 
 // Random elements of a shard with the consecutive global indices [first, first + count), on a CUDA
-// stream. Values and dropout masks depend only on (seed, number, global index) and equal those of
-// the host (kernel/random.hpp). T is float, double or bfloat16. `stream` is a CUDA stream, and
-// `number` selects the sequence of random numbers.
+// stream. Values and dropout masks depend only on (seed, number, global index) and equal the values
+// and masks of the host (kernel/random.hpp). T is float, double or bfloat16. `stream` is a CUDA
+// stream, and `number` selects the sequence of random numbers.
 
 #include <cstdint>
 #include <type_traits>
@@ -32,8 +32,9 @@ void fill_normal(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, 
                  std::type_identity_t<accumulation_t<T>> deviation, T* out);
 
 /// Computes y = dropout of x: y[i] is 0 with probability p, otherwise x[i] / (1 - p). The result
-/// depends only on x[i], p, seed, number and first + i. Applied to dy with the same arguments, it
-/// computes dx. y may be x. Throws std::invalid_argument for p outside [0, 1).
+/// depends only on x[i], p, seed, number and first + i. The same function, applied to dy with the
+/// same other arguments, computes dx. y may be x. Throws std::invalid_argument for p outside [0,
+/// 1).
 template <class T>
 void dropout(cudaStream_t stream, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y);

@@ -5,7 +5,7 @@
 
 // The softmax of the rows of a contiguous rows x cols array, on a CUDA stream. softmax_forward and
 // softmax_backward process complete rows. If the columns are split over ranks, the other functions
-// compute the single phases. Between them the caller all-reduces `maximum`, `sum` and `dot`
+// compute the single phases. Between the phases, the caller all-reduces `maximum`, `sum` and `dot`
 // (kernel/softmax.hpp, kernel/softmax_backward.hpp). T is float, double or bfloat16. `maximum`,
 // `sum` and `dot` are of type accumulation_t<T>.
 
@@ -21,13 +21,14 @@ namespace ashlar::cuda {
 template <class T>
 void softmax_forward(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols, T* y);
 
-/// Computes dx from dy and y, the result of softmax_forward. The rows must not be split over ranks.
-/// dx may be dy.
+/// Computes dx from dy and y, where y is the result of softmax_forward. The rows must not be split
+/// over ranks. dx may be dy.
 template <class T>
 void softmax_backward(cudaStream_t stream, T const* dy, T const* y, std::int64_t rows,
                       std::int64_t cols, T* dx);
 
-/// Computes the maximum of each row over the columns of this rank, or -inf if it has none.
+/// Computes the maximum of each row over the columns of this rank, or -inf if this rank has no
+/// columns.
 template <class T>
 void row_max(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols,
              accumulation_t<T>* maximum);
@@ -39,7 +40,7 @@ void row_exp_sum(cudaStream_t stream, T const* x, accumulation_t<T> const* maxim
                  std::int64_t rows, std::int64_t cols, accumulation_t<T>* sum);
 
 /// Computes y[r, c] = e^(x[r, c] - maximum[r]) / sum[r] in the columns of this rank. `maximum` and
-/// `sum` belong to complete rows. y may be x.
+/// `sum` must be the values of complete rows. y may be x.
 template <class T>
 void softmax_apply(cudaStream_t stream, T const* x, accumulation_t<T> const* maximum,
                    accumulation_t<T> const* sum, std::int64_t rows, std::int64_t cols, T* y);

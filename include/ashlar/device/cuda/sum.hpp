@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Sums of an array and of its squares, on a CUDA stream. They are computed in double, in a fixed
-// order (kernel/sum.hpp). The results are stored in device memory. T is float, double or bfloat16.
-// The workspace has sum_workspace elements.
+// Sums of the elements of an array or of their squares, on a CUDA stream. The sums are computed in
+// double, in a fixed order (kernel/sum.hpp). The results are stored in device memory. T is float,
+// double or bfloat16. The workspace has sum_workspace elements.
 
 #include <cstdint>
 

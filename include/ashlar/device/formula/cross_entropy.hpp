@@ -4,8 +4,8 @@
 #pragma once
 
 // The softmax cross-entropy of one row of logits x, shared by the host's loops and the device's
-// kernels. The target is a column of the row. A row with a negative target is ignored: its loss is
-// 0.
+// kernels. The target is a column of the row. A row with a negative target is ignored: the loss of
+// the row is 0.
 //
 //   maximum    the largest logit of the row
 //   sum        the sum of e^(x - maximum) over all columns

@@ -4,12 +4,12 @@
 #pragma once
 
 // The rule of dropout with probability p, shared by the host's loops and the device's kernels, so
-// that both drop the same elements. Each element x has a random 32-bit word:
+// that host and device drop the same elements. Each element x has a random 32-bit word:
 //
 //   word >= p 2^32   the element is kept, and its new value is x / (1 - p)
 //   otherwise        the element is dropped, and its new value is 0
 //
-// Comparing the word itself saves converting it to a uniform number in [0, 1).
+// Comparing the word itself saves a conversion of the word to a uniform number in [0, 1).
 
 #include <cmath>
 #include <cstdint>

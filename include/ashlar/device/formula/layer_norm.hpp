@@ -28,8 +28,8 @@ struct layer_norm_moments {
 
   ASHLAR_HD layer_norm_moments(T sum, T sum_of_squares, T share, T epsilon) : mean(sum * share) {
     T const variance = sum_of_squares * share - mean * mean;
-    // Rounding can make the variance of a constant row negative. Unlike std::max(0, variance), this
-    // comparison returns NaN for a NaN.
+    // Rounding can make the variance of a constant row negative. If the variance is NaN, this
+    // comparison keeps the NaN, while std::max(0, variance) would return 0.
     rstd = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
   }
 };
@@ -41,7 +41,7 @@ template <class T>
 
 /// Computes the gradient dx of each element of a row: rstd * g - (slope * (x - mean) + offset).
 /// Here g = dy gamma. slope and offset are the same for all elements, and the constructor computes
-/// them.
+/// slope and offset.
 template <class T>
 struct layer_norm_gradient {
   T mean;

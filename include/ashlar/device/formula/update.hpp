@@ -13,7 +13,7 @@
 //
 // In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
 // beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale clips
-// or averages gradients, so that they need no separate pass.
+// or averages gradients, so that clipping and averaging need no separate pass over the gradients.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -52,7 +52,7 @@ struct adam_w_rule {
         decay(static_cast<T>(1.0 - f.lr * f.weight_decay)) {}
 
   /// Updates the first moment m (`first`) and the second moment v (`second`) of one parameter.
-  /// Returns its new weight.
+  /// Returns the new weight of the parameter.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& first, T& second, T weight) const {
     T const g = gradient * scale;
     T const m = keep1 * first + take1 * gradient;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Forward pass of multi-head attention on the host, without the projections before and after it. Q,
-// K and V have one row per token of a head. The scores of all query rows at once would take too
-// much memory. So the query rows of a head are processed in blocks:
+// Forward pass of multi-head attention on the host, without the projections before and after the
+// attention. Q, K and V have one row per token of a head. The scores of all query rows at once
+// would take too much memory. So the query rows of a head are processed in blocks:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
 //     S = scale Q K^T                  if causal, only for the keys [0, last); others are masked
@@ -15,7 +15,7 @@
 //
 // attention_extents.hpp describes the arrays. Q, K^T and V of each head are first copied to
 // contiguous arrays. The rows of S and K^T are padded by attention_pad elements. Without padding,
-// their strides would often be powers of two, which halves the speed of these small products. The
+// the row strides would often be powers of two, which halves the speed of these small products. The
 // backward pass is in attention_backward.hpp.
 
 #include <algorithm>

@@ -6,14 +6,14 @@
 // Backward pass of multi-head attention on the host. It recomputes the attention probabilities P
 // from the log-sum-exp that the forward pass has saved. attention_extents.hpp describes the arrays.
 // The query rows of a head are processed in blocks. Q has the rows of a block, and K and V have the
-// keys and values that they attend to. O is the output, and dO its gradient:
+// keys and values that these rows attend to. O is the output, and dO is the gradient of O:
 //
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
 //
 // Here * multiplies element by element, and dot multiplies row by row. The last block of rows is
-// processed first. It attends to every key, so it assigns dK and dV, and the other blocks add to
-// them. This saves a pass that clears dK and dV. dqkv is overwritten.
+// processed first. The last block attends to every key. So this block assigns dK and dV, and the
+// other blocks add to dK and dV. This saves a pass that clears dK and dV. dqkv is overwritten.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +40,7 @@ namespace detail {
 ///   score      on entry the scores, on return P
 ///   gradient   on entry the gradient of P, on return dS = P (gradient - dot)
 ///   width      the number of elements of the row
-///   seen       the number of keys that the row attends to; the elements from here on become zero
+///   seen       the number of keys that the row attends to; elements with index >= seen become zero
 template <class T>
 void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp, T dot, T* score,
                             T* gradient) {
@@ -57,8 +57,8 @@ void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp
 
 }  // namespace detail
 
-/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
-/// `log_sum_exp` are the input and outputs of the forward pass. The workspace has
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv` is the input of the
+/// forward pass, and `out` and `log_sum_exp` are its outputs. The workspace has
 /// attention_backward_workspace(e) elements.
 template <class T>
 void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_sum_exp,

@@ -7,7 +7,7 @@
 // themselves (comm/operation_queue.hpp). Therefore long kernels divide their work into blocks and
 // call between_blocks() between two blocks. If a caller has transfers in progress, it registers a
 // callback, which between_blocks() calls. The division into blocks is the same with and without a
-// callback, so results do not depend on it.
+// callback, so results do not depend on the callback.
 //
 //   kernel                         work of one block
 //   products of layers             512 rows of the result
@@ -26,7 +26,7 @@ inline constexpr std::int64_t block_rows = 512;
 namespace detail {
 
 /// The callback that this thread calls between two blocks of a kernel, to let transfers progress.
-/// It is null if none is registered.
+/// `call` is null if no callback is registered.
 struct block_listener {
   void (*call)(void const*) = nullptr;
   void const* with = nullptr;
@@ -44,7 +44,7 @@ inline void between_blocks() {
   if (one.call != nullptr) one.call(one.with);
 }
 
-/// Registers f as this thread's callback for the lifetime of this object. Kernels call it between
+/// Registers f as this thread's callback for the lifetime of this object. Kernels call f between
 /// two blocks of work, so that transfers progress. f must outlive this object. The destructor
 /// restores the previous callback.
 template <class F>

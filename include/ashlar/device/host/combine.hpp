@@ -7,12 +7,12 @@
 // types:
 //
 //   sum   a + b           integers wrap around
-//   max   the larger      NaN if a or b is NaN; a if they are equal, as -0 and 0 are
+//   max   the larger      NaN if a or b is NaN; a if a equals b (-0 equals 0)
 //   min   the smaller     the same rules
 //
-// max and min return one of their operands unchanged (b if both are NaN). So all bits of their
-// result are determined, including the sign of a zero and the payload of a NaN. If a or b is NaN,
-// the sum is a NaN with unspecified bits.
+// max and min return one of a and b unchanged (b if both are NaN). So all bits of the maximum and
+// the minimum are determined, including the sign of a zero and the payload of a NaN. If a or b is
+// NaN, the sum is a NaN with unspecified bits.
 
 #include <type_traits>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 // Conversions between the type T in which elements are stored and the type accumulation_t<T> in
-// which kernels compute (support/accumulation.hpp). For bfloat16 the latter is float.
+// which kernels compute (support/accumulation.hpp). accumulation_t<bfloat16> is float.
 //
 //   widen(src, n, dst)    converts an array of T to accumulation_t<T>, exactly
 //   narrow(src, n, dst)   converts an array of accumulation_t<T> to T, rounded to nearest
@@ -19,7 +19,8 @@
 
 namespace ashlar::device::host {
 
-/// Converts n elements to accumulation_t<T>, exactly: dst[i] = src[i]. For bfloat16 this is float.
+/// Converts n elements to accumulation_t<T>, exactly: dst[i] = src[i]. accumulation_t<bfloat16> is
+/// float.
 template <class T>
 void widen(T const* ASHLAR_RESTRICT src, std::int64_t n, accumulation_t<T>* ASHLAR_RESTRICT dst) {
   using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
@@ -46,8 +47,8 @@ void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASH
   for (; i < n; ++i) dst[i] = static_cast<T>(src[i]);
 }
 
-/// Makes a function on T from a function f on accumulation_t<T>. It converts its arguments to
-/// accumulation_t<T>, calls f, and rounds the result to T.
+/// Makes a function on T from a function f on accumulation_t<T>. The returned function converts its
+/// arguments to accumulation_t<T>, calls f, and rounds the result to T.
 template <class T, class F>
 auto rounding(F f) {
   return [f](auto... x) { return static_cast<T>(f(static_cast<accumulation_t<T>>(x)...)); };

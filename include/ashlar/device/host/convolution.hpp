@@ -4,7 +4,7 @@
 #pragma once
 
 // Two-dimensional convolution as in neural networks: the window (convolution kernel) is not
-// mirrored. The extents decide which of two methods is used, the one that is faster for them:
+// mirrored. There are two methods, and the method that is faster for the given extents is used:
 //
 //   Winograd's method   winograd.hpp             3 x 3 windows with stride 1 and 8 or more
 //                                                channels, unless the images are few or small
@@ -27,14 +27,15 @@ constexpr bool has_winograd(window const& w) {
   return w.extent == 3 && w.stride == 1 && w.padding <= 2;
 }
 
-/// Returns whether a convolution uses Winograd's method. The limits come from measurements in float
-/// of the time of Winograd's method divided by the time of im2col and GEMM:
+/// Returns whether a convolution uses Winograd's method. The limits come from measurements in
+/// float. In this table, each figure is the time of Winograd's method divided by the time of im2col
+/// and GEMM:
 ///
 ///   64 images of 32 x 32 pixels   0.4 with 16 channels, 0.6 with 8, 1 with 4, 1.2 or more with 3
 ///   256 channels                  0.9 for 16 tiles of 2 x 2 output pixels, 1.4 for 4 tiles
 ///
-/// With few tiles, transforming the windows costs more than it saves. If y has only one row or
-/// column, half of each tile would be wasted.
+/// With few tiles, transforming the windows costs more time than Winograd's method saves. If y has
+/// only one row or column, half of each tile would be wasted.
 constexpr bool takes_winograd(convolution_extents const& e) {
   std::int64_t const rows = e.y_rows(), columns = e.y_columns();
   std::int64_t const tiles = e.x.batch * ((rows + 1) / 2) * ((columns + 1) / 2);
@@ -48,8 +49,9 @@ constexpr std::int64_t convolution_workspace(convolution_extents const& e) {
 }
 
 /// Returns an upper bound of convolution_workspace. `e` describes the complete convolution. The
-/// bound holds for any part of its images, channels and outputs that a rank may have. If the
-/// complete convolution does not use Winograd's method, no part of it does.
+/// bound holds for any part of the images, channels and outputs that a rank may have. If the
+/// complete convolution does not use Winograd's method, no part of the convolution uses this
+/// method.
 constexpr std::int64_t convolution_workspace_bound(convolution_extents const& e) {
   std::int64_t const strips = strips_workspace_bound(e);
   return takes_winograd(e) ? std::max(strips, winograd_workspace_bound(e)) : strips;

@@ -4,7 +4,8 @@
 #pragma once
 
 // The extents of the arrays of a two-dimensional convolution, all row-major. `extent` is the width
-// and height of the square window, and places(n) is the number of its positions along n pixels.
+// and height of the square window, and places(n) is the number of positions of the window along n
+// pixels.
 //
 //   x       [batch, channels, height, width]
 //   weight  [outputs, channels, extent, extent]

@@ -8,11 +8,12 @@
 //   y       = weight · im2col(x) + bias
 //   dweight += dy · im2col(x)ᵀ                 dx = col2im(weightᵀ · dy)
 //
-// The complete matrix would be large, so the work is divided into strips. A strip consists of some
-// output rows of one image or, if images are small, of several complete images. Its im2col matrix
-// and its product together have at most convolution_panel elements. Within this limit a strip is as
-// large as possible, so that the GEMMs are fast. The product of a strip has one row for each output
-// channel. The pixels of such a row are copied to their places in y, one part for each image.
+// The complete im2col matrix would be large, so the work is divided into strips. A strip consists
+// of some output rows of one image or, if images are small, of several complete images. The im2col
+// matrix of a strip and the product of a strip together have at most convolution_panel elements.
+// Within this limit a strip is as large as possible, so that the GEMMs are fast. The product of a
+// strip has one row for each output channel. The pixels of such a row are copied to their places in
+// y, one part for each image.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,16 +25,16 @@
 
 namespace ashlar::device::host {
 
-/// The largest number of elements that the im2col matrix of a strip and its product have together.
+/// The largest number of elements that the im2col matrix and the product of a strip have together.
 /// A strip is a part of a convolution that is computed by one GEMM. Only a strip of a single output
-/// row may exceed this limit. In measurements, a quarter of it was 5 to 10 % slower, and twice as
-/// much was no faster.
+/// row may exceed this limit. In measurements, convolutions with a quarter of this limit were 5 to
+/// 10 % slower, and convolutions with twice this limit were no faster.
 inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 19;
 
 /// The largest number of output pixels in a strip of several images (a part of a convolution that
 /// is computed by one GEMM). Each output pixel is a column of the matrices. More columns do not
 /// make the GEMM faster. If there are few channels, this limit makes the matrices fit into the
-/// caches, which is a quarter faster.
+/// caches. Convolutions are then a quarter faster.
 inline constexpr std::int64_t convolution_columns = 1024;
 
 namespace detail {
@@ -52,15 +53,15 @@ struct convolution_strip {
 constexpr std::int64_t strip_column(convolution_extents const& e) { return e.inner() + e.outputs; }
 
 /// Returns the number of output rows of an image that one GEMM computes (a strip). The memory limit
-/// convolution_panel determines it.
+/// convolution_panel determines this number.
 constexpr std::int64_t strip_rows(convolution_extents const& e) {
   std::int64_t const row = std::max<std::int64_t>(1, strip_column(e) * e.y_columns());
   return std::clamp<std::int64_t>(convolution_panel / row, 1,
                                   std::max<std::int64_t>(1, e.y_rows()));
 }
 
-/// Returns the number of images whose outputs one GEMM computes together (a strip). It is 1 if a
-/// complete image does not fit into a strip.
+/// Returns the number of images whose outputs one GEMM computes together (a strip). The number is 1
+/// if a complete image does not fit into a strip.
 constexpr std::int64_t strip_images(convolution_extents const& e) {
   if (strip_rows(e) < e.y_rows()) return 1;
   std::int64_t const plane = std::max<std::int64_t>(1, e.y_plane());
@@ -69,7 +70,7 @@ constexpr std::int64_t strip_images(convolution_extents const& e) {
                                   1, std::max<std::int64_t>(1, e.x.batch));
 }
 
-/// Calls visit(strip) for each strip, in order. Before each, calls between_blocks(), so that
+/// Calls visit(strip) for each strip, in order. Before each strip, calls between_blocks(), so that
 /// transfers progress.
 template <class Visit>
 void for_each_strip(convolution_extents const& e, Visit visit) {
@@ -83,8 +84,8 @@ void for_each_strip(convolution_extents const& e, Visit visit) {
     }
 }
 
-/// Writes the im2col matrix of a strip. Its images are side by side: image i of the strip has the
-/// columns [i * pixels, (i + 1) * pixels).
+/// Writes the im2col matrix of a strip. In this matrix, the images of the strip are side by side:
+/// image i of the strip has the columns [i * pixels, (i + 1) * pixels).
 template <class T>
 void strip_im2col(T const* x, convolution_extents const& e, convolution_strip const& s, T* matrix) {
   for (std::int64_t i = 0; i < s.images; ++i)
@@ -101,7 +102,7 @@ constexpr std::int64_t strips_workspace(convolution_extents const& e) {
 }
 
 /// Returns an upper bound of strips_workspace. `e` describes the complete convolution. The bound
-/// holds for any part of its images, channels and outputs that a rank may have.
+/// holds for any part of the images, channels and outputs that a rank may have.
 constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   std::int64_t const pixels = std::min(e.x.batch * e.y_plane(),
                                        std::max(e.y_plane(), convolution_columns));

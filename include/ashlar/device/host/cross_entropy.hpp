@@ -4,12 +4,12 @@
 #pragma once
 
 // Softmax cross-entropy of each row of the logits x, with a target class (a column) per row. A row
-// with a negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss
-// and the gradient of complete rows.
+// with a negative target is ignored: the loss and the gradient of the row are 0. `cross_entropy`
+// computes the loss and the gradient of complete rows.
 //
 // If the columns are split over ranks, the caller calls the other functions in the order of this
 // list. Each rank has the columns [first_column, first_column + cols). After each of the first
-// three, the caller all-reduces the result over these ranks:
+// three functions, the caller all-reduces the result of the function over these ranks:
 //
 //   function                     result                                    all-reduce by
 //   row_max (softmax.hpp)        maximum = max_c x[c]                      max
@@ -44,8 +44,8 @@ void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows,
   }
 }
 
-/// Sets target_logit[r] to the logit of the target of row r. Sets it to 0 if the row is ignored
-/// (negative target) or if the target's column belongs to another rank.
+/// Sets target_logit[r] to the logit of the target of row r. Sets target_logit[r] to 0 if the row
+/// is ignored (negative target) or if the target's column belongs to another rank.
 template <class T>
 void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                 std::int64_t cols, std::int64_t first_column, T* target_logit) {
@@ -56,8 +56,8 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
   }
 }
 
-/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], where all three belong to
-/// complete rows. If the target is negative, the loss is 0.
+/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target of row r is
+/// negative. `maximum`, `sum` and `target_logit` must be the values of complete rows.
 template <class T>
 void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, T* loss) {
@@ -67,7 +67,8 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
 }
 
 /// Computes the gradient of the losses with respect to the logits in this rank's columns,
-/// multiplied by `scale`. `maximum` and `sum` belong to complete rows. `gradient` may be `logits`.
+/// multiplied by `scale`. `maximum` and `sum` must be the values of complete rows. `gradient` may
+/// be `logits`.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,

@@ -10,8 +10,9 @@
 //
 // Which elements are dropped depends only on (seed, stream, global index). So every mesh drops the
 // same elements, and the backward pass recomputes the mask instead of storing it. A shard with
-// several dims may consist of several runs of consecutive global indices. Then call these functions
-// once for each run. The caller must use a new stream for each application of dropout.
+// several dims may consist of several runs of consecutive global indices. In this case, the caller
+// must call these functions once for each run. The caller must use a new stream for each
+// application of dropout.
 
 #include <cstdint>
 
@@ -40,9 +41,9 @@ void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t see
                     });
 }
 
-/// Computes dx from dy. It is dy / (1 - p) for an element that the forward pass kept, and 0 for one
-/// that it dropped. `p`, `seed`, `stream` and `first` must be the same as in the forward pass. dx
-/// may be dy.
+/// Computes dx from dy. dx is dy / (1 - p) for an element that the forward pass kept, and 0 for an
+/// element that the forward pass dropped. `p`, `seed`, `stream` and `first` must be the same as in
+/// the forward pass. dx may be dy.
 template <class T>
 void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t seed,
                       std::uint64_t stream, std::int64_t first, T* dx) {

@@ -5,8 +5,8 @@
 
 // Basic operations on arrays in host memory: copies, fills and random elements. Generic code calls
 // the same functions for every processor. The first argument is the processor whose memory holds
-// the arrays, and its type selects the overload. device/cuda/elements.hpp has the overloads for a
-// device.
+// the arrays. The type of this argument selects the overload. device/cuda/elements.hpp has the
+// overloads for a device.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,16 +47,16 @@ void copy_strided(processor const&, int rank, std::int64_t const* extents, T con
   copy_strided(rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// Fills `out` with uniform random numbers in [low, high), those of the global indices [first,
-/// first + count) (random.hpp). `number` is the stream of random numbers.
+/// Fills `out` with the uniform random numbers in [low, high) that belong to the global indices
+/// [first, first + count) (random.hpp). `number` is the stream of random numbers.
 template <class T>
 void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
                   std::type_identity_t<accumulation_t<T>> high, T* out) {
   fill_uniform<T>(seed, number, first, count, low, high, out);
 }
-/// Fills `out` with normal random numbers, those of the global indices [first, first + count)
-/// (random.hpp). `number` is the stream of random numbers.
+/// Fills `out` with the normal random numbers that belong to the global indices [first, first +
+/// count) (random.hpp). `number` is the stream of random numbers.
 template <class T>
 void fill_normal(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,

@@ -5,8 +5,8 @@
 
 // Embedding: looks up rows of a table by integer ids. If the rows of the table are split over
 // ranks, `table` is the shard of one rank: the rows [first_row, first_row + rows) with `cols`
-// columns. An id whose row is not in the shard gives a zero row, and its gradient is ignored. So
-// the sum of the results of all ranks is the complete result.
+// columns. An id whose row is not in the shard gives a zero row, and the gradient of this zero row
+// is ignored. So the sum of the results of all ranks is the complete result.
 //
 //   embedding_forward         y[t] = table[ids[t] - first_row], or 0 if the row is not in the shard
 //   embedding_backward        dtable[ids[t] - first_row] += dy[t], if the row is in the shard
@@ -25,7 +25,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes y [tokens, cols], row ids[t] of the table for each token t. `table` has the rows
+/// Computes y [tokens, cols]: row t of y is row ids[t] of the complete table. `table` has the rows
 /// [first_row, first_row + rows). Ids of other rows give zeros.
 template <class T>
 void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows, std::int64_t cols,
@@ -51,9 +51,10 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
   }
 }
 
-/// Adds to each row of y [tokens, cols] the row of positions [sequence, cols] of its token. Row t
-/// of y is token first_token + t. The tokens of all sequences are numbered consecutively, so its
-/// position is (first_token + t) % sequence.
+/// Adds a row of positions [sequence, cols] to each row of y [tokens, cols]. Row t of y belongs to
+/// token first_token + t. The tokens of all sequences are numbered consecutively. So the position
+/// of this token in its sequence is (first_token + t) % sequence, and this row of positions is
+/// added.
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
@@ -62,8 +63,9 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
   }
 }
 
-/// Adds each row of dy [tokens, cols] to a row of dpositions [sequence, cols]: the row of the
-/// position of its token, (first_token + t) % sequence.
+/// Adds each row t of dy [tokens, cols] to row (first_token + t) % sequence of dpositions
+/// [sequence, cols]. The number of this row is the position of token first_token + t in its
+/// sequence.
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

@@ -15,9 +15,9 @@
 //                    beta are float
 //   large extents    throws std::overflow_error if an extent exceeds int, the type that CBLAS uses
 //
-// This is the only file of ashlar that includes <cblas.h>. It does not set the number of threads of
-// the BLAS. The command that starts the processes does, for example by OPENBLAS_NUM_THREADS=1 for
-// one rank on each core.
+// This is the only file of ashlar that includes <cblas.h>. ashlar does not set the number of
+// threads of the BLAS. The command that starts the processes sets this number, for example by
+// OPENBLAS_NUM_THREADS=1 for one rank on each core.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +26,8 @@
 #include <string>
 #include <type_traits>
 
-// OpenBLAS's header defines an integer type `bfloat16` in the global namespace. It would be
-// ambiguous with ashlar::bfloat16 in programs with `using namespace ashlar`. So it is renamed.
+// OpenBLAS's header defines an integer type `bfloat16` in the global namespace. In programs with
+// `using namespace ashlar`, the name `bfloat16` would be ambiguous. So OpenBLAS's type is renamed.
 #define bfloat16 ashlar_blas_bfloat16
 #include <cblas.h>
 #undef bfloat16
@@ -39,8 +39,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Converts an extent to int, the integer type of CBLAS. Throws std::overflow_error if it is
-/// negative or too large.
+/// Converts an extent to int, the integer type of CBLAS. Throws std::overflow_error if the extent
+/// is negative or too large for int.
 inline int blas_extent(std::int64_t value, char const* name) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
     throw std::overflow_error(
@@ -50,7 +50,7 @@ inline int blas_extent(std::int64_t value, char const* name) {
   return static_cast<int>(value);
 }
 
-/// Computes C = beta C. If beta = 0, sets C to 0 even if it contains NaN.
+/// Computes C = beta C. If beta = 0, sets C to 0 even if C contains NaN.
 template <class T>
 void scale_rows(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
   for (std::int64_t i = 0; i < m; ++i) {
@@ -88,14 +88,15 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
   detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes the same for double.
+/// Computes C = alpha op(A) op(B) + beta C for double.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
                  double beta, double* c, std::int64_t ldc) {
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes the same for bfloat16. Multiplies and sums in float and rounds the result once.
+/// Computes C = alpha op(A) op(B) + beta C for bfloat16. Multiplies and sums in float and rounds
+/// the result once.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
                  std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {

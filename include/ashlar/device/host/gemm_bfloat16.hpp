@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by a BLAS that only
-// multiplies float matrices. Blocks of A and B are converted to float. Their products are summed in
-// a float array, which is rounded to bfloat16 once, at the end:
+// multiplies float matrices. Blocks of A and B are converted to float. The products of the blocks
+// are summed in a float array. This array is rounded to bfloat16 once, at the end:
 //
 //   for each 512 x 512 block of C
 //     sums = beta * (the block of C); if beta = 0, C is not read
@@ -43,10 +43,11 @@ inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t row
   for (std::int64_t r = 0; r < rows; ++r) widen(src + r * pitch, columns, dst + r * columns);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0. It converts blocks
-/// to float. Then multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a) op(b) + beta
-/// c for float blocks, where c is contiguous. The function `multiply` already knows alpha and
-/// whether to transpose a and b.
+/// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0. The matrices are
+/// converted to float block by block. For float blocks, the caller's function multiply(m, n, k, a,
+/// lda, b, ldb, beta, c) must compute c = alpha op(a) op(b) + beta c, where c is contiguous. alpha
+/// and the transpositions of a and b are not arguments of `multiply`: the caller must have bound
+/// them in `multiply`.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Converts an image [channels, height, width] to a matrix, so that its convolution is one matrix
-// product: weight times this matrix. The window is the square kernel of the convolution, of size
-// extent x extent.
+// Converts an image [channels, height, width] to a matrix, so that the convolution of the image is
+// one matrix product: weight times this matrix. The window is the square kernel of the convolution,
+// of size extent x extent.
 //
 //   im2col   Writes the matrix. It has a column for each pixel of the output, and a row for each
 //            channel, row and column of the window. A column holds the pixels of the image that are
@@ -95,8 +95,8 @@ void im2col(T const* image, image_extents const& e, window const& w, std::int64_
 }
 
 /// Adds each entry of a part of the im2col matrix to the pixel of `image` from which im2col copies
-/// it. The part has the columns that belong to the output rows [first, last). Its rows are `pitch`
-/// elements apart.
+/// this entry. The part has the columns that belong to the output rows [first, last). The rows of
+/// the part are `pitch` elements apart.
 template <class T>
 void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* image) {

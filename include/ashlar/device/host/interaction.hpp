@@ -7,15 +7,16 @@
 // has n vectors of d columns.
 //
 //   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
-//                 The output of a sample has its first vector (if kept > 0), and then the dot
-//                 products x_i · x_j of all pairs of its vectors: for i = 1 .. n - 1, for j < i.
+//                 The output of a sample has the first vector of the sample (if kept > 0), and then
+//                 the dot products x_i · x_j of all pairs of vectors of the sample: for
+//                 i = 1 .. n - 1, for j < i.
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
 //                 Looks up one row in each of n embedding tables for each sample.
 //
 // The columns of the vectors may be split over ranks. Then each rank computes a partial sum of the
-// interaction: its part of every dot product, and the first vector with zeros outside its columns.
-// The rows of the tables may be split over ranks too. Then a rank has the rows [first, first +
-// rows) of each table, and ids of other rows give zeros.
+// interaction: the rank's part of every dot product, and the first vector with zeros outside the
+// rank's columns. The rows of the tables may be split over ranks too. Then a rank has the rows
+// [first, first + rows) of each table, and ids of other rows give zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,9 +45,9 @@ constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
 
-/// Computes y [batch, outputs()] from x [batch, vectors, columns]: the first vector of each sample
-/// (if e.kept > 0), and the dot products of all pairs of its vectors. The workspace has
-/// interaction_workspace(e) elements.
+/// Computes y [batch, outputs()] from x [batch, vectors, columns]: for each sample, the first
+/// vector of the sample (if e.kept > 0) and the dot products of all pairs of vectors of the sample.
+/// The workspace has interaction_workspace(e) elements.
 template <class T>
 void interaction_forward(T const* x, interaction_extents const& e, T* workspace, T* y) {
   std::int64_t const n = e.vectors, d = e.columns;

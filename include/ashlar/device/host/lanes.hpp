@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A fixed number (`count`) of accumulators in vector registers. They have the type
+// A fixed number (`count`) of accumulators in vector registers. The accumulators have the type
 // accumulation_t<T> and belong to `count` consecutive elements of an array of T:
 //
 //   load(src)         reads elements of T and converts them to accumulation_t<T>
@@ -48,7 +48,8 @@ class lanes {
   using half_vector = typename detail::vector_of<std::uint16_t, bytes / 2>::type;
 
  public:
-  /// The number of accumulators, which is the number of array elements that they process at a time.
+  /// The number of accumulators. This is also the number of array elements that are processed at a
+  /// time.
   static constexpr auto count = static_cast<std::int64_t>(Vectors * width);
 
   [[gnu::always_inline]] void load(T const* src) {

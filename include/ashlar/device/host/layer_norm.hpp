@@ -4,17 +4,19 @@
 #pragma once
 
 // Forward pass of layer norm over the columns of a rows x cols array. layer_norm_forward processes
-// complete rows. If the columns are split over ranks, the caller calls the functions of this list,
-// each with the columns of its rank. After the first one, it all-reduces sum and sum_of_squares.
+// complete rows. If the columns are split over ranks, the caller calls the functions of this list
+// with the columns of its rank. After layer_norm_sums, the caller all-reduces sum and
+// sum_of_squares.
 //
 //   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2
 //   layer_norm_statistics  mean = sum / C, rstd = 1 / sqrt(sum_of_squares / C - mean^2 + epsilon)
 //   layer_norm_apply       y = (x - mean) rstd gamma + beta
 //
 // C is the number of columns of a complete row. Computing the variance from these two sums takes
-// one all-reduce, while summing (x - mean)^2 would take a second one. But it loses accuracy as
-// (mean / deviation)^2 grows. If the mean is 10 times the standard deviation, the relative error in
-// float is 1e-5. The backward pass is in layer_norm_backward.hpp.
+// one all-reduce, while summing (x - mean)^2 would take a second one. But the variance from these
+// two sums loses accuracy as (mean / deviation)^2 grows. If the mean is 10 times the standard
+// deviation, the relative error of the variance in float is 1e-5. The backward pass is in
+// layer_norm_backward.hpp.
 
 #include <cstdint>
 #include <type_traits>

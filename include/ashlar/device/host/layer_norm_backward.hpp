@@ -11,9 +11,9 @@
 //   layer_norm_backward_parameters  dgamma[c] += sum_r dy xhat, dbeta[c] += sum_r dy
 //   layer_norm_backward             computes all of this for complete rows
 //
-// If the columns are split over ranks, the caller calls the first three functions, each with the
-// columns of its rank. After the first one, it all-reduces sum_g and sum_g_xhat. If the rows are
-// split over ranks, dgamma and dbeta are partial sums.
+// If the columns are split over ranks, the caller calls the first three functions with the columns
+// of its rank. After layer_norm_backward_sums, the caller all-reduces sum_g and sum_g_xhat. If the
+// rows are split over ranks, dgamma and dbeta are partial sums.
 
 #include <cstdint>
 
@@ -58,8 +58,8 @@ void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* 
   }
 }
 
-/// Adds the gradients of gamma and beta over the rows of this rank to dgamma [cols] and dbeta
-/// [cols].
+/// Adds the gradients of gamma and beta to dgamma [cols] and dbeta [cols]. The gradients are summed
+/// over the rows of this rank.
 template <class T>
 void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T const* rstd,
                                     std::int64_t rows, std::int64_t cols, T* dgamma, T* dbeta) {

@@ -4,9 +4,9 @@
 #pragma once
 
 // Maximum pooling with 2 x 2 windows, stride 2 and no padding, the most common case. The results
-// equal those of the general functions in pooling.hpp. These functions are faster, because the
-// compiler vectorises their loops along rows. If pixels are equal, the first one is chosen. If
-// several are NaN, the last of them is chosen.
+// equal the results of the general functions in pooling.hpp. The functions in this file are faster,
+// because the compiler vectorises their loops along rows. If pixels are equal, the first one is
+// chosen. If several pixels are NaN, the last NaN is chosen.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace ashlar::device::host::detail {
 constexpr bool is_2x2(window const& w) { return w.extent == 2 && w.stride == 2 && w.padding == 0; }
 
 /// Computes y, the maximum of each 2 x 2 window of x. For each element of y, `chosen` receives the
-/// index of the maximum in its plane (one channel of one image).
+/// index of the maximum within the plane (one channel of one image).
 template <class T>
 void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t* chosen) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;
@@ -51,8 +51,8 @@ void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t
     }
 }
 
-/// Overwrites dx with the gradient of x. Each element of dy goes to the pixel `chosen` by the
-/// forward pass.
+/// Overwrites dx with the gradient of x. Each element of dy is written to the pixel whose index the
+/// forward pass stored in `chosen`. All other pixels of dx are zero.
 template <class T>
 void max_pool_2x2_backward(T const* dy, std::int32_t const* chosen, image_extents const& e, T* dx) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;

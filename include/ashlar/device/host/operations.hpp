@@ -4,9 +4,9 @@
 #pragma once
 
 // The kernels that operators, layers and optimizers call, for the host. Every processor provides
-// functions with the same names and arguments: device/cuda/operations.hpp has those for a device.
-// Callers write no namespace, because the type of the first argument selects the processor. Most of
-// these functions only call the kernel of the same name in another file of this folder.
+// functions with the same names and arguments: device/cuda/operations.hpp has the functions for a
+// device. Callers write no namespace, because the type of the first argument selects the processor.
+// Most of these functions only call the kernel of the same name in another file of this folder.
 //
 // T is the type in which values are stored. A = accumulation_t<T> is the type of parameter
 // gradients, of sums, and of statistics of rows such as a mean. `memory` provides workspaces for
@@ -57,8 +57,8 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), block_rows rows of C at a time.
-/// Between two parts it calls between_blocks(), so that transfers progress.
+/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp) in parts of block_rows rows of C. Calls
+/// between_blocks() between two parts, so that transfers progress.
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -138,7 +138,8 @@ template <class T>
 void softmax_forward(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   softmax_forward(x, rows, cols, y);
 }
-/// Computes maximum[r], the maximum of row r over the columns of this rank, or -inf if it has none.
+/// Computes maximum[r], the maximum of row r over the columns of this rank, or -inf if this rank
+/// has no columns.
 template <class T>
 void row_max(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   row_max(x, rows, cols, maximum);
@@ -149,8 +150,8 @@ void row_exp_sum(processor const&, T const* x, T const* maximum, std::int64_t ro
                  std::int64_t cols, T* sum) {
   cross_entropy_exp_sum(x, maximum, rows, cols, sum);
 }
-/// Computes out[r], the logit of the target of row r, or 0 if its column belongs to another rank. x
-/// has the columns from first_column on.
+/// Computes out[r], the logit of the target of row r, or 0 if the target's column belongs to
+/// another rank. The first column of x is column first_column of the complete row.
 template <class T>
 void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
@@ -158,14 +159,14 @@ void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const
   cross_entropy_target_logit(x, targets, rows, cols, first_column, out);
 }
 /// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
-/// All three arguments belong to complete rows.
+/// `maximum`, `sum` and `target_logit` must be the values of complete rows.
 template <class A>
 void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss) {
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
 /// Computes dx, the gradient of the losses with respect to this rank's columns of x, multiplied by
-/// `scale`. `maximum` and `sum` belong to complete rows.
+/// `scale`. `maximum` and `sum` must be the values of complete rows.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -198,8 +199,8 @@ void attention_forward(processor const&, Memory& memory, T const* qkv, attention
   buffer<T> const workspace(memory, attention_forward_workspace(e));
   attention_forward(qkv, e, workspace.data(), out, log_sum_exp);
 }
-/// Computes dqkv, the gradient of qkv, from dout, the gradient of out. qkv, out and log_sum_exp are
-/// the input and outputs of the forward pass.
+/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
+/// the input of the forward pass, and out and log_sum_exp are its outputs.
 template <class Memory, class T>
 void attention_backward(processor const&, Memory& memory, T const* dout, T const* qkv, T const* out,
                         T const* log_sum_exp, attention_extents const& e, T* dqkv) {
@@ -244,14 +245,14 @@ void dropout(processor const&, T const* x, std::int64_t count, double p, std::ui
   dropout_forward(x, count, p, seed, number, first, y);
 }
 
-/// Adds the sum of the n elements of x to *total. It is computed in double from left to right.
+/// Adds the sum of the n elements of x to *total. The sum is computed in double from left to right.
 template <class Memory, class A>
 void add_sum(processor const&, Memory&, A const* x, std::int64_t n, double* total) {
   double sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
   *total += sum;
 }
-/// Adds the sum of the squares of the n elements of x to *total. It is computed in double.
+/// Adds the sum of the squares of the n elements of x to *total. The sum is computed in double.
 template <class Memory, class T>
 void add_sum_of_squares(processor const&, Memory&, T const* x, std::int64_t n, double* total) {
   *total += sum_of_squares(x, n);

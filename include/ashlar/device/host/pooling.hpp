@@ -7,13 +7,14 @@
 // pixels wide, moves over the plane. y has one element for each position of the window:
 //
 //   maximum   The largest pixel under the window. If several pixels are equal, the first one in
-//             row-major order is chosen, and only this one gets the gradient. `chosen` stores its
+//             row-major order is chosen, and only this pixel gets the gradient. `chosen` stores its
 //             index in the plane for the backward pass.
 //   average   The sum of the pixels under the window / extent². Padding counts as zero, so that
 //             y is linear in x.
 //
 // The padding must be less than the extent, so that every window contains a pixel. The maximum
-// ignores padding. It is NaN if a pixel is NaN, so that a NaN reaches the loss and is noticed.
+// ignores padding. The maximum is NaN if a pixel under the window is NaN, so that the NaN reaches
+// the loss and is noticed.
 
 #include <algorithm>
 #include <cstdint>
@@ -50,7 +51,7 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 }  // namespace detail
 
 /// Computes y, the maximum of each window of x. For each element of y, `chosen` receives the index
-/// of the maximum in its plane (one channel of one image).
+/// of the maximum within the plane (one channel of one image).
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {
@@ -68,8 +69,8 @@ void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                           });
 }
 
-/// Overwrites dx with the gradient of x. Each element of dy is added to the pixel `chosen` by the
-/// forward pass.
+/// Overwrites dx with the gradient of x. Each element of dy is added to the pixel whose index the
+/// forward pass stored in `chosen`.
 template <class T>
 void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
                        window const& w, T* dx) {
@@ -82,8 +83,9 @@ void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents co
       dx[p * e.plane() + chosen[i]] += dy[i];
 }
 
-/// Computes y [batch, channels, places(height), places(width)], the average of each window of x
-/// [batch, channels, height, width]. places(n) is the number of window positions along n pixels.
+/// Computes y [batch, channels, places(height), places(width)] from x [batch, channels, height,
+/// width]: each element of y is the average of one window of x. places(n) is the number of window
+/// positions along n pixels.
 template <class T>
 void average_pool_forward(T const* x, image_extents const& e, window const& w, T* y) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);

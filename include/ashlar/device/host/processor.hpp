@@ -4,8 +4,9 @@
 #pragma once
 
 // The type that stands for the host processor. The types of meshes and tensors have a processor
-// type as parameter. It says in which memory the data is and where kernels run. The host's type has
-// no state, while a device's type holds the stream to which work is submitted.
+// type as parameter. The processor type determines in which memory the data is and where kernels
+// run. The host's type has no state, while a device's type holds the stream to which work is
+// submitted.
 
 namespace ashlar::device::host {
 

@@ -5,15 +5,15 @@
 
 // Random numbers for the elements of a tensor with the consecutive global indices [first, first +
 // count). These functions give the same values as calls of uniform() and normal() for each index,
-// but faster.
+// but are faster.
 //
 //   for_each_word_run  passes random words to a function (dropout makes its mask from them)
 //   fill_uniform       writes uniform numbers in [low, high)
 //   fill_normal        writes normal numbers with a given mean and standard deviation
 //
 // For bfloat16, values are computed in float and rounded at the end, so fill_uniform may write
-// `high`. A shard with several dims may consist of several runs of consecutive global indices. Then
-// call these functions once for each run.
+// `high`. A shard with several dims may consist of several runs of consecutive global indices. In
+// this case, the caller must call these functions once for each run.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,8 +25,8 @@
 
 namespace ashlar::device::host {
 
-/// The number of random words that are generated at a time: 64 blocks of the Philox generator, 1
-/// KiB. This fits into the first-level cache.
+/// The number of random words that are generated at a time. These are 64 blocks of the Philox
+/// generator. The words take 1 KiB, which fits into the first-level cache.
 inline constexpr std::int64_t words_per_run = 256;
 
 /// Writes words_per_run consecutive random words. The first one belongs to index 4 * block, because

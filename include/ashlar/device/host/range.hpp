@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Named time ranges that a profiler shows. On the host they do nothing, because profilers show the
-// functions of the program anyway. On a device, device/cuda/nvtx.hpp implements them by NVTX
-// ranges.
+// Named time ranges that a profiler shows. On the host these ranges do nothing, because profilers
+// show the functions of the program anyway. On a device, device/cuda/nvtx.hpp implements them by
+// NVTX ranges.
 
 #include <ashlar/device/host/processor.hpp>
 

@@ -10,9 +10,9 @@
 //   reduce_sum<T>(n, f)   f(0) + ... + f(n - 1), accumulated in T
 //   reduce_max<T>(n, f)   the maximum of f(0), ..., f(n - 1), or -inf if n is 0; ignores NaNs
 //
-// The order depends only on n, so the result is the same on all machines and with all compiler
-// flags. There is one exception: a compiler may fuse a product and a sum into one instruction,
-// which rounds once instead of twice.
+// The order depends only on n, so, with one exception, the result is the same on all machines and
+// with all compiler flags. The exception is that a compiler may fuse a product and a sum into one
+// instruction, which rounds once instead of twice.
 
 #include <cstdint>
 #include <limits>
@@ -26,7 +26,7 @@ inline constexpr std::int64_t lane_count = 32;
 namespace detail {
 
 // The attribute flatten inlines `term` and `combine` into the loops. Otherwise the compiler would
-// not vectorise them.
+// not vectorise the loops.
 template <class T, class Term, class Combine>
 [[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   alignas(64) T lane[lane_count];
@@ -46,7 +46,7 @@ template <class T, class Term, class Combine>
 }  // namespace detail
 
 /// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may have side effects: it
-/// may read and write the elements i of arrays, but no other elements.
+/// may read and write element i of any array, but no other elements.
 template <class T, class Term>
 T reduce_sum(std::int64_t n, Term term) {
   return detail::reduce_lanes<T>(n, T(0), term, [](T a, T b) { return a + b; });

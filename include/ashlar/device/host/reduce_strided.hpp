@@ -4,13 +4,14 @@
 #pragma once
 
 // Reduces n source arrays of the same shape, element by element, into a destination array. This is
-// the kernel of reduce-scatter and all-reduce. It makes a single pass over the arrays: for each
-// block of up to 128 bytes it reads all sources, accumulates in registers, and writes the result.
+// the kernel of reduce-scatter and all-reduce. The kernel makes a single pass over the arrays: for
+// each block of up to 128 bytes, it reads all sources, accumulates in registers, and writes the
+// result.
 //
 // The sources are reduced from left to right in accumulation_t<T>, and the result is rounded to T
-// once. A single source is copied. All methods give the same bits for an element. So the result
-// does not depend on strides, on the vector width, or on how the arrays are divided into calls. The
-// methods are:
+// once. If there is only one source, it is copied. All methods in the list below give the same bits
+// for an element. So the result does not depend on strides, on the vector width, or on how the
+// arrays are divided into calls.
 //
 //   innermost dim contiguous      vectors; for a large sum with long rows, non-temporal stores
 //                                 (stream_store.hpp), unless the destination is one of the sources
@@ -46,8 +47,8 @@ template <reduction Op, class Lanes, class T>
 }
 
 /// Reduces n contiguous elements: dst[i] is the reduction of sources[s][from + i] over all s. If
-/// `Streamed`, it uses non-temporal stores and prefetches the sources. The caller's next run of
-/// elements begins at index `next`, so prefetching continues there.
+/// `Streamed`, reduce_run uses non-temporal stores and prefetches the sources. `next` is the index
+/// at which the caller's next run of elements begins, and prefetching continues from there.
 template <reduction Op, bool Streamed, class T>
 void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst,
                 [[maybe_unused]] std::int64_t next = 0) {
@@ -105,9 +106,9 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
 
 /// Reduces the sources element by element: dst[i] = ((sources[0][i] op sources[1][i]) op ...) for
 /// every multi-index i below the extents. All sources have the same strides. combine.hpp defines
-/// max and min of NaNs. dst may be one of the sources if it has the same strides. Other overlaps
-/// are not allowed. Throws std::invalid_argument if there is no source or if there are more than 8
-/// dims.
+/// max and min of NaNs. dst may be one of the sources if dst_strides equals source_strides. Other
+/// overlaps are not allowed. Throws std::invalid_argument if there is no source or if there are
+/// more than 8 dims.
 template <class T>
 void reduce_strided(reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

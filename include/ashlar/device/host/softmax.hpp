@@ -4,9 +4,9 @@
 #pragma once
 
 // Softmax of each row of a rows x cols array. softmax_forward and softmax_backward process complete
-// rows. If the columns are split over ranks, the caller calls the functions of this list, each with
-// the columns of its rank. It all-reduces each of `maximum` (by max), `sum` and `dot` (by sum)
-// before it calls the next function.
+// rows. If the columns are split over ranks, the caller calls the functions of this list with the
+// columns of its rank. The caller all-reduces the results `maximum` (by max), `sum` (by sum) and
+// `dot` (by sum), each before it calls the next function.
 //
 //   row_max                  maximum[r] = max_c x[r, c], or -inf if there are no columns
 //   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
@@ -79,7 +79,7 @@ void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t 
 /// Computes y = softmax of each row of x, for rows that are not split over ranks.
 template <class T>
 void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
-  // One row at a time goes through all three steps, so that it stays in the cache.
+  // One row at a time goes through all three steps, so that the row stays in the cache.
   for (std::int64_t r = 0; r < rows; ++r) {
     T maximum;
     T sum;

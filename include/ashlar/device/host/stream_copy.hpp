@@ -4,8 +4,9 @@
 #pragma once
 
 // Copies rows of a large array with non-temporal stores, which bypass the caches
-// (stream_store.hpp). std::memcpy uses such stores only if one call copies many MiB, and not for a
-// row. After the last row, the caller must call stream_fence().
+// (stream_store.hpp). std::memcpy uses such stores only if one call copies many MiB. A call of
+// std::memcpy for each row would not use non-temporal stores. After the last row, the caller must
+// call stream_fence().
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace ashlar::device::host {
 
 /// Copies one row of `bytes` bytes with non-temporal stores. `next` is the address of the row that
-/// will be copied next. Its beginning is prefetched.
+/// will be copied next. The beginning of that next row is prefetched.
 inline void stream_row(unsigned char const* src, unsigned char const* next, std::int64_t bytes,
                        unsigned char* dst) {
   using block = lanes<unsigned char, 256 / ASHLAR_VECTOR_BYTES>;

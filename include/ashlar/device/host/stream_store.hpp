@@ -5,9 +5,9 @@
 
 // Non-temporal stores, which bypass the caches. An ordinary store first reads the cache line to
 // which it writes. This read is wasted if an array is written completely and is too large to stay
-// in a cache until its next use. It makes up a third of the memory traffic of a copy.
+// in a cache until its next use. The read makes up a third of the memory traffic of a copy.
 //
-//   stream_vector(v, to)   writes one vector to memory that is aligned to its size
+//   stream_vector(v, to)   writes one vector to memory that is aligned to the size of a vector
 //   stream_fence()         orders non-temporal stores before all later stores; it is called once,
 //                          after the last non-temporal store
 //   stream_head(to)        returns the number of bytes up to the next cache line
@@ -29,7 +29,7 @@ inline constexpr std::int64_t line_bytes = 64;
 /// A copy or reduction uses non-temporal stores if it reads and writes at least this many bytes
 /// together. The size was measured on two cores that do the same work and share 48 MiB of cache.
 /// The measured time includes the code that then reads the result. From this size on, non-temporal
-/// stores are faster than ordinary ones. At a quarter of this size they are slower.
+/// stores are faster than ordinary ones. At a quarter of this size, non-temporal stores are slower.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
 /// The shortest row, in bytes, for which non-temporal stores are used. In shorter rows, the partial
 /// cache lines at both ends, which need ordinary stores, cost too much.
@@ -43,7 +43,8 @@ inline constexpr std::int64_t stream_whole_row_from = 256;
 inline constexpr std::int64_t stream_ahead = 512;
 
 /// Returns whether a copy or reduction uses non-temporal stores. `bytes` is the number of bytes
-/// that it reads and writes together, and `row_bytes` the number of bytes of one contiguous row.
+/// that the copy or reduction reads and writes together, and `row_bytes` the number of bytes of one
+/// contiguous row.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }
@@ -71,8 +72,8 @@ template <class Vector>
   using words [[gnu::vector_size(ASHLAR_VECTOR_BYTES)]] = long long;
   auto const stored = __builtin_bit_cast(words, value);
   auto* const target = static_cast<words*>(to);
-  // <immintrin.h> declares these stores too, but it takes longer to compile than all kernels of
-  // this folder together.
+  // <immintrin.h> declares these stores too, but compiling this header takes longer than compiling
+  // all kernels of this folder.
 #if defined(__clang__)
   __builtin_nontemporal_store(stored, target);
 #elif ASHLAR_VECTOR_BYTES == 64
@@ -87,7 +88,8 @@ template <class Vector>
 #endif
 }
 
-/// Makes other threads see the earlier non-temporal stores of this thread before its later stores.
+/// Ensures that the earlier non-temporal stores of this thread become visible to other threads
+/// before the later stores of this thread.
 inline void stream_fence() {
 #if ASHLAR_STREAM_STORES
   __builtin_ia32_sfence();

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Copies a strided N-dimensional array to another one, adds it to another one, or fills one.
-// Callers use this to pack shards, to slice, to transpose, and to broadcast (with a source stride
-// of 0). The loop over the elements is first brought to its canonical form (strided_loop.hpp). The
-// method then depends on the strides of the two arrays:
+// Functions that copy a strided N-dimensional array to another array, add it to another array, or
+// fill an array with one value. Callers use these functions to pack shards, to slice, to transpose,
+// and to broadcast (with a source stride of 0). The loop over the elements is first brought to a
+// canonical form (strided_loop.hpp). The method then depends on the strides of the two arrays:
 //
 //   both contiguous along the         row by row: by memcpy or a vectorised addition; short rows
 //   innermost dim                     are copied by copy_rows.hpp, large arrays by stream_copy.hpp
@@ -72,7 +72,8 @@ struct add_run {
 };
 
 /// Prepares a tiled transposition: finds a dim, other than the last one, along which the source is
-/// contiguous, and moves it to the second to last position. Returns false if there is no such dim.
+/// contiguous, and moves this dim to the second to last position. Returns false if there is no such
+/// dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
   for (std::size_t d = last; d-- > 0;) {
@@ -86,9 +87,10 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
   return false;
 }
 
-/// Returns the row length, in bytes, by which is_streamed decides about non-temporal stores. It is
-/// the true length, times four if all rows of the destination consist of complete cache lines. The
-/// reason is that non-temporal stores are then faster already for shorter rows.
+/// Returns the row length, in bytes, that is passed to is_streamed, which decides about
+/// non-temporal stores. This is the true row length, or four times the true row length if all rows
+/// of the destination consist of complete cache lines. The reason is that for such rows,
+/// non-temporal stores are faster already at a quarter of the length.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
@@ -111,8 +113,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
       if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
-        // stream_rows gets all rows of a plane at once, so that it can prefetch the beginning of
-        // each next row.
+        // stream_rows gets all rows of a plane in one call, so that it can prefetch the beginning
+        // of each next row.
         for_each_plane_of_rows(loop,
                                [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
                                  stream_rows(src + from, rows.src_stride * size, rows.extent,
@@ -169,8 +171,8 @@ using copied_as =
 
 /// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements. If this call copies only a part of a
-/// larger array, `part_of` is the number of elements of that array. Whether the copy uses
-/// non-temporal stores depends on the larger of both sizes.
+/// larger array, `part_of` is the number of elements of that larger array. The larger of `part_of`
+/// and the number of elements of this call determines whether the copy uses non-temporal stores.
 template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,

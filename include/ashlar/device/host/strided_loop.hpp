@@ -48,8 +48,9 @@ namespace detail {
 
 constexpr std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
-/// Returns whether dim `a` must be an outer loop of dim `b` in the canonical order: larger
-/// destination strides are outside, then larger source strides. The signs of strides do not matter.
+/// Returns whether dim `a` must be an outer loop of dim `b` in the canonical order: the dim with
+/// the larger destination stride is the outer loop. If the destination strides are equal, the dim
+/// with the larger source stride is the outer loop. The signs of strides do not matter.
 constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
   std::int64_t const left = magnitude(a.dst_stride);
   std::int64_t const right = magnitude(b.dst_stride);

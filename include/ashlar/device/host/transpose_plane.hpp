@@ -4,10 +4,10 @@
 #pragma once
 
 // Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where op= is = or +=. The rows of
-// dst and of src are contiguous. The distance between rows is often a power of two. Then the cache
-// lines and pages that are in use compete for few sets of the caches and the TLB. This limits the
-// speed more than the number of bytes does. Therefore the plane is divided into blocks, these into
-// tiles, and these into squares:
+// dst and of src are contiguous. The distance between rows is often a power of two. In this case,
+// the cache lines and pages that are in use compete for few sets of the caches and the TLB. This
+// competition limits the speed more than the number of bytes does. Therefore the plane is divided
+// into blocks, each block into tiles, and each tile into squares:
 //
 //   block    1024 x 1024      Its pages fit into the second-level TLB.
 //   tile     128 x 128        It is copied through a buffer, so that complete cache lines are read
@@ -53,9 +53,10 @@ struct square {
   using line [[gnu::vector_size(Bytes)]] = Word;
 
   // A step of the recursive transposition. The matrix consists of squares of side 2 Step, and each
-  // of four blocks of side Step. The step swaps the two off-diagonal blocks of each square. This
-  // function does so for one row of the upper blocks (`upper`) and the row Step below it (`lower`):
-  // it swaps the right parts of `upper` with the left parts of `lower`.
+  // of these squares consists of four blocks of side Step. The step swaps the two off-diagonal
+  // blocks of each square. This function performs the swap for one row of the upper blocks
+  // (`upper`) and the row Step below it (`lower`): it swaps the right parts of `upper` with the
+  // left parts of `lower`.
   template <std::size_t Step, std::size_t... Lane>
   static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
     line const a = upper;
@@ -75,8 +76,9 @@ struct square {
   }
 
   // Interleaves rows i and i + width / 2, element by element, for all i. log2(width) such steps
-  // transpose the square. It is used for vectors of 16 bytes, because SSE2 has instructions that
-  // interleave. It has none for the exchanges of stage() and would do these element by element.
+  // transpose the square. This method is used for vectors of 16 bytes, because SSE2 has
+  // instructions that interleave. SSE2 has no instructions for the exchanges of stage(), which
+  // would therefore be made element by element.
   template <std::size_t... Lane>
   static void interleave(line (&lines)[width], std::index_sequence<Lane...>) {
     line next[width];
@@ -109,8 +111,8 @@ struct square {
 };
 
 /// Copies a tile of src into the buffer: buffer[j, i] = src[j, i] for 0 <= i < height and 0 <= j <
-/// width. If the tile has its full height, the size of each memcpy is a constant, which makes it
-/// faster.
+/// width. If the tile has its full height, the size of each memcpy is a constant, which makes the
+/// memcpy faster.
 template <class T>
 void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::int64_t width,
                T* buffer) {
@@ -142,8 +144,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
     squared_width = width - width % side;
     constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
     for (std::int64_t i = 0; i < squared_height; i += side) {
-      // Prefetches the rows of dst that the next squares write. The hardware's prefetcher would
-      // not, because only loads start it.
+      // Prefetches the rows of dst that the next squares write. The hardware's prefetcher does not
+      // prefetch these rows, because only loads start it.
       for (std::int64_t k = i + side; k < std::min(i + 2 * side, height); ++k) {
         for (std::int64_t l = 0; l < width; l += per_line) {
           __builtin_prefetch(dst + k * dst_stride + l, 1);
@@ -169,8 +171,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
 /// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j <
 /// cols. Combine defines op=, for example = or +=:
 ///
-///   Combine::run(src, n, dst)         applies it to n consecutive elements
-///   Combine::line<bytes>(src, dst)    applies it to one vector of `bytes` bytes
+///   Combine::run(src, n, dst)         applies op= to n consecutive elements
+///   Combine::line<bytes>(src, dst)    applies op= to one vector of `bytes` bytes
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {

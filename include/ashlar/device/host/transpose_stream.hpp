@@ -4,8 +4,8 @@
 #pragma once
 
 // Transposes large matrices: dst[i, j] = src[j, i], where the rows of dst and of src are
-// contiguous. It writes with non-temporal stores, which bypass the caches. The loops are nested as
-// follows:
+// contiguous. dst is written with non-temporal stores, which bypass the caches. The loops are
+// nested as follows:
 //
 //   block    1024 rows of dst, because their pages fit into the second-level TLB
 //   strip    the part of a block that is one cache line wide in dst; it is read from as many rows
@@ -13,9 +13,9 @@
 //   square   as many rows and columns as a vector has elements; it is transposed in registers and
 //            written as complete cache lines
 //
-// Each cache line of src is used completely when it is read. So no data has to stay in a cache,
-// whatever the strides are. transpose_plane.hpp transposes the borders that do not fill complete
-// cache lines or squares.
+// All elements of a cache line of src are used right after the cache line is read. So no data has
+// to stay in a cache, whatever the strides are. transpose_plane.hpp transposes the borders that do
+// not fill complete cache lines or squares.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,15 +27,16 @@
 namespace ashlar::device::host::detail {
 
 /// A transposition uses non-temporal stores if it reads and writes at least this many bytes
-/// together. Copies use them only from a larger size on (stream_from). A transposition profits
-/// more: with ordinary stores it takes more than twice as long.
+/// together. Copies use non-temporal stores only from a larger size on (stream_from). A
+/// transposition profits more from non-temporal stores than a copy: with ordinary stores, the
+/// transposition takes more than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Returns whether a matrix with these extents is transposed with non-temporal stores. This
-/// requires that `bytes`, the number of bytes read and written, is large. All rows of dst must have
-/// the same alignment to cache lines. A vector register must be as large as a cache line. With
-/// vectors of half this size, which write each line in two stores, non-temporal stores were slower
-/// than ordinary ones.
+/// Returns whether a matrix with these extents is transposed with non-temporal stores. `bytes` is
+/// the number of bytes read and written, and must be at least transpose_stream_from. All rows of
+/// dst must have the same alignment to cache lines. A vector register must be as large as a cache
+/// line. Vectors of half this size need two stores for each cache line. With such vectors,
+/// non-temporal stores were slower than ordinary stores.
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);
@@ -44,8 +45,8 @@ constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int
          cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
-/// Does the same as transpose_plane, but with non-temporal stores. These are ordered with later
-/// stores only after stream_fence(), which the caller must call.
+/// Does the same as transpose_plane, but with non-temporal stores. The caller must call
+/// stream_fence() afterwards. Only this fence orders the non-temporal stores before later stores.
 template <class Combine, class T>
 void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_t rows,
                               std::int64_t cols, T* dst, std::int64_t dst_stride) {

@@ -4,10 +4,12 @@
 #pragma once
 
 // Convolution with 3 x 3 windows and stride 1 by Winograd's method. A direct convolution needs 36
-// multiplications for 2 x 2 pixels of the output y and one pair of channels. This method needs 16.
-// It divides y into tiles of 2 x 2 pixels. A tile and a window (the weights of one pair of
-// channels) are each transformed to 16 numbers (winograd_transform.hpp). These are multiplied one
-// by one, summed over the channels and transformed back to the tile of y.
+// multiplications for 2 x 2 pixels of the output y and one pair of channels (an input and an output
+// channel). Winograd's method needs 16. It divides y into tiles of 2 x 2 pixels. The input pixels
+// of a tile and a window (the weights of one pair of channels) are each transformed to 16 numbers
+// (winograd_transform.hpp). Each number of the tile is multiplied by the same number of the window.
+// The products are summed over the input channels, and the 16 sums are transformed to the tile of
+// y.
 //
 // Many tiles are processed together as a group, so that the multiplications become 16 matrix
 // products. The steps for a group are:
@@ -24,10 +26,10 @@
 //              dweight   panels of x times panels of dy, summed over all groups, which gives the
 //                        gradient of the transformed windows
 //
-// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles,
-// and its panels have at most winograd_panel elements. If a single row of tiles exceeds these
-// limits, it is a group of its own. Pixels outside the images are read from an array of zeros.
-// Tiles may reach beyond the last row or column of y. Their pixels there are written to an array
+// A group is a part of one image, or several complete images. A group has at most winograd_tiles
+// tiles, and the panels of a group have at most winograd_panel elements. Only a group of a single
+// row of tiles may exceed these limits. Pixels outside the images are read from an array of zeros.
+// Tiles may reach beyond the last row or column of y. The pixels beyond y are written to an array
 // that nothing reads.
 
 #include <algorithm>
@@ -43,33 +45,33 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the extents for Winograd's method when it computes y from x.
+/// Returns the extents with which Winograd's method computes y from x.
 constexpr winograd_extents winograd_forward_extents(convolution_extents const& e) {
   return {e.x, e.y(), e.window.padding};
 }
-/// Returns the extents for Winograd's method when it computes dx from dy. This is a convolution
-/// too, with another padding.
+/// Returns the extents with which Winograd's method computes dx from dy. This is a convolution too,
+/// with another padding.
 constexpr winograd_extents winograd_backward_extents(convolution_extents const& e) {
   return {e.y(), e.x, 2 - e.window.padding};
 }
 
 /// The transformed windows of a convolution are 16 matrices [outputs, channels]. Returns the
-/// distance between two of them, in elements.
+/// distance between two of these matrices, in elements.
 constexpr std::int64_t winograd_window_pitch(convolution_extents const& e) {
   return winograd_pitch(e.outputs * e.x.channels);
 }
 
-/// Rotating a window by 180 degrees permutes the 16 numbers of its transform. Returns the index
-/// that number k of the rotated window has in the transform of the original window.
+/// Rotating a window by 180 degrees permutes the 16 numbers of the window's transform. Returns the
+/// index that number k of the rotated window has in the transform of the original window.
 constexpr std::int64_t turned_place(std::int64_t k) {
   constexpr std::int64_t turned[4] = {3, 1, 2, 0};
   return 4 * turned[k / 4] + turned[k % 4];
 }
 
 /// Computes the images `to` from the images `from` and the transformed windows. If `turned` is
-/// false, this is y from x, plus the bias of each channel. If `turned` is true, it is dx from dy:
-/// the windows are rotated by 180 degrees, and their input and output channels are exchanged. A
-/// null bias is zero.
+/// false, computes y from x and adds the bias of each channel. If `turned` is true, computes dx
+/// from dy: the windows are rotated by 180 degrees, and their input and output channels are
+/// exchanged. A null bias is zero.
 template <class T>
 void winograd_images(T const* from, T const* windows, std::int64_t window_pitch, bool turned,
                      T const* bias, winograd_extents const& e, T* workspace, T* to) {
@@ -97,7 +99,7 @@ constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
 }
 
 /// Returns an upper bound of winograd_workspace_size. `e` describes the complete convolution. The
-/// bound holds for any part of its images, channels and outputs that a rank may have.
+/// bound holds for any part of the images, channels and outputs that a rank may have.
 constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace_bound(),

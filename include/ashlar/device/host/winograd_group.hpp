@@ -4,10 +4,10 @@
 #pragma once
 
 // The parts of Winograd's convolution (winograd.hpp) that move data. Tiles of 2 x 2 output pixels
-// are processed in groups. This file chooses the groups and divides the workspace. For each group
-// it copies pixels from the images to "lines", arrays with the channel as the last dim. It
-// transforms the lines to "panels", matrices [tiles, channels] for the GEMMs. The results take the
-// reverse way.
+// are processed in groups. This file chooses the groups and divides the workspace. For each group,
+// functions of this file copy pixels from the images to "lines" (arrays with the channel as the
+// last dim). Then they transform the lines to "panels" (matrices [tiles, channels] for the GEMMs).
+// The results of the GEMMs are transformed to lines and copied to the images.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,28 +20,29 @@
 namespace ashlar::device::host {
 
 /// Winograd's convolution processes tiles in groups. This is the largest number of elements that
-/// the transformed tiles of a group have, unless a single row of tiles needs more. It was chosen by
-/// measurements of a VGG network that starts with 32 channels: half as many elements made its
-/// convolutions 4 % slower, and twice as many made them 9 % slower.
+/// the transformed tiles of a group have, unless a single row of tiles needs more. This number was
+/// chosen by measurements of a VGG network that starts with 32 channels: with half as many
+/// elements, the convolutions of this network were 4 % slower, and with twice as many elements,
+/// they were 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
 /// The largest number of tiles that Winograd's convolution processes together as a group, unless a
-/// single row of tiles has more. Twice as many made the convolutions of a VGG network 1 % faster,
-/// but needed twice the memory in layers with few channels.
+/// single row of tiles has more. With twice as many tiles, the convolutions of a VGG network were 1
+/// % faster, but layers with few channels needed twice the memory.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
 
 /// Transformed tiles are stored as 16 matrices of n elements each. Returns the distance between two
-/// of them, in elements: n rounded up to a multiple of 16, plus 16. A distance that is a large
-/// power of two would be slow, because all 16 matrices would compete for the same few sets of the
-/// cache. The additional 16 elements avoid it.
+/// of these matrices, in elements: n rounded up to a multiple of 16, plus 16. A distance that is a
+/// large power of two would be slow, because all 16 matrices would compete for the same few sets of
+/// the cache. The additional 16 elements avoid such a distance.
 constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 16 + 16; }
 
-/// The extents of a convolution by Winograd's method, and the sizes of its groups of tiles and of
-/// its workspace. It computes the images `to` from equally many images `from`. Tile (r, c) is the 2
-/// x 2 pixels of `to` whose first pixel is (2 r, 2 c). It depends on the 4 x 4 pixels of `from`
-/// whose first pixel is (2 r - padding, 2 c - padding).
+/// The extents of a convolution by Winograd's method, the sizes of the groups of tiles, and the
+/// size of the workspace. The convolution computes the images `to` from equally many images `from`.
+/// Tile (r, c) is the 2 x 2 pixels of `to` whose first pixel is (2 r, 2 c). Tile (r, c) depends on
+/// the 4 x 4 pixels of `from` whose first pixel is (2 r - padding, 2 c - padding).
 struct winograd_extents {
   image_extents from;
   image_extents to;
@@ -49,12 +50,12 @@ struct winograd_extents {
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
-  /// Returns how many rows of tiles a group has in each of its images.
+  /// Returns how many rows of tiles a group has in each image of the group.
   constexpr std::int64_t group_rows() const {
     return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
-  /// Returns the number of images that a group of tiles spans. It is 1 if the tiles of a complete
-  /// image do not fit into a group.
+  /// Returns the number of images that a group of tiles spans. The number is 1 if the tiles of a
+  /// complete image do not fit into a group.
   constexpr std::int64_t group_images() const {
     return std::clamp<std::int64_t>(most_rows() / std::max<std::int64_t>(1, tile_rows()), 1,
                                     std::max<std::int64_t>(1, from.batch));
@@ -63,8 +64,8 @@ struct winograd_extents {
     return group_images() * group_rows() * tile_columns();
   }
   /// Returns the number of elements of the buffer "lines", which holds the pixels of a group with
-  /// the channel as the last dim. It is large enough for the pixels of `from` and for the pixels of
-  /// `to`.
+  /// the channel as the last dim. The buffer is large enough for the pixels of `from` and for the
+  /// pixels of `to`.
   constexpr std::int64_t lines() const {
     std::int64_t const rows = 2 * group_rows();
     return group_images() * std::max(std::min(rows + 2, from.height) * from.width * from.channels,
@@ -79,14 +80,14 @@ struct winograd_extents {
   /// Returns an upper bound of workspace() for any part of the images and channels that a rank may
   /// have. The workspace has two large parts: the panels (transformed tiles) and the lines
   /// (pixels). winograd_panel and winograd_tiles limit the panels. The limit of the lines follows
-  /// from it, for a group with r rows and c columns of tiles:
+  /// from the limit of the panels, for a group with r rows and c columns of tiles:
   ///
   ///   panels   16 r c numbers per channel
   ///   lines    at most (2 r + 2)(2 c + 2) pixels per channel
   ///
-  /// The quotient lines / panels is largest for the smallest r. This r is the one of the complete
-  /// convolution, because a rank with a part of it has groups with at least as many rows and the
-  /// same c.
+  /// The quotient lines / panels is largest for the smallest r. The complete convolution has the
+  /// smallest r: a rank with a part of the convolution has groups with at least as many rows and
+  /// the same c.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
@@ -100,8 +101,8 @@ struct winograd_extents {
   }
 
  private:
-  /// Returns the largest number of rows of tiles that a group may have, counted over all its
-  /// images.
+  /// Returns the largest number of rows of tiles that a group may have, counted over all images of
+  /// the group.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));
@@ -114,16 +115,17 @@ struct winograd_extents {
   }
 };
 
-/// A group of 2 x 2 tiles of the output, which are processed together. It has the rows of tiles
-/// [row, row + rows) of each of the images [image, image + images). These are `tiles` tiles.
+/// A group of tiles (2 x 2 output pixels each) that are processed together. It has the rows of
+/// tiles [row, row + rows) of each of the images [image, image + images). The group has `tiles`
+/// tiles in total.
 struct winograd_group {
   std::int64_t image, images;
   std::int64_t row, rows;
   std::int64_t tiles;
 };
 
-/// Calls visit(group) for each group of tiles, in order. Before each, calls
-/// between_blocks(), so that transfers progress.
+/// Calls visit(group) for each group of tiles, in order. Before each group, calls between_blocks(),
+/// so that transfers progress.
 template <class Visit>
 void for_each_winograd_group(winograd_extents const& e, Visit visit) {
   std::int64_t const images = e.group_images(), rows = e.group_rows();
@@ -159,8 +161,8 @@ struct winograd_workspace {
 };
 
 /// The rows [first, last) of the images of a group, stored in `lines` as an array [image, row,
-/// column, channel]. For a pixel outside these rows or outside the images, `outside` is used
-/// instead: a pointer to one value for each channel.
+/// column, channel]. For a pixel outside these rows or outside the images, the pointer `outside` is
+/// used instead. It points to an array with one value for each channel.
 template <class T>
 struct winograd_lines {
   image_extents images;
@@ -178,8 +180,8 @@ struct winograd_lines {
   }
   /// Returns the number of elements that one image has in `lines`.
   std::int64_t size() const { return (last - first) * images.width * images.channels; }
-  /// Returns the offset of pixel (first, 0) of the first channel of an image in the array [batch,
-  /// channels, height, width]. `image` is the index of the image in that array.
+  /// Returns an offset in the array [batch, channels, height, width]: the offset of pixel (first,
+  /// 0) in the first channel of image number `image`.
   std::int64_t offset(std::int64_t image) const {
     return image * images.channels * images.plane() + first * images.width;
   }

@@ -5,9 +5,9 @@
 
 // The transforms of Winograd's convolution F(2 x 2, 3 x 3), after Lavin and Gray ("Fast Algorithms
 // for Convolutional Neural Networks", 2016). A 3 x 3 window g computes a tile y of 2 x 2 output
-// pixels from a tile d of 4 x 4 input pixels. Directly, this takes 36 multiplications. Winograd's
-// method takes 16. It transforms d and g to 16 numbers each, multiplies these element by element
-// (⊙), sums the products over the input channels, and transforms the sums to y:
+// pixels from a tile d of 4 x 4 input pixels. The direct computation takes 36 multiplications.
+// Winograd's method takes 16. It transforms d and g to 16 numbers each, multiplies these element by
+// element (⊙), sums the products over the input channels, and transforms the sums to y:
 //
 //   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A
 //
@@ -21,10 +21,10 @@
 // transforms add only the rounding errors of a few sums.
 //
 // Each function transforms n tiles or windows of one channel each. winograd_group.hpp passes all
-// channels of a tile together. The loop over them has unit stride, and the compiler vectorises it.
-// The 16 numbers of the transformed tiles are stored in 16 arrays of n elements: element i of array
-// k is number k = 4 row + column of tile i. Each array starts `pitch` elements after the previous
-// one.
+// channels of a tile together. The loop over the channels has unit stride, and the compiler
+// vectorises this loop. The 16 numbers of the transformed tiles are stored in 16 arrays of n
+// elements: element i of array k is number k = 4 row + column of tile i. Each array starts `pitch`
+// elements after the previous one.
 
 #include <algorithm>
 #include <cstddef>
@@ -35,21 +35,22 @@
 
 namespace ashlar::device::host {
 
-/// The number of elements of a transformed tile: 4 x 4. It is also the number of matrix products
+/// The number of elements of a transformed tile: 4 x 4. This is also the number of matrix products
 /// for a group of tiles.
 inline constexpr std::int64_t winograd_places = 16;
 
 namespace detail {
 
-/// Calls f(0), ..., f(15), unrolled at compile time. It is called inside loops that the compiler
-/// should vectorise, which it does not do for a loop that contains another one.
+/// Calls f(0), ..., f(15), unrolled at compile time. Callers use this function inside loops that
+/// the compiler should vectorise. The compiler does not vectorise a loop that contains another
+/// loop.
 template <class F>
 [[gnu::always_inline]] inline void for_each_winograd_place(F f) {
   [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) { (f(K), ...); }
   (std::make_index_sequence<winograd_places>{});
 }
 
-/// Applies f to the four columns of a 4 x 4 matrix, then to its four rows.
+/// Applies f to the four columns of a 4 x 4 matrix, then to the four rows of the matrix.
 template <class T, class F>
 [[gnu::always_inline]] inline void columns_then_rows(T (&m)[winograd_places], F f) {
   f(m[0], m[4], m[8], m[12]);
@@ -154,7 +155,7 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
   for (std::int64_t i = 0; i < n; ++i) {
     T const p = dy[0][i], q = dy[1][i], r = dy[2][i], s = dy[3][i];
     // `left` and `right` are the two columns of the 4 x 2 matrix A dy. The following loop
-    // multiplies it by Aᵀ.
+    // multiplies A dy by Aᵀ from the right.
     T const left[4] = {p, p + r, p - r, -r}, right[4] = {q, q + s, q - s, -s};
     detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
       T const a = left[k / 4], b = right[k / 4];
@@ -168,8 +169,8 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
 
 namespace detail {
 
-/// The number of windows that are transformed at a time. For the transform, their weights are
-/// rearranged into nine arrays, one for each position in the window.
+/// The number of windows that are transformed at a time. For the transform, the weights of these
+/// windows are rearranged into nine arrays, one for each position in the window.
 inline constexpr std::int64_t winograd_windows = 64;
 
 }  // namespace detail
@@ -201,9 +202,9 @@ void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch)
   }
 }
 
-/// Transforms the gradients u of n transformed windows to Gᵀ u G and adds them to `gradient`.
-/// Number k of u is in from[k * pitch + i] for window i. `gradient` has nine consecutive numbers
-/// per window.
+/// Transforms the gradients u of n transformed windows to Gᵀ u G and adds the results to
+/// `gradient`. Number k of u is in from[k * pitch + i] for window i. `gradient` has nine
+/// consecutive numbers per window.
 template <class T>
 void winograd_window_gradient(T const* from, std::int64_t pitch, std::int64_t n, T* gradient) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {

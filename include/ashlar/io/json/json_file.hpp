@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Reads and writes JSON files, and checks their content. Every problem with a file becomes an
-// ashlar::error that names the file. If writing fails, the previous content of the file remains.
+// Reads and writes JSON files, and checks their format, version and keys. Every problem with a file
+// is thrown as an ashlar::error that names the file. If writing fails, the previous content of the
+// file remains.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,8 +21,8 @@
 namespace ashlar::io {
 namespace detail {
 
-/// Parses the stream of the file `path`. If that fails, throws an ashlar::error of `operation` that
-/// names the file.
+/// Parses the JSON text in the stream `in` of the file `path`. If parsing fails, throws an
+/// ashlar::error that names `operation` and the file.
 inline nlohmann::json parse_json(std::istream& in, std::string const& path,
                                  std::string const& operation) {
   try {
@@ -33,16 +34,17 @@ inline nlohmann::json parse_json(std::istream& in, std::string const& path,
   }
 }
 
-/// Parses a file. If that fails, throws an ashlar::error of `operation` that names the file.
+/// Reads and parses a file. If reading or parsing fails, throws an ashlar::error that names
+/// `operation` and the file.
 inline nlohmann::json read_json(std::string const& path, std::string const& operation) {
   std::ifstream in(path);
   if (!in) throw error(operation, path + " cannot be read.");
   return parse_json(in, path, operation);
 }
 
-/// Calls read(), which interprets the parsed content of a file, and returns its result. Converts
-/// every exception of read(), such as one for a missing entry, to an ashlar::error of `operation`
-/// that names the file.
+/// Calls read(), which interprets the parsed content of a file, and returns the result of read().
+/// Converts every exception of read(), such as one for a missing entry, to an ashlar::error that
+/// names `operation` and the file.
 template <class Read>
 auto interpret(std::string const& path, std::string const& operation, Read read) {
   try {
@@ -54,8 +56,8 @@ auto interpret(std::string const& path, std::string const& operation, Read read)
   }
 }
 
-/// Returns `value` as an integer. Throws ashlar::error with `name`, the name of the entry, if it is
-/// not an integer. (nlohmann's get<int>() would truncate 1.7 to 1.)
+/// Returns `value` as an integer. If `value` is not an integer, throws an ashlar::error with `name`
+/// (the name of the entry). (nlohmann's get<int>() would truncate 1.7 to 1.)
 inline std::int64_t whole_number(nlohmann::json const& value, std::string const& name) {
   if (!value.is_number_integer()) throw error(name, "must be a whole number.");
   return value.get<std::int64_t>();
@@ -87,7 +89,7 @@ inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& wher
   }
 }
 
-/// Writes `j` to a file. If that fails, throws an ashlar::error of `operation`.
+/// Writes `j` to a file. If writing fails, throws an ashlar::error that names `operation`.
 inline void write_json(std::string const& path, nlohmann::ordered_json const& j,
                        std::string const& operation) {
   write_whole(path, j.dump(1) + "\n", operation);

@@ -11,10 +11,10 @@
 //     "inter": { "alpha": 2e-6, "beta": 2e-10 },
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
-// "intra" describes the links inside a node and "inter" the links between nodes. Both may also have
-// links for single collectives, such as "all-reduce" here. The note is optional. Files of version 1
-// have no note, no links for single collectives and no gemm_half. Unknown keys are errors, so that
-// misspelt keys are not ignored.
+// "intra" describes the links inside a node and "inter" the links between nodes. Each of these two
+// entries may also have links for single collectives, such as "all-reduce" here. The note is
+// optional. Files of version 1 have no note, no links for single collectives and no gemm_half.
+// Unknown keys are errors, so that misspelt keys are not ignored.
 
 #include <cmath>
 #include <limits>
@@ -29,7 +29,7 @@ inline constexpr int machine_version = 2;
 namespace detail {
 
 /// Returns entry `key` of j, which must be a finite positive number or, if `may_be_zero`, zero.
-/// Throws ashlar::error if it is not.
+/// Throws ashlar::error if the entry is not such a number.
 inline double number_at(nlohmann::json const& j, char const* key, bool may_be_zero) {
   double const value = j.at(key).get<double>();
   if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
@@ -42,8 +42,9 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", true), number_at(j, "beta", true)};
 }
 
-/// Returns the JSON form of the links inside a node, or of those between nodes: the general link,
-/// and the links of collectives that were measured on their own.
+/// Returns the JSON form of one tier of links (inside a node, or between nodes). The JSON form
+/// contains the link `general` and the links in `single`, which are for collectives that were
+/// measured separately.
 inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
   auto const as_json = [](link const& l) {
     return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};
@@ -56,8 +57,8 @@ inline nlohmann::ordered_json tier_json(link const& general, collective_links co
   return j;
 }
 
-/// Reads the links inside a node, or those between nodes, from entry `name` of j. The form is the
-/// one that tier_json writes.
+/// Reads one tier of links (inside a node, or between nodes) from entry `name` of j. The entry has
+/// the form that tier_json writes.
 inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
                       collective_links& single) {
   nlohmann::json const& tier = j.at(name);

@@ -21,12 +21,12 @@
 //
 // Loading a file checks that
 //
-//   it is for the given mesh and net,
+//   the file is for the given mesh and net,
 //   the number of stages divides the extent of the axis,
 //   no stage begins inside a residual,
 //   the rule tables allow every element's placements.
 //
-// Costs are not stored: loading computes them for the given machine.
+// Costs are not stored: loading computes the costs for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -36,7 +36,7 @@ namespace ashlar::io {
 
 inline constexpr int pipeline_version = 2;
 
-/// Writes `p`, a pipeline of `net`, to a file. Throws ashlar::error if the file cannot be written.
+/// Writes the pipeline `p` of `net` to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {
@@ -119,8 +119,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Returns the pipeline that the parsed content of a file describes. Throws ashlar::error if it
-/// does not fit the net or the mesh.
+/// Returns the pipeline that the parsed content of a file describes. Throws ashlar::error if the
+/// pipeline does not fit the net or the mesh.
 template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
@@ -146,10 +146,11 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
 
 }  // namespace detail
 
-/// Reads a pipeline of `net` on mesh `t`, the mesh of all ranks, with predicted costs for machine
-/// `m`. `net` must have the number of micro-batches that the file states (load_plan_head returns
-/// it). The lower bound of the result is 0, because the file does not prove one. Throws
-/// ashlar::error with the file's name and what is wrong with the file.
+/// Reads a pipeline of `net` on mesh `t` (the mesh of all ranks) from a file. The predicted costs
+/// of the result are computed for machine `m`. `net` must have the number of micro-batches that the
+/// file states (load_plan_head returns this number). The lower bound of the result is 0, because a
+/// file contains no proof of a lower bound. Throws ashlar::error with the file's name and what is
+/// wrong with the file.
 template <int N>
 search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                     topology const& t, machine const& m) {

@@ -14,9 +14,9 @@
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
 // If the plan recomputes layers in the backward pass, the version is 2 and an entry such as
-// "recomputed": 8 has the number of recomputed segments. Loading a file checks that it is for the
-// given mesh and net, and that the rule tables allow every element's placements. Costs are not
-// stored: loading computes them for the given machine.
+// "recomputed": 8 has the number of recomputed segments. Loading a file checks that the file is for
+// the given mesh and net, and that the rule tables allow every element's placements. Costs are not
+// stored: loading computes the costs for the given machine.
 
 #include <limits>
 
@@ -58,7 +58,7 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
 
 }  // namespace detail
 
-/// Writes `plan`, a plan of `net`, to a file. Throws ashlar::error if the file cannot be written.
+/// Writes the plan `plan` of `net` to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
@@ -75,8 +75,8 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Returns entry `key` of j, the placement of a tensor with `rank` dims on a mesh with `axes` axes.
-/// Throws ashlar::error if it is not valid.
+/// Returns the placement in entry `key` of j. The tensor has `rank` dims, and the mesh has `axes`
+/// axes. Throws ashlar::error if the placement is not valid for this tensor and mesh.
 inline placement placement_of(nlohmann::json const& j, char const* key, int rank, int axes) {
   auto const text = j.at(key).get<std::string>();
   placement const p = parse_placement(text);
@@ -85,8 +85,8 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
   return p;
 }
 
-/// Returns the placements of one element of a file. Throws ashlar::error if they do not fit `spec`,
-/// the layer of the net.
+/// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
+/// fit the layer `spec` of the net.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       topology const& t) {
   int const axes = t.axes();
@@ -137,7 +137,8 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                   to_string(c.dx) + ".");
 }
 
-/// Checks that a file is for mesh `t` and for the batches of `net`. Throws ashlar::error otherwise.
+/// Throws ashlar::error unless the file is for mesh `t` and has the input extents and the number of
+/// micro-batches of `net`.
 template <int N>
 void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> const& net,
                           topology const& t) {
@@ -154,8 +155,8 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
                                      std::to_string(net.micro_batches) + ".");
 }
 
-/// Returns the placements of all elements of a file. Throws ashlar::error if they do not fit the
-/// layers of the net or the mesh `t`.
+/// Returns the placements of all elements of a file. Throws ashlar::error if the placements do not
+/// fit the layers of the net or the mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
                 topology const& t) {
@@ -178,8 +179,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   return plan.choices;
 }
 
-/// Returns the plan that the parsed content of a file describes. Throws ashlar::error if it does
-/// not fit the net or the mesh.
+/// Returns the plan that the parsed content of a file describes. Throws ashlar::error if the plan
+/// does not fit the net or the mesh.
 template <int N>
 search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                               topology const& t, machine const& m) {
@@ -212,8 +213,8 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 
 }  // namespace detail
 
-/// The entries of a plan file that a program must know before it can describe the net and load the
-/// plan.
+/// The entries of a plan file that a program needs to describe the net. The program reads these
+/// entries first, then describes the net, and then loads the plan.
 struct plan_head {
   bool in_stages = false;  ///< whether the file is a pipeline (pipeline_file.hpp)
   int micro_batches = 1;   ///< the number of micro-batches with which the net must be described
@@ -234,8 +235,8 @@ inline plan_head load_plan_head(std::string const& path) {
   });
 }
 
-/// Reads a plan of `net` on mesh `t` from a file, with predicted costs for machine `m`. Throws
-/// ashlar::error with the file's name and what is wrong with the file.
+/// Reads a plan of `net` on mesh `t` from a file. The predicted costs of the result are computed
+/// for machine `m`. Throws ashlar::error with the file's name and what is wrong with the file.
 template <int N>
 search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N> const& net,
                                 topology const& t, machine const& m) {

@@ -5,13 +5,13 @@
 
 // Chooses a colour for each rank of a mesh, so that the colour of a shard shows its owner:
 //
-//   hue         the position along the axes between nodes; if there are none, along the first axis
+//   hue         the position along the axes between nodes, or axis 0 if there are none
 //   lightness   the position along the other axes
 //   grey        the shard is replicated along all axes that determine the hue
 //
 // The owner of a shard has one coordinate per axis, or `everyone` for an axis along which the shard
-// is replicated. The position along several axes combines their coordinates to one row-major index.
-// It leaves out axes along which the shard is replicated.
+// is replicated. The position along several axes combines the coordinates along these axes to one
+// row-major index. This index leaves out axes along which the shard is replicated.
 
 #include <algorithm>
 #include <array>

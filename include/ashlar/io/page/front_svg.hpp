@@ -5,8 +5,8 @@
 
 // Draws a time-memory front as a chart and as a table. A front is a list of plans in which each
 // plan is slower than the one before, but needs less memory. In the chart, memory increases to the
-// right, beginning at the plan with the least memory. Seconds increase upwards, beginning at the
-// fastest plan. A dashed line marks the machine's memory.
+// right, beginning at the plan with the least memory. The seconds of a step increase upwards,
+// beginning at the fastest plan. A dashed line marks the machine's memory.
 
 #include <string>
 
@@ -58,8 +58,9 @@ std::string front_svg(search::basic_memory_front<N> const& front) {
          text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
 }
 
-/// Returns the table as one HTML element. Its columns are the bytes per rank, the seconds of a
-/// step, the slowdown relative to the fastest plan, and whether the plan is proved to be optimal.
+/// Returns the table as one HTML element. The columns of the table are the bytes per rank, the
+/// seconds of a step, the slowdown relative to the fastest plan, and whether the plan is proved to
+/// be optimal.
 template <int N>
 std::string front_table(search::basic_memory_front<N> const& front) {
   std::string text = "<table class='front'><tr><th>memory per rank<th>a step<th>slower by"

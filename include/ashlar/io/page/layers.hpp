@@ -4,9 +4,9 @@
 #pragma once
 
 // Draws the elements of a plan: layers, and the beginnings and ends of residuals. Each element is
-// one row. The row shows the element's tensors, cut into shards, and a bar of its seconds. The
-// collectives before, inside and after an element are listed above and below its row. Repeated
-// blocks of elements appear once.
+// one row. The row shows the element's tensors, cut into shards, and a bar whose length shows the
+// element's seconds. The collectives before, inside and after an element are listed above and below
+// its row. Repeated blocks of elements appear once.
 
 #include <string>
 
@@ -46,8 +46,9 @@ inline std::string box(std::string const& name, shape const& s, placement const&
          escaped(lies) + "</code><code>" + to_string(s) + "</code></div>";
 }
 
-/// Returns a table of collectives, one per line. `kind` is the CSS class that gives them their
-/// colour. `way` is an arrow if they move data between two elements, and empty otherwise.
+/// Returns a table of collectives, one per line. `kind` is the CSS class that determines the colour
+/// of the lines. `way` is an arrow if the collectives move data between two elements, and empty
+/// otherwise.
 inline std::string moves_table(std::vector<search::move_line> const& lines, char const* kind,
                                char const* way, std::string const& remark = {}) {
   if (lines.empty()) return {};
@@ -61,8 +62,8 @@ inline std::string moves_table(std::vector<search::move_line> const& lines, char
   return tag("table class='moves'", text);
 }
 
-/// Returns the row of element number `i`. Its bar has the full width if the element takes `longest`
-/// seconds.
+/// Returns the row of element number `i`. The bar of the row has the full width if the element
+/// takes `longest` seconds.
 inline std::string element_row(int i, std::string const& name, search::layer_spec const& spec,
                                search::layer_choice const& c, topology const& t,
                                search::cost_breakdown const& cost, double longest) {

@@ -4,9 +4,9 @@
 #pragma once
 
 // Draws the predicted timeline of a training step on one rank as a time chart. Time runs to the
-// right. The first row shows the computations of the rank. The other rows show its transfers: one
-// row for transfers inside a node, and one for transfers between nodes. White space means that the
-// rank waits or that the links are idle.
+// right. The first row shows the computations of the rank. The other rows show the transfers of the
+// rank: one row for transfers inside a node, and one for transfers between nodes. White space means
+// that the rank waits or that the links are idle.
 
 #include <string>
 
@@ -77,9 +77,9 @@ std::string program_svg(step::basic_problem<N> const& net, step::program const& 
          "' role='img'><title>a step in time</title>" + body + "</svg>";
 }
 
-/// Returns the section of the page about a training step: its seconds with and without overlap of
-/// transfers and computations, and the chart. If a step has several micro-batches, the section
-/// shows a step with only one. Returns an empty text if the program is too long to draw.
+/// Returns the section of the page about a training step: the seconds of the step with and without
+/// overlap of transfers and computations, and the chart. If a step has several micro-batches, the
+/// section shows a step with only one. Returns an empty text if the program is too long to draw.
 template <int N>
 std::string program_section(step::basic_problem<N> const& net, step::basic_plan<N> const& chosen,
                             machine const& m) {

@@ -12,7 +12,7 @@
 //   only the last dim                 dim 0                 the last dim
 //   two or more                       the first split dim   the last split dim
 //
-// A tensor with one dim is drawn as a strip. If a dim has more than 12 parts, only 12 of them, at
+// A tensor with one dim is drawn as a strip. If a dim has more than 12 parts, only 12 parts, at
 // equal distances, are drawn.
 
 #include <string>
@@ -23,7 +23,7 @@
 
 namespace ashlar::io::page {
 
-/// The parts into which one dim is split, at most 12 of which are drawn, and their owners.
+/// The parts into which one dim is split, and the owners of the parts. At most 12 parts are drawn.
 class drawn_dim {
  public:
   static constexpr int most = 12;
@@ -37,8 +37,8 @@ class drawn_dim {
 
   int count() const { return static_cast<int>(std::min<std::int64_t>(parts_, most)); }
 
-  /// Determines the owner of drawn part i. Sets its coordinates in `who`, but only along the axes
-  /// that split this dim.
+  /// Determines the owner of drawn part i. Sets the coordinates of this owner in `who`, but only
+  /// along the axes that split this dim.
   void own(int i, owner& who) const {
     std::int64_t part = i * parts_ / count();
     for (int k = axes_.size() - 1; k >= 0; --k) {
@@ -77,7 +77,7 @@ inline std::string number(double value) {
 }
 
 /// Returns an SVG element that shows the shards of a tensor with extents `s` and placement `p`.
-/// `label` is its tooltip, as escaped HTML text.
+/// `label` is the tooltip of the drawing, as escaped HTML text.
 inline std::string shards_svg(shape const& s, placement const& p, topology const& t,
                               std::string const& label) {
   auto const [v, h] = drawn_dims(s, p, t);

@@ -76,8 +76,8 @@ rect.fw, rect.bw { stroke:#fff; stroke-width:.8; } .fk, .bk, .sk { display:inlin
 @media print { body { background:#fff; } .e { break-inside:avoid; } }
 )css";
 
-/// The definition of the SVG pattern that hatches partial tensors. A page must contain it once,
-/// before its first drawing.
+/// The definition of the SVG pattern that hatches partial tensors. A page must contain this
+/// definition once, before the first drawing.
 inline constexpr char const* hatch =
     "<svg width='0' height='0' style='position:absolute' aria-hidden='true'><defs>"
     "<pattern id='hatch' width='6' height='6' patternUnits='userSpaceOnUse' "

@@ -6,21 +6,22 @@
 // The device kernel for the forward pass of multi-head attention, with the arrays of
 // device/attention_extents.hpp. The problem: the sequence x sequence scores of a head are too large
 // to store. The solution is FlashAttention (Dao, Fu, Ermon, Rudra, Re, 2022). A thread block
-// processes one tile of query rows of one head and loops over tiles of keys. For each query row it
-// updates the maximum m, the sum l and the output O. In this loop, m', l' and O' are the values
-// after a tile:
+// processes one tile of query rows of one head and loops over tiles of keys. For each query row,
+// the block updates the maximum m, the sum l and the output O. In this loop, m', l' and O' are the
+// values after a tile:
 //
 //   S = scale Q K^T, masked by -inf          m' = max(m, max S)
 //   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
 //   at the end                               out = O / l,  log_sum_exp = m + log l
 //
-// With a causal mask, a block stops after the tile of keys at the same positions as its query rows.
-// Tiles of query rows and tiles of keys have the same size (attention_tile.hpp). So every query row
-// attends to at least one key of each tile that its block processes, and m is never -inf.
+// With a causal mask, a block stops after the tile of keys that has the same positions in the
+// sequence as the block's query rows. Tiles of query rows and tiles of keys have the same size
+// (attention_tile.hpp). So every query row attends to at least one key of each tile that its block
+// processes, and m is never -inf.
 //
-// The kernel in attention_matrix_forward.hpp uses tensor cores. It runs for bfloat16 if head_dim is
-// a multiple of 8 up to 128, scale is positive and the arrays are aligned. The kernel in this file
-// runs in all other cases.
+// The kernel in attention_matrix_forward.hpp uses tensor cores. That kernel runs for bfloat16 if
+// head_dim is a multiple of 8 up to 128, scale is positive and the arrays are aligned. The kernel
+// in this file runs in all other cases.
 
 #include <cmath>
 #include <cstdint>
@@ -53,9 +54,9 @@ struct attention_forward_block {
   T* out;
   A* log_sum_exp;
 
-  /// The variables of one thread. It has `per` query rows and `per` keys of each tile.
+  /// The variables of one thread. A thread has `per` query rows and `per` keys of each tile.
   ///
-  ///   sums      O, its elements of the output rows
+  ///   sums      the thread's elements of the output O
   ///   scores    S for the current tile of keys
   ///   maximum   m of each row
   ///   total     l of each row
@@ -88,8 +89,8 @@ struct attention_forward_block {
     std::int64_t const number = (e.sequence + tile - 1) / tile;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, the last rows attend to the most keys. Their blocks start first, so that
-    // no long-running block starts last.
+    // With a causal mask, the last rows attend to the most keys. The blocks of these rows start
+    // first, so that no long-running block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * tile;
     std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
     auto const q_rows = rows_of_qkv(e, qkv, pair, 0);
@@ -139,7 +140,7 @@ struct attention_forward_block {
 
  private:
   /// Computes this thread's scores (query rows times keys of the current tile). Stores in `maxima`
-  /// the largest of them for each row.
+  /// the largest of these scores for each row.
   ASHLAR_HD void score(int t, state& s, A const* q, A const* k, std::int64_t first,
                        std::int64_t key, A* maxima) const {
     dot_tiles(q, k, t / side * per, t % side, e.head_dim, s.scores);

@@ -5,7 +5,7 @@
 
 // The device kernels for the backward pass of multi-head attention, with the arrays of
 // device/attention_extents.hpp. dO is the gradient of the output O. The probabilities P are not
-// saved by the forward pass. The kernels recompute them, tile by tile, from the saved log_sum_exp:
+// saved by the forward pass. The kernels recompute P, tile by tile, from the saved log_sum_exp:
 //
 //   P  = e^(scale Q K^T - log_sum_exp), 0 where masked       dV = P^T dO
 //   dS = P (dO V^T - dot(dO, O))                             dQ = scale dS K,  dK = scale dS^T Q
@@ -20,7 +20,7 @@
 // are no atomics, and results are bitwise reproducible. dqkv is overwritten.
 //
 // attention_matrix_backward.hpp has the kernels on tensor cores, and attention_backward_blocks.hpp
-// those without. attention.hpp says when each is used.
+// the kernels without tensor cores. attention.hpp states when each of the two is used.
 
 #include <cstdint>
 #include <optional>
@@ -79,8 +79,8 @@ void launch_attention_dots(Launcher const& launch, T const* dout, T const* out,
 
 }  // namespace detail
 
-/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv`, `out` and
-/// `log_sum_exp` are the inputs and outputs of the forward pass. `workspace` has
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv` is the input of the
+/// forward pass, and `out` and `log_sum_exp` are its outputs. `workspace` has
 /// attention_backward_workspace(e) elements.
 template <launcher Launcher, class T>
 void attention_backward(Launcher const& launch, T const* dout, T const* qkv, T const* out,

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The two kernels of attention_backward.hpp without tensor cores. They run for float and double,
-// and for bfloat16 with extents that tensor cores cannot process. Shared memory has tiles of q, dO,
-// k and v, and the tiles of P and dS that are computed from them. Sums are in registers.
+// The two kernels of attention_backward.hpp without tensor cores. The two kernels run for float and
+// double, and for bfloat16 with extents that the kernels on tensor cores do not support. Shared
+// memory has tiles of q, dO, k and v, and the tiles of P and dS that are computed from them. Sums
+// are in registers.
 //
 //   attention_keys_block   computes dK and dV: a block has a tile of keys and loops over the query
-//                          rows that attend to them
+//                          rows that attend to these keys
 //   attention_rows_block   computes dQ: a block has a tile of query rows and loops over the keys
-//                          that they attend to
+//                          that these rows attend to
 
 #include <cstdint>
 
@@ -21,7 +22,7 @@
 namespace ashlar::cuda::detail {
 
 /// The base of both kernels. It loads tiles of q, dO, k and v into shared memory and computes the
-/// probabilities P and the score gradients dS from them.
+/// probabilities P and the score gradients dS from these tiles.
 template <class T, int Dim>
 struct attention_backward_tiles {
   static constexpr int launch_threads = side * side;
@@ -74,8 +75,8 @@ struct attention_backward_tiles {
                     s.v);
   }
 
-  /// Computes P and dS of one tile into shared memory. The tile's query rows start at row `first`,
-  /// its keys at token `key`.
+  /// Computes P and dS of one tile into shared memory. The query rows of the tile start at row
+  /// `first`, and the keys of the tile start at token `key`.
   ASHLAR_HD void weigh(int t, std::int64_t pair, std::int64_t first, std::int64_t key,
                        shared_tiles const& s) const {
     A scores[per][per];

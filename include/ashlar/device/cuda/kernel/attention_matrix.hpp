@@ -65,7 +65,8 @@ template <int Tiles>
 inline constexpr int matrix_rows = matrix_threads / warp * 16 * Tiles;
 
 /// One thread's float results of tensor core products for `Tiles` strips of 16 rows and `Columns`
-/// columns. A product has 8 columns, and a thread has 4 of its values (c in warp_matrix.hpp).
+/// columns. A product has 8 columns, and a thread has 4 values of each product (c in
+/// warp_matrix.hpp).
 template <int Tiles, int Columns>
 struct matrix_sums {
   float at[Tiles][Columns / 8][4];
@@ -137,7 +138,8 @@ ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> fr
 }
 
 /// Multiplies the block's own rows by the transpose of `Columns` other rows, for example S = Q K^T.
-/// Both are in shared memory. Dim is the length of a row. sums(t) receives the results of thread t.
+/// The own rows and the other rows are in shared memory. Dim is the length of a row. sums(t)
+/// receives the results of thread t.
 template <int Dim, int Tiles, int Columns, class Block, class Sums>
 ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 const* other,
                              Sums const& sums) {
@@ -173,8 +175,8 @@ ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 c
 }
 
 /// Adds weights times `other` to the sums, for example O += P V. `other` has `Rows` rows in shared
-/// memory, and `weights` has one column for each. weights(t) and sums(t) are the registers of
-/// thread t.
+/// memory, and `weights` has one column for each of these rows. weights(t) and sums(t) are the
+/// registers of thread t.
 template <int Dim, int Tiles, int Rows, class Block, class Weights, class Sums>
 ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16 const* other,
                             Sums const& sums) {
@@ -202,8 +204,9 @@ ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16
 }
 
 /// Writes the sums to global memory: to the rows of a head, starting at row `first`. Multiplies
-/// each sum by factor(t, i, half), where t is its thread, i its strip and `half` its half of the
-/// strip. Overwrites `tile` in shared memory, in which the sums are first collected.
+/// each sum by factor(t, i, half), where t is the thread that has the sum, i the strip of the sum,
+/// and `half` the half of the strip. Overwrites `tile` in shared memory, in which the sums are
+/// first collected.
 template <int Dim, int Tiles, class Block, class Sums, class Factor>
 ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64_t first,
                           device::attention_extents const& e, bfloat16* tile, Sums const& sums,

@@ -7,16 +7,16 @@
 // attention_backward.hpp. There are two kernels:
 //
 //   attention_matrix_keys   A block has a tile of keys and their values, and loops over the query
-//                           rows that attend to them. It computes P^T and dS^T (rows are keys),
-//                           dV += P^T dO and dK += dS^T Q.
-//   attention_matrix_rows   A block has a tile of query rows and loops over the keys that they
-//                           attend to. It computes P, dS and dQ += dS K.
+//                           rows that attend to these keys. It computes P^T and dS^T (rows are
+//                           keys), dV += P^T dO and dK += dS^T Q.
+//   attention_matrix_rows   A block has a tile of query rows and loops over the keys that these
+//                           rows attend to. It computes P, dS and dQ += dS K.
 //
 // Both kernels compute P and dS, which takes 7 matrix products instead of 5. In return no two
 // blocks add to the same element, so atomics are not needed. While the current tile is processed,
-// the next one is copied into a second buffer. There is one barrier per tile.
+// the next tile is copied into a second buffer. There is one barrier per tile.
 //
-// In this table, the figures are for attention_matrix_keys / attention_matrix_rows:
+// In this table, each pair of figures is for attention_matrix_keys / attention_matrix_rows:
 //
 //   Dim   own rows of a block   rows of a tile that it loops over   shared memory
 //   64    128 / 128             32 / 64                             55 KiB / 73 KiB
@@ -57,7 +57,7 @@ struct attention_matrix_backward {
   /// The layout of shared memory. First come two arrays of the block's own rows. Then come two
   /// buffers, each with two arrays of the rows that the block loops over ("other" rows). A buffer
   /// also has two floats for each other row: log_sum_exp and dot(dO, O). Only attention_matrix_keys
-  /// uses them.
+  /// uses these floats.
   struct shared_tiles {
     bfloat16* at;
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Computes dot(dO, O), the dot product over head_dim, for each row of each head. It is the first
+// Computes dot(dO, O), the dot product over head_dim, for each row of each head. This is the first
 // launch of the attention backward pass for bfloat16 on tensor cores
 // (attention_matrix_backward.hpp). Four neighbouring threads share a row and together read 64
 // contiguous bytes at a time. A block processes 32 rows.

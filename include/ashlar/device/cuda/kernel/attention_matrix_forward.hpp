@@ -4,18 +4,19 @@
 #pragma once
 
 // The attention forward pass for bfloat16 on tensor cores, with the arrays and the recurrence of
-// attention.hpp. A block has 128 query rows of one head, and each of its 4 warps has 32 of them.
-// Four neighbouring threads share a row and hold its maximum and sum. Warps exchange no data. They
-// only share tiles of 64 keys, and of the 64 values of the same tokens. Tile j needs three
-// barriers:
+// attention.hpp. A block has 128 query rows of one head, and each of the 4 warps of the block has
+// 32 of these rows. Four neighbouring threads share a row and hold the maximum and the sum of the
+// row. Warps exchange no data. They only share tiles of 64 keys, and of the 64 values of the same
+// tokens. Tile j needs three barriers:
 //
 //   barrier 1   Keys j have arrived. Values j are copied while S = Q K^T is computed.
 //   barrier 2   No warp reads keys j any more. Keys j + 1 are copied while P V is computed.
 //   barrier 3   Values j have arrived.
 //
-// With a causal mask, a block stops after the last key that one of its rows attends to. It skips
-// the mask for a tile if all its rows attend to all keys of the tile. Rows beyond the end of the
-// sequence attend to the whole sequence, so that their maximum is finite like that of other rows.
+// With a causal mask, a block stops after the last key that any query row of the block attends to.
+// The block skips the mask for a tile if all query rows of the block attend to all keys of the
+// tile. Rows beyond the end of the sequence attend to the whole sequence, so that their maximum is
+// finite like that of other rows.
 
 #include <cmath>
 #include <cstdint>
@@ -65,8 +66,8 @@ struct attention_matrix_forward {
     std::int64_t const number = (e.sequence + rows - 1) / rows;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, the last rows attend to the most keys. Their blocks start first, so that
-    // no long-running block starts last.
+    // With a causal mask, the last rows attend to the most keys. The blocks of these rows start
+    // first, so that no long-running block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * rows;
     std::int64_t const end = e.keys(first + rows < e.sequence ? first + rows : e.sequence);
     auto const k_rows = rows_of_qkv(e, qkv, pair, 1);
@@ -125,8 +126,8 @@ struct attention_matrix_forward {
   }
 
   /// Sets this thread's scores to -inf for keys that a row does not attend to. Then sets `peak` of
-  /// each row to the maximum of the thread's scores and of `maximum`, the maximum over earlier
-  /// tiles.
+  /// each row to the larger of two values: the thread's largest score in this tile, and `maximum`,
+  /// which is the largest score in the earlier tiles.
   ASHLAR_HD void find_peaks(int t, state& s, std::int64_t first, std::int64_t key) const {
     bool const is_masked = key + keys > e.sequence || (e.causal && key + keys > first + 1);
     if (is_masked) {
@@ -164,8 +165,8 @@ struct attention_matrix_forward {
     round_sums<Block>(s.scores, s.weights);
   }
 
-  /// Writes log_sum_exp. Replaces `total`, the sum of the weights of a row, by its reciprocal. The
-  /// caller multiplies the output sums by it.
+  /// Writes log_sum_exp. Replaces `total` (the sum of the weights of a row) by the reciprocal of
+  /// this sum. The caller multiplies the output sums by the reciprocal.
   ASHLAR_HD void finish(int t, state& s, std::int64_t pair, std::int64_t first) const {
     for_each_row([&](int i, int half) {
       std::int64_t const row = first + (t / warp * strips + i) * 16 +

@@ -4,8 +4,9 @@
 #pragma once
 
 // The kernel that computes dK and dV on tensor cores (attention_matrix_backward.hpp). A block has a
-// tile of keys and their values, and loops over the query rows that attend to them. It computes the
-// scores transposed: rows are keys, and columns are query rows. `dot` is dot(dO, O) of a query row.
+// tile of keys and their values, and loops over the query rows that attend to these keys. The block
+// computes the scores transposed: rows are keys, and columns are query rows. `dot` is dot(dO, O) of
+// a query row.
 //
 //   P^T = e^(scale K Q^T - log_sum_exp of the column)       dV += P^T dO
 //   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q
@@ -94,7 +95,7 @@ struct attention_matrix_keys : attention_matrix_backward<Dim, Dim == 64 ? 2 : 1,
 
  private:
   /// Computes P^T and dS^T from the scores and from V dO^T. Query rows beyond the end of the
-  /// sequence need no mask: their Q and dO are zero, so they add nothing to dK and dV.
+  /// sequence need no mask: Q and dO of such rows are zero, so these rows add nothing to dK and dV.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s, std::int64_t key, std::int64_t first,
                        float const* numbers) const {

@@ -4,7 +4,8 @@
 #pragma once
 
 // The kernel that computes dQ on tensor cores (attention_matrix_backward.hpp). A block has a tile
-// of query rows and loops over the keys that they attend to. `dot` is dot(dO, O) of a query row.
+// of query rows and loops over the keys that these rows attend to. `dot` is dot(dO, O) of a query
+// row.
 //
 //   P = e^(scale Q K^T - log_sum_exp)       dS = P (dO V^T - dot)
 //   dQ += dS K, multiplied by scale at the end
@@ -87,7 +88,7 @@ struct attention_matrix_rows
   }
 
  private:
-  /// Computes the score gradients dS = P (dO V^T - dot). They are zero for keys that a row does not
+  /// Computes the score gradients dS = P (dO V^T - dot). dS is zero for keys that a row does not
   /// attend to.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s, std::int64_t first, std::int64_t key) const {

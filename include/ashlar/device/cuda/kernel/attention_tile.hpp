@@ -5,8 +5,8 @@
 
 // Functions that the attention kernels without tensor cores share. Tensor cores are not used for
 // float, for double, and for some cases of bfloat16 (attention.hpp). A block has 256 threads,
-// arranged as 16 x 16. They multiply tiles of rows of one head. The tiles are in shared memory, as
-// elements of type accumulation_t<T>. The products are in registers.
+// arranged as 16 x 16. These threads multiply tiles of rows of one head. The tiles are in shared
+// memory, as elements of type accumulation_t<T>. The products are in registers.
 //
 //   thread t      computes rows (t / 16) per + a, for a < per, and columns t % 16 + 16 c. Here
 //                 per = tile / 16 is the number of rows of a thread.
@@ -33,8 +33,8 @@ inline constexpr int attention_tile = sizeof(A) == 4 && Dim == 64 ? 64 : 32;
 
 inline constexpr int side = 16;
 
-/// Returns the distance, in elements, between rows of `columns` elements in shared memory. It is
-/// odd, so that the elements of neighbouring rows in one column are in different banks.
+/// Returns the distance, in elements, between rows of `columns` elements in shared memory. The
+/// distance is odd, so that the elements of neighbouring rows in one column are in different banks.
 ASHLAR_HD constexpr std::int64_t pitch_of(std::int64_t columns) { return columns | 1; }
 
 /// A pointer to the rows of one head in global memory. Row i starts at data + i * stride.
@@ -63,7 +63,7 @@ ASHLAR_HD head_rows<T> rows_of_out(device::attention_extents const& e, T* out, s
 }
 
 /// Loads this thread's share of rows [first, first + Tile) into shared memory. Sets rows to zero if
-/// their index is at least `rows`, the number of rows that exist. A row has d elements.
+/// their index is at least `rows` (the number of rows that exist). A row has d elements.
 template <int Tile, class T, class A>
 ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64_t first,
                          std::int64_t rows, std::int64_t d, A* to) {
@@ -94,8 +94,9 @@ ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::in
   }
 }
 
-/// Adds a part of the product of two matrices in shared memory: `weights` (its transpose if
-/// Transposed) times `tile`. sums[a][c] belongs to row r0 + a and column c0 + 16 c of the product.
+/// Adds a part of the product of two matrices in shared memory. The product is `weights` times
+/// `tile`, or the transpose of `weights` times `tile` if Transposed. sums[a][c] belongs to row r0 +
+/// a and column c0 + 16 c of the product.
 template <int Tile, bool Transposed, int Per, int Columns, class A>
 ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std::int64_t c0,
                            std::int64_t d, A (&sums)[Per][Columns]) {

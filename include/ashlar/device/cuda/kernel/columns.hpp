@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Adds the sums over the rows of a rows x cols array to an output of cols elements. Gradients of
-// values that all rows share are such sums: of biases, and of gamma and beta of a layer norm. There
-// are two passes and no atomics, so that results are bitwise reproducible:
+// Adds the sums over the rows of a rows x cols array to an output of cols elements. The gradients
+// of a bias, and of gamma and beta of a layer norm, are such sums, because all rows share these
+// values. There are two passes and no atomics, so that results are bitwise reproducible:
 //
 //   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, one
 //            thread adds up the rows in order.
 //   pass 2   The sums of all chunks are added to out[c]. For each column, 16 threads each add up
 //            every 16th chunk, in order. Then one thread adds the 16 sums, in order.
 //
-// The caller's `term` computes the addends. It may do so for several outputs at once, for example
-// gamma and beta:
+// The caller's `term` computes the addends. `term` may compute addends for several outputs at once,
+// for example for gamma and beta:
 //
 //   term.get<Width>(row, c, values)   sets values[o][k] to the addend that this row contributes to
 //                                     column c + k of output o
@@ -29,9 +29,9 @@
 
 namespace ashlar::cuda {
 
-/// Returns the number of chunks, groups of rows that the first pass sums separately. There
-/// is at least one chunk, and at most one for every 16 rows. There are at most 2^18 / cols chunks,
-/// which limits the workspace.
+/// Returns the number of chunks (groups of rows that the first pass sums separately). There is at
+/// least one chunk, and at most one for every 16 rows. There are at most 2^18 / cols chunks, which
+/// limits the workspace.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
   std::int64_t const wanted = cols == 0 ? 1 : 262144 / cols;
   std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
@@ -105,8 +105,8 @@ constexpr std::int64_t column_sums_workspace(std::int64_t rows, std::int64_t col
   return outputs * column_chunks(rows, cols) * cols;
 }
 
-/// Adds to out[o][c] the sum over all rows of the addends that `term` returns for column c of
-/// output o. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
+/// For each column c of each output o, sums the addends that `term` returns for all rows, and adds
+/// this sum to out[o][c]. The workspace has column_sums_workspace(rows, cols, Outputs) elements.
 template <class T, class Launcher, class Term, class A, int Outputs>
 void launch_column_sums(Launcher const& launch, char const* name, Term const& term,
                         std::int64_t rows, std::int64_t cols, bool packable, A* workspace,

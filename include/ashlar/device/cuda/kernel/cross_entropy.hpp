@@ -72,8 +72,8 @@ struct cross_entropy_op {
   static constexpr bool any_row = true;
   static constexpr int kept = 1;
   using A = accumulation_t<T>;
-  /// The result of `gather` has the logit of the target too. It must be read before `apply`, in
-  /// which another thread may overwrite it by the gradient.
+  /// The result of `gather` also has the logit of the target. This logit must be read before
+  /// `apply`, because in `apply` another thread may overwrite the logit by the gradient.
   struct partial {
     exp_sum<A> exponentials;
     A target_logit;

@@ -6,9 +6,9 @@
 // Kernels for the gradient of a table whose rows were looked up by ids (embedding.hpp):
 //
 //   1  The tokens are sorted by their table rows (token_sort.hpp).
-//   2  One thread is launched for each sorted token and each pack of columns. If its token is the
+//   2  One thread is launched for each sorted token and each pack of columns. If the token is the
 //      first one of a table row, the thread adds up the gradients of all tokens of that row, in the
-//      order of the tokens, as the host does. Otherwise it does nothing.
+//      order of the tokens, as the host does. Otherwise the thread does nothing.
 //
 // So results are bitwise reproducible, without atomics. Table rows without tokens are not accessed.
 // Tokens whose ids belong to another rank's shard are sorted last and add nothing.

@@ -43,11 +43,11 @@
 //                                              followed by a barrier
 //
 // Block::exp2(x) is an approximate 2^x. Block::pack_bfloat16(low, high) rounds two floats to the
-// two bfloat16 of a word. Each is a single instruction of the device.
+// two bfloat16 of a word. Each of these two functions is a single instruction of the device.
 //
-// Outside of `each`, all threads must follow the same control flow. A write to shared memory and a
-// read of it by another thread must be in different calls of `each`. The launchers are
-// kernel/device.cuh and tests/support/emulated_device.hpp.
+// Outside of `each`, all threads must follow the same control flow. If one thread writes to shared
+// memory and another thread reads the written value, the write and the read must be in different
+// calls of `each`. The launchers are kernel/device.cuh and tests/support/emulated_device.hpp.
 
 #include <concepts>
 #include <cstdint>
@@ -72,8 +72,8 @@ constexpr int threads_for(std::int64_t units) {
   return units <= warp ? warp : static_cast<int>((units + warp - 1) / warp * warp);
 }
 
-/// The quotient and the remainder of two non-negative numbers. It divides in 32 bits if both
-/// numbers fit, because 64-bit division is much slower on a device.
+/// The quotient and the remainder of two non-negative numbers. The constructor divides in 32 bits
+/// if both numbers fit into 32 bits, because 64-bit division is much slower on a device.
 struct division {
   std::int64_t quotient;
   std::int64_t remainder;

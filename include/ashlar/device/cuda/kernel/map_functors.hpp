@@ -6,8 +6,9 @@
 // Lists the function objects for which `map` has kernels on a device. nvcc compiles `map` for these
 // objects and every element type, and for no others. The objects are defined in device/functor.hpp.
 //
-// To add an object to the library, define it there and add a line here and a line in
-// launch/map.cuh. A program adds kernels for its own objects as launch/map_function.cuh shows.
+// To add an object to the library, define it in device/functor.hpp, and add a line to this file and
+// a line to launch/map.cuh. A program adds kernels for its own objects as launch/map_function.cuh
+// shows.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>

@@ -4,17 +4,17 @@
 #pragma once
 
 // Device kernels for the random elements of a shard, which has the global indices [first, first +
-// count) of a tensor. A value depends only on (seed, stream, global index), as on the host. So it
-// does not depend on the mesh. Here `stream` is the number of a sequence of random numbers, not a
-// CUDA stream.
+// count) of a tensor. A value depends only on (seed, stream, global index), as on the host. So a
+// value does not depend on the mesh. Here `stream` is the number of a sequence of random numbers,
+// not a CUDA stream.
 //
 //   fill_uniform, fill_normal   as device/host/random.hpp
-//   dropout                     as device/host/dropout.hpp; y may be x. Applied to dy instead of x,
-//                               it is the backward pass.
+//   dropout                     as device/host/dropout.hpp; y may be x. The backward pass is the
+//                               same function, applied to dy instead of x.
 //
 // A thread computes one block of the Philox generator, which has the random words of four indices:
-// 4b to 4b + 3. At both ends of the range some of them may not be needed. In dropout of bfloat16, a
-// thread computes two Philox blocks, so that it reads and writes 16 bytes at a time.
+// 4b to 4b + 3. At both ends of the range, some of these words may not be needed. In dropout of
+// bfloat16, a thread computes two Philox blocks, so that it reads and writes 16 bytes at a time.
 
 #include <cstdint>
 
@@ -54,8 +54,8 @@ struct word_groups {
                                 static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
   /// Returns whether groups of elements can be read and written as packs. `run` is the address of
-  /// element `first`. Every group must be aligned to its size in bytes, or to 16 bytes if it is
-  /// larger.
+  /// element `first`. Every group must be aligned to its size in bytes, or to 16 bytes if the group
+  /// is larger than 16 bytes.
   template <class T>
   bool is_packable(T const* run) const {
     return reinterpret_cast<std::uintptr_t>(run - first % size) %

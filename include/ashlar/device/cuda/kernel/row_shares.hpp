@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Types that describe which columns of a row one thread processes. rows.hpp passes them to its
-// operations as the argument `columns`. A pack is a group of adjacent elements that a thread reads
-// at once, usually 16 bytes. n is the number of threads of the block.
+// Types that describe which columns of a row one thread processes. The kernels in rows.hpp pass
+// objects of these types to operations as the argument `columns`. A pack is a group of adjacent
+// elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
 //
 //   column_share              every n-th pack of the row, read from memory at each use
 //   kept_share                the same packs, at most kept_packs of them, read once and kept in
@@ -25,8 +25,8 @@ namespace ashlar::cuda {
 /// adjacent elements, usually 16 bytes.
 inline constexpr int kept_packs = 4;
 
-/// The packs (groups of Width adjacent elements) of a row that one thread processes. They are read
-/// from memory at each use.
+/// The packs (groups of Width adjacent elements) of a row that one thread processes. The packs are
+/// read from memory at each use.
 template <int Width>
 struct column_share {
   std::int64_t cols;
@@ -62,9 +62,9 @@ struct row_cut {
   }
 };
 
-/// At most one element per thread: one of the elements of the row before its first or after its
-/// last whole pack of Width elements. There are fewer than 2 * Width such elements, so there are
-/// enough threads.
+/// Describes the elements of a row before the first and after the last whole pack of Width
+/// elements. Each thread processes at most one of these elements. There are fewer than 2 * Width of
+/// them, so there are enough threads.
 template <int Width>
 struct edge_share : column_share<1> {
   row_cut<Width> cut;
@@ -89,8 +89,8 @@ struct body_share : column_share<Width> {
     column_share<Width>{cut.body, this->thread,
                         this->threads}([&](std::int64_t c, int k) { f(cut.head + c, k); });
   }
-  /// Returns whether this share writes the values that exist once per row. The result is false,
-  /// because the edge_share of the same row writes them.
+  /// Returns whether this share writes the values that exist once per row. The result is always
+  /// false, because the edge_share of the same row writes these values.
   ASHLAR_HD bool is_first() const { return false; }
 };
 
@@ -99,8 +99,8 @@ struct kept_columns {
   pack<T, Width> at[Slots][kept_packs];
 };
 
-/// The packs (groups of Width adjacent elements) of a row that one thread processes. There are at
-/// most kept_packs of them. They are kept in registers.
+/// The packs (groups of Width adjacent elements) of a row that one thread processes. A thread has
+/// at most kept_packs packs, and they are kept in registers.
 template <class T, int Width, int Slots>
 struct kept_share {
   std::int64_t cols;

@@ -14,7 +14,8 @@
 //   op.apply<Width>(row, columns, total)    processes the same columns; may overwrite gather's
 //                                           input
 //
-// An operation that needs no total has no Op::partial, gather and combine. It only defines:
+// An operation that needs no total has no Op::partial, gather and combine. Such an operation only
+// defines:
 //
 //   op.apply<Width>(row, columns)           processes this thread's columns
 //
@@ -27,8 +28,8 @@
 //   columns.read<Slot>(array, c, k)
 //                                 returns the pack at column c of that row
 //
-// Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines it,
-// how often an element is read depends on the row:
+// Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines
+// Op::kept, the row determines how often an element is read:
 //
 //   row                         threads     each element is read from memory
 //   up to 1024 packs, aligned   32 .. 256   once: each thread keeps up to 4 packs in registers
@@ -36,13 +37,13 @@
 //                                           many threads, so that few rows share the cache
 //
 // If cols is not a multiple of Width, most rows begin in the middle of a pack. Such rows are read
-// element by element, unless Op::any_row is declared. An op may declare Op::any_row if none of its
-// arrays is shared by all rows, as gamma of a layer norm is. Then only the elements before the
-// first and after the last whole pack are processed one by one, by gather<1> and apply<1>, at most
-// one in each thread.
+// element by element, unless Op::any_row is declared. An op must not declare Op::any_row if all
+// rows share one of its arrays, for example gamma of a layer norm. With Op::any_row, only the
+// elements before the first and after the last whole pack are processed one by one, by gather<1>
+// and apply<1>, at most one in each thread.
 //
 // The order in which partial results are combined depends on the number of columns and on whether
-// they are read in packs.
+// the columns are read in packs.
 
 #include <cstdint>
 
@@ -161,8 +162,8 @@ struct row_kernel {
   }
 };
 
-/// Launches the operation `op` on all rows. T is the element type. `packable` says whether the
-/// arrays are aligned to packs (16 bytes).
+/// Launches the operation `op` on all rows. T is the element type. `packable` must be true only if
+/// the arrays are aligned to packs (16 bytes).
 template <class T, class Launcher, class Op>
 void launch_rows(Launcher const& launch, char const* name, Op const& op, std::int64_t rows,
                  std::int64_t cols, bool packable) {

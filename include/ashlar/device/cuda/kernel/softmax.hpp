@@ -12,9 +12,9 @@
 //   softmax_apply         y = e^(x - maximum) / sum
 //
 // softmax_forward computes the maximum and the sum in one pass. Pairs (m, s) and (m', s') of two
-// parts of a row combine to (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). Then it
-// computes the exponentials again instead of storing and reloading them. y may be x.
-// softmax_backward.hpp has the backward pass.
+// parts of a row combine to (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). Then
+// softmax_forward computes the exponentials again instead of storing and reloading them. y may be
+// x. softmax_backward.hpp has the backward pass.
 
 #include <cstdint>
 #include <limits>
@@ -26,8 +26,8 @@
 
 namespace ashlar::cuda {
 
-/// The maximum of a set of values, and the sum of e^(value - maximum). For an empty set they are
-/// -inf and 0.
+/// The maximum of a set of values, and the sum of e^(value - maximum). For an empty set, the
+/// maximum is -inf and the sum is 0.
 template <class A>
 struct exp_sum {
   A maximum;
@@ -61,9 +61,10 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over their
-/// elements x, computed in one pass. `share` enumerates these columns. share.keep lets the caller
-/// read them again without accessing memory if they fit in registers (rows.hpp).
+/// Returns the maximum of the columns of one thread, and the sum of e^(x - maximum) over the
+/// elements x of these columns, computed in one pass. `share` enumerates the columns. If the
+/// elements fit in registers, share.keep keeps them there, so that the caller can read them again
+/// without accessing memory (rows.hpp).
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -77,7 +78,7 @@ ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& sh
       peak = peak < v ? v : peak;
     }
     // If all values so far are -inf, their exponentials must be 0. Subtracting 0 instead of the
-    // maximum achieves that, while -inf - -inf would be NaN.
+    // maximum makes the exponentials 0, while -inf - -inf would be NaN.
     A const shift = peak == -std::numeric_limits<A>::infinity() ? A(0) : peak;
     A sum = all.relative_to(shift);
     for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - shift);

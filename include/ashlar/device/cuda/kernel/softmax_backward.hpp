@@ -53,7 +53,7 @@ struct row_dot_op {
 };
 
 template <class T>
-struct softmax_backward_op : row_dot_op<T> {  // whose a is dy and whose b is y
+struct softmax_backward_op : row_dot_op<T> {  // Here a is dy and b is y.
   static constexpr int kept = 2;
   using A = accumulation_t<T>;
   T* dx;

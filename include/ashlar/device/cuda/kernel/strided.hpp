@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The index space of device kernels that loop over strided N-dimensional blocks. It is the
+// The index space of device kernels that loop over strided N-dimensional blocks. This space is the
 // canonical loop of device/host/strided_loop.hpp: the smallest destination stride is innermost, and
 // dims are merged where possible. If alignment permits, one thread moves a unit of several adjacent
 // elements of the innermost dim.

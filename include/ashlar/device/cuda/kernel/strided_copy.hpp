@@ -124,9 +124,9 @@ void launch_units(Launcher const& launch, device::host::strided_loop const& loop
   launch.for_each("copy_strided", copy, copy.space.units());
 }
 
-/// Decides whether a copy is done as tiled transposition: if the destination is contiguous along
-/// the last dim and the source along another one. Returns this other dim, or -1 if the copy is of
-/// another kind.
+/// Decides whether a copy is done as tiled transposition. This is the case if the destination is
+/// contiguous along the last dim and the source is contiguous along another dim. Returns this other
+/// dim, or -1 if the copy is not done as tiled transposition.
 inline int source_run(device::host::strided_loop const& loop) {
   if (loop.rank < 2) return -1;
   auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Device kernels for the sum of an array or of its squares, in double. They compute losses and
-// norms of gradients. In a first pass, each block sums one part of the array. In a second pass, one
-// block adds up the sums of the parts. There are no atomics. The order of the additions depends on
-// the number of elements and on their alignment.
+// Device kernels for the sum of the elements of an array, or of the squares of the elements, in
+// double. These kernels are used for losses and norms of gradients. In a first pass, each block
+// sums one part of the array. In a second pass, one block adds up the sums of the parts. There are
+// no atomics. The order of the additions depends on the number of elements and on the alignment of
+// the array.
 
 #include <cstdint>
 
@@ -17,7 +18,7 @@
 
 namespace ashlar::cuda {
 
-/// The number of workspace elements (double) that a sum needs. It is also the maximum number of
+/// The number of workspace elements (double) that a sum needs. This is also the maximum number of
 /// parts into which an array is divided.
 inline constexpr std::int64_t sum_workspace = 1024;
 
@@ -47,9 +48,9 @@ struct sum_terms {
   }
 };
 
-/// Computes the sum of one part of the array in each block. Stores it in out[block], or adds it to
-/// out[block] if `adds`. `terms` reads packs of Width elements. `rest` reads the last elements of
-/// the part one by one.
+/// Each block computes the sum of one part of the array. The block stores this sum in out[block],
+/// or adds it to out[block] if `adds`. `terms` reads packs of Width elements. `rest` reads the last
+/// elements of the part one by one.
 template <int Width, class Terms, class Rest>
 struct part_sums {
   static constexpr int launch_threads = 256;

@@ -8,16 +8,16 @@
 // bits per pass and as few passes as `rows` needs. A chunk is a group of 1024 tokens, which one
 // block processes.
 //
-//   key of a token    ids[token] - first_row, or `rows` if that is not a row of the table, so that
+//   key of a token    ids[token] - first_row, or `rows` if the table has no such row, so that
 //                     such tokens come last
 //   digit             the 8 bits of the key by which a pass sorts
 //   count             computes counts[chunk][digit], with one block for each chunk
 //   scan              computes where the tokens of each digit and chunk begin, in one block
 //   place             moves keys and tokens to their new positions
 //
-// There are no atomics. Thread d of a block counts and moves the tokens with digit d. For that,
-// each of the 256 threads compares all 1024 digits of the chunk with its own digit. All threads of
-// a warp read the same digits at the same time, so a pass takes only some microseconds.
+// There are no atomics. Thread d of a block counts and moves the tokens with digit d. To find these
+// tokens, each of the 256 threads compares all 1024 digits of the chunk with its own digit. All
+// threads of a warp read the same digits at the same time, so a pass takes only some microseconds.
 
 #include <cstdint>
 
@@ -106,8 +106,8 @@ struct count_digits : sort_pass {
   }
 };
 
-/// Replaces the count counts[chunk][digit] by a position in the sorted array: the one where the
-/// first token with this digit in this chunk is to be placed.
+/// Replaces the count counts[chunk][digit] by a position in the sorted array. This is the position
+/// at which the first token with this digit in this chunk is to be placed.
 struct scan_digits {
   static constexpr int launch_threads = sort_digits;
   static constexpr std::int64_t shared_bytes = sort_digits * sizeof(std::int32_t);

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Tells which matrix elements each of the 32 threads ("lanes") of a warp holds. The PTX ISA defines
-// these positions for two instructions. mma.m16n8k16 is the tensor core product c += a b. In it, a
-// (16 x 16) and b (16 x 8) are bfloat16, and c (16 x 8) is float. ldmatrix loads 8 x 8 matrices
-// from shared memory. A word holds two bfloat16, the first one in its low half.
+// Defines which matrix elements each of the 32 threads ("lanes") of a warp holds. The PTX ISA
+// defines these positions for two instructions. mma.m16n8k16 is the tensor core product c += a b.
+// In this product, a (16 x 16) and b (16 x 8) are bfloat16, and c (16 x 8) is float. ldmatrix loads
+// 8 x 8 matrices from shared memory. A word holds two bfloat16, the first one in its low half.
 //
 //   lane l = 4 g + q      contents of word or value i of this lane
 //   a, words 0 .. 3       row g + 8 (i % 2), columns 2 q + 8 (i / 2) and the next one
@@ -17,8 +17,9 @@
 //                         matrix i, which has 8 elements, 16 bytes.
 //
 // So two horizontally adjacent results c, rounded to bfloat16, form an operand a of the next
-// product. Its words are {c0 c1, c2 c3} of the left result, then {c0 c1, c2 c3} of the right one.
-// Attention uses this: scores become weights of the next product without leaving the registers.
+// product. The words of this operand a are {c0 c1, c2 c3} of the left result, then {c0 c1, c2 c3}
+// of the right one. Attention uses this: scores become weights of the next product without leaving
+// the registers.
 
 #include <cstdint>
 
@@ -47,18 +48,18 @@ ASHLAR_HD constexpr matrix_place place_in_c(int lane, int value) {
   return {lane / 4 + value / 2 * 8, lane % 4 * 2 + value % 2};
 }
 
-/// Returns where in operand a (16 x 16) the 8 elements start whose address lane `lane` passes to
-/// ldmatrix. Memory holds the rows of a.
+/// To load operand a (16 x 16), each lane passes the address of 8 elements to ldmatrix. Returns the
+/// row and column of a at which the 8 elements of lane `lane` start. Memory holds the rows of a.
 ASHLAR_HD constexpr matrix_place row_for_a(int lane) { return {lane % 16, lane / 16 * 8}; }
-/// Returns where the 8 elements start whose address lane `lane` passes to ldmatrix, to load two
-/// neighbouring operands b (16 x 8 each). The result is a row and column in memory, where each row
-/// is a column of b.
+/// To load two neighbouring operands b (16 x 8 each), each lane passes the address of 8 elements to
+/// ldmatrix. Returns the row and column in memory at which the 8 elements of lane `lane` start.
+/// Each row in memory is a column of b.
 ASHLAR_HD constexpr matrix_place row_for_b(int lane) {
   return {lane / 16 * 8 + lane % 8, lane / 8 % 2 * 8};
 }
-/// Returns where the 8 elements start whose address lane `lane` passes to a transposed ldmatrix, to
-/// load two neighbouring operands b (16 x 8 each). The result is a row and column in memory, where
-/// each row is a row of b.
+/// To load two neighbouring operands b (16 x 8 each), each lane passes the address of 8 elements to
+/// a transposed ldmatrix. Returns the row and column in memory at which the 8 elements of lane
+/// `lane` start. Each row in memory is a row of b.
 ASHLAR_HD constexpr matrix_place row_for_b_transposed(int lane) {
   return {lane % 16, lane / 16 * 8};
 }

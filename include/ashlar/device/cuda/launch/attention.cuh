@@ -4,7 +4,7 @@
 #pragma once
 
 // Defines the functions that device/cuda/attention.hpp declares, and instantiates them for every
-// element type. They launch kernels on a device.
+// element type. These functions launch kernels on a device.
 
 #include <ashlar/device/cuda/attention.hpp>
 #include <ashlar/device/cuda/kernel/attention_backward.hpp>

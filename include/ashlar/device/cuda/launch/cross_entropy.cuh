@@ -4,7 +4,7 @@
 #pragma once
 
 // Defines the functions that device/cuda/cross_entropy.hpp declares, and instantiates them for
-// every element type. They launch kernels on a device.
+// every element type. These functions launch kernels on a device.
 
 #include <ashlar/device/cuda/cross_entropy.hpp>
 #include <ashlar/device/cuda/kernel/cross_entropy.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 // Defines the functions that device/cuda/map.hpp declares, and instantiates them for every element
-// type and function object. They launch kernels on a device.
+// type and function object. These functions launch kernels on a device.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/map.hpp>

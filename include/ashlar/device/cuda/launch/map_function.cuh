@@ -4,7 +4,7 @@
 #pragma once
 
 // Defines the function template `map` of device/cuda/map.hpp. nvcc makes a kernel for each function
-// object with which it is instantiated. A program adds its own function object as follows:
+// object with which `map` is instantiated. A program adds its own function object as follows:
 //
 //   square.hpp   struct square {
 //                  template <class A> ASHLAR_HD A operator()(A x) const { return x * x; }

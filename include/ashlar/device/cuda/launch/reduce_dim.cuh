@@ -4,7 +4,7 @@
 #pragma once
 
 // Defines the function that device/cuda/reduce_dim.hpp declares, and instantiates it for every
-// element type. It launches kernels on a device.
+// element type. This function launches kernels on a device.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/reduce_dim.hpp>
