@@ -8,7 +8,7 @@
 // So a reshape is local if every rank's box holds the same flat indices before and after.
 //
 //   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
-//   reshape_placement(extents, new_extents, t, p)     a q for which the reshape is local, or nothing
+//   reshape_placement(extents, new_extents, t, p)     a q that makes the reshape local, or nothing
 //
 // If the tensor has elements, there is only one candidate for q. Each split axis of p is placed in
 // q according to one rank: the rank at coordinate 1 along that axis and at 0 along all other axes.

@@ -28,9 +28,9 @@
 namespace ashlar::search {
 
 /// Runs optimal() behind the common interface of search algorithms. One evaluation is one pass over
-/// the chain. If the budget suffices, the result is the optimum, certified by the lower bound of
-/// the same search. Otherwise it is the best plan found. options.seed and options.whole_space have
-/// no effect. Throws ashlar::error like optimal(), and if the search is cancelled before the first
+/// the chain. The result is the optimum, certified by the lower bound of the same search, or else
+/// the best plan found before the search ended. options.seed and options.whole_space have no
+/// effect. Throws ashlar::error like optimal(), and if the search is cancelled before the first
 /// plan.
 template <int N>
 basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine const& m,

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Finds the fastest plan on one mesh, in two steps: a lower bound, then a plan. It is meant for
-// three or more axes. A search over many meshes can thus compare their bounds before it makes any
-// plan. On up to `most_exact_axes` axes the plan is the optimum. On more axes it is the optimum if
-// plan.gap is 0. Otherwise plan.gap bounds the fraction of the time that another plan can save.
+// Finds the fastest plan on one mesh, in two steps: a lower bound, then a plan. Because of the two
+// steps, a search over many meshes can compare their bounds before it makes any plan. This search
+// is meant for meshes of three or more axes. On up to `most_exact_axes` axes the plan is the
+// optimum. On more axes it is the optimum if plan.gap is 0. Otherwise plan.gap bounds the fraction
+// of the time that another plan can save.
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
@@ -45,9 +46,9 @@
 namespace ashlar::search {
 
 /// The largest number of axes on which every search finds the optimum. Searches with pins, a
-/// filter, recomputed segments or a memory limit enumerate all choices of a layer. Their number
-/// grows exponentially with the number of axes, so such searches are not supported on more axes.
-/// Other searches may leave a gap there.
+/// filter, recomputed segments or a memory limit enumerate all choices of a layer. The number of
+/// choices grows exponentially with the number of axes, so such searches are not supported on more
+/// axes. Other searches may leave a gap on more axes.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
@@ -78,8 +79,8 @@ class search_by_multisets {
   /// 1e9, because a tiny tie-breaking weight is added per collective.
   double bound() const { return bound_; }
 
-  /// Decides which axes have which signature row, and returns the plan. Its memory is not limited.
-  /// If its gap is 0, it is the optimum.
+  /// Decides which axes have which signature row, and returns the plan. The memory of the plan is
+  /// not limited. If plan.gap is 0, the plan is the optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -146,7 +147,8 @@ class search_on_mesh {
   /// 1e9, because a tiny tie-breaking weight is added per collective.
   double bound() const { return alike_ ? alike_->bound() : rows_->bound(); }
 
-  /// Returns the fastest plan found. Its memory is not limited. If its gap is 0, it is the optimum.
+  /// Returns the fastest plan found. The memory of the plan is not limited. If plan.gap is 0, the
+  /// plan is the optimum.
   basic_plan<N> plan() {
     if (alike_) {
       auto found = alike_->plan();
