@@ -197,8 +197,8 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
 }
 
 /// Returns the placement after dim `dim` is divided into `parts` dims. Axes that split `dim` then
-/// split the first of these; later dims are renumbered. Whether this is possible without
-/// communication depends on the extents; use reshapes_locally to find out.
+/// split the first of these new dims; later dims are renumbered. Whether the division is possible
+/// without communication depends on the extents; use reshapes_locally to find out.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
@@ -207,8 +207,8 @@ constexpr placement split_axis_placement(placement p, int dim, int parts) {
 
 /// Returns the placement after `count` dims from `first` on are merged into one. Axes that split
 /// one of these dims then split the merged dim. Axes of an earlier dim are outside axes of a later
-/// dim. Whether this is possible without communication depends on the extents; use reshapes_locally
-/// to find out.
+/// dim. Whether the merge is possible without communication depends on the extents; use
+/// reshapes_locally to find out.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

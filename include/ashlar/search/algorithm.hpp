@@ -16,8 +16,9 @@
 //                 part in 1e9 (a tiny tie-breaking weight is added per collective). If the best
 //                 plan without a memory limit fits, the bound is the seconds of that plan, else the
 //                 Lagrangian dual (lagrangian.hpp)
-//   recomputed    the number of recomputed segments. With a memory limit, optimal and exact search
-//                 for this number. In all other cases, the problem fixes it
+//   recomputed    the number of recomputed segments. If the fastest plan exceeds the memory limit,
+//                 optimal and exact search for this number. In all other cases, the problem fixes
+//                 it
 //
 // A search ends if its budget is used up, if the stop token is set, if its plan is certified to be
 // optimal, or if there are no more plans to try. Equal seeds and equal numbers of evaluations give

@@ -16,8 +16,9 @@
 //                  remaining elements. No complete plan with this beginning costs less, so the
 //                  heuristic is admissible
 //   duplicates     partial plans that are equivalent for the remaining elements: the placements of
-//                  the last element, and of the begins of the residual blocks around it, are equal
-//                  up to an exchange of interchangeable axes. Only one of them is expanded
+//                  the last element, and of the begins of the residual blocks around that element,
+//                  are equal up to an exchange of interchangeable axes. Only one of them is
+//                  expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search considers only
 // partial plans whose promise equals the lower bound. If none of them can be completed, a second

@@ -18,9 +18,9 @@
 //      node. Axes of extent 1 are left out; an axis with a single factor is called "rows" or
 //      "columns".
 //
-// The cheapest plan on a fine mesh that fits the machine's memory is returned. The transfer keeps a
-// plan legal, because the parts of an axis nest in the same order in all tensors. Only the sizes of
-// uneven shards may change.
+// Of all plans on fine meshes that fit the machine's memory, the cheapest is returned. The transfer
+// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. Only the
+// sizes of uneven shards may change.
 
 #include <array>
 #include <string>

@@ -30,7 +30,8 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
   // A state number depends on how many dims the tensor has, but not on its extents. So the numbers
-  // stored in a class are valid here, unless the boundary has more or fewer dims than the class.
+  // stored in a class are valid here, unless the boundary has more or fewer dims than the tensors
+  // of the class.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;

@@ -23,8 +23,8 @@
 //
 // Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
 // each choice the search stores at most the `width` most promising labels, as in beam search. After
-// making `effort` labels it makes no more. The search is exact unless one of these limits discards
-// a label. Then complete() returns false, and the plan found need not be the optimum.
+// making `effort` labels it makes no more. If one of these limits discards a label, complete()
+// returns false, and the plan found need not be the optimum. Otherwise the search is exact.
 
 #include <algorithm>
 

@@ -17,7 +17,7 @@
 //   3. The plan that is optimal at this price replaces the held plan on the same side of the limit.
 //   4. Stop when the new plan is no cheaper at this price than the two held plans.
 //
-// Every plan found on the way that fits is a candidate for the optimum.
+// Every plan that is found on the way and fits the limit is a candidate for the optimum.
 
 #include <algorithm>
 
@@ -91,7 +91,7 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
 struct memory_dual {
   double bound = 0;  ///< lower bound of the weight of all plans that fit; unreachable: none fits
   double price = 0;  ///< λ, seconds per byte
-  scratch<int> light, heavy;  ///< paths below and above the limit that cost the same at this price
+  scratch<int> light, heavy;  ///< paths of equal cost at this price, below and above the limit
 };
 
 /// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path

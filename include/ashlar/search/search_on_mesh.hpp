@@ -11,8 +11,8 @@
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
-//   interchangeable axes                          by multisets; if that leaves a gap on up to
-//   (interchangeable_axes.hpp)                    most_exact_axes axes, by_roles.hpp
+//   interchangeable axes                          by multisets. Then also by_roles.hpp, if a gap is
+//   (interchangeable_axes.hpp)                    left and there are at most most_exact_axes axes
 //
 // The search by multisets suits meshes of many axes of extent two:
 //

@@ -11,8 +11,8 @@
 //   embedding  block  block  |  block  block  norm  linear  loss
 //
 // Blocks are found by comparing the elements of the chain. A block is the sequence of layers and
-// complete residual blocks whose immediate repetition covers most of the chain. If several
-// sequences cover equally many elements, the shortest one is the block.
+// complete residual blocks whose repetitions, one directly after the other, cover most of the
+// chain. If several sequences cover equally many elements, the shortest one is the block.
 //
 // Each stage can recompute its first segments. The number of recomputed segments may differ between
 // stages. If a boundary between stages divides a segment, the two parts count as two segments.

@@ -10,9 +10,9 @@
 //   prices of its edges    one list per extents and bytes per element
 //   shortest-path tree     one per source placement
 //
-// The prices equal those of plan_redistribution, also for paths of equal cost. On meshes of more
-// than three axes, a single move is planned by plan_redistribution, which is faster than building
-// the tree.
+// The prices equal those of plan_redistribution, also where several paths have equal cost. On
+// meshes of more than three axes, a single move is planned by plan_redistribution, which is faster
+// than building the tree.
 
 #include <type_traits>
 #include <vector>
