@@ -38,7 +38,7 @@ constexpr signature_table max_pool_signatures() { return nonlinear_map_signature
 
 constexpr signature_table average_pool_signatures() { return linear_map_signatures(2); }
 
-/// Returns the signature table of flatten. `planes_of_one` must be true exactly if all dims but the
+/// Returns the signature table of flatten. `planes_of_one` may be true only if all dims but the
 /// first two have extent 1.
 constexpr signature_table flatten_signatures(bool planes_of_one) {
   signature_table table;
