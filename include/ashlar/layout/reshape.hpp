@@ -5,13 +5,13 @@
 
 // Decides when a reshape needs no communication, and finds the placement of its result. A reshape
 // preserves the row-major order of the elements: the element at flat index k stays at flat index k.
-// So it is local if every rank's box holds the same flat indices before and after.
+// So a reshape is local if every rank's box holds the same flat indices before and after.
 //
 //   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
-//   reshape_placement(extents, new_extents, t, p)     a q for which it is local, or nothing
+//   reshape_placement(extents, new_extents, t, p)     a q that makes the reshape local, or nothing
 //
-// If the tensor has elements, there is only one candidate for q. It follows, for each split axis of
-// p, from one rank: the one at coordinate 1 along that axis and at 0 along all other axes.
+// If the tensor has elements, there is only one candidate for q. Each split axis of p is placed in
+// q according to one rank: the rank at coordinate 1 along that axis and at 0 along all other axes.
 //
 //   the rank has elements   We call the axis live. Let f be the rank's first flat index. In q, the
 //                           axis splits the dim of the new shape with stride <= f < stride ·
@@ -82,10 +82,11 @@ constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape con
   return -1;
 }
 
-/// Returns the dim of the new shape that an axis splits if ranks at coordinates above 0 along it
-/// hold no elements. Returns -1 if there is none. `left` is the box that all other axes leave to
-/// the rank at coordinate 0. Only dims with at most one index in `left` are permitted, unless `any`
-/// is set. A dim with the given stride is preferred, most of all if its extent is at most 1.
+/// Returns the dim of the new shape that an axis splits if ranks at coordinates above 0 along this
+/// axis hold no elements. Returns -1 if there is no such dim. `left` is the box that all other axes
+/// leave to the rank at coordinate 0. Only dims with at most one index in `left` are permitted,
+/// unless `any` is set. A dim with the given stride is preferred, most of all if its extent is at
+/// most 1.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;
@@ -114,7 +115,8 @@ constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
 }  // namespace detail
 
 /// Returns whether p and q have the same partial axes with the same reductions. A reshape that
-/// needs no communication cannot complete a pending reduction, so this is necessary for it.
+/// needs no communication cannot complete a pending reduction, so equal partial axes are necessary
+/// for such a reshape.
 constexpr bool same_partials(placement const& p, placement const& q) {
   if (p.axes() != q.axes()) return false;
   for (int a = 0; a < p.axes(); ++a)
@@ -126,12 +128,12 @@ constexpr bool same_partials(placement const& p, placement const& q) {
 /// communication: every rank holds the same elements in the same order before and after. Expects
 /// valid placements.
 ///
-/// The function compares one group of axes at a time, with all other axes at coordinate 0. A group
-/// contains all axes that split a common dim in p or in q. This is sufficient. Two boxes hold the
-/// same flat (row-major) indices if and only if their polynomials Σ x^index, summed over the flat
-/// indices, are equal. A flat index is a sum of one term per dim, so this polynomial is a product
-/// with one factor per group. The factors of the other groups are not zero, so they can be
-/// cancelled from both sides.
+/// The function compares the boxes before and after the reshape for one group of axes at a time,
+/// with all other axes at coordinate 0. A group contains all axes that split a common dim in p or
+/// in q. This is sufficient. Two boxes hold the same flat (row-major) indices if and only if their
+/// polynomials Σ x^index, summed over the flat indices, are equal. A flat index is a sum of one
+/// term per dim, so this polynomial is a product with one factor per group. The factors of the
+/// other groups are not zero, so they can be cancelled from both sides.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;
@@ -195,8 +197,8 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
 }
 
 /// Returns the placement after dim `dim` is divided into `parts` dims. Axes that split `dim` then
-/// split the first of these; later dims are renumbered. Whether this is possible without
-/// communication depends on the extents; use reshapes_locally to find out.
+/// split the first of these new dims; later dims are renumbered. Whether the division is possible
+/// without communication depends on the extents; use reshapes_locally to find out.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
@@ -205,8 +207,8 @@ constexpr placement split_axis_placement(placement p, int dim, int parts) {
 
 /// Returns the placement after `count` dims from `first` on are merged into one. Axes that split
 /// one of these dims then split the merged dim. Axes of an earlier dim are outside axes of a later
-/// dim. Whether this is possible without communication depends on the extents; use reshapes_locally
-/// to find out.
+/// dim. Whether the merge is possible without communication depends on the extents; use
+/// reshapes_locally to find out.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

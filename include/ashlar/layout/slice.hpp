@@ -9,10 +9,10 @@
 //   slices_locally        The indices of the operand that the rank needs are among those it holds.
 //   concatenates_locally  The same is true of every operand.
 //
-// Both hold whenever no axis splits the dim. With a split dim they seldom hold, because a balanced
-// split of a different extent cuts at different positions. The exceptions are the full range, a
-// range that belongs to one rank before and after, and a concatenation in which all operands but
-// one are empty.
+// Both conditions hold whenever no axis splits the dim. With a split dim they seldom hold, because
+// a balanced split of a different extent cuts at different positions. The exceptions are the full
+// range, a range that belongs to one rank before and after, and a concatenation in which all
+// operands but one are empty.
 
 #include <span>
 

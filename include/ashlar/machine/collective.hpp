@@ -21,14 +21,14 @@
 //   p          ranks in the group
 //   from, to   elements that the rank holds before and after the move
 //   kept       elements of its new shard that the rank already holds
-//   b          the size of its part in a balanced split of `from`
+//   b          the size of the rank's part in a balanced split of `from`
 //
 // A permute is pairwise if its two axes have the same extent (plan/redistribution_step.hpp).
 //
-// Multiplied by α and β this gives table 2 of AutoDDL, with two differences, because we count what
-// the named algorithm does. For an all-reduce the table says 2 p - 1 messages, but we count 2 (p -
-// 1), or 1. For an all-to-all it says n elements, but we count n (p - 1) / p, since a rank does not
-// send its own part to itself.
+// Multiplied by α and β, this traffic gives table 2 of AutoDDL, with two differences, because we
+// count what the named algorithm does. For an all-reduce, table 2 has 2 p - 1 messages, but we
+// count 2 (p - 1), or 1. For an all-to-all, table 2 has n elements, but we count n (p - 1) / p,
+// since a rank does not send its own part to itself.
 
 #include <cstdint>
 
@@ -72,8 +72,8 @@ constexpr bool arrays_cross(int p, std::int64_t elements) {
 
 /// Returns the messages and elements that one of p ranks receives in a collective.
 ///   from, to   elements that the rank holds before and after
-///   kept       elements of its new shard that it already holds
-///   index      its position in the group, which determines its block in an all-reduce
+///   kept       elements of the rank's new shard that the rank already holds
+///   index      the rank's position in the group, which determines its block in an all-reduce
 constexpr traffic collective_traffic(collective kind, int p, std::int64_t from, std::int64_t to,
                                      std::int64_t kept, int index) {
   if (p <= 1) return {};

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes a hash of a machine. Ranks compare it to detect that they were given different machines,
-// because they would then choose different plans. It covers every number that affects a price, but
-// not the name.
+// Computes a hash of a machine. Ranks compare their hashes, because ranks that were given different
+// machines would choose different plans. The hash covers every number that affects a price, but not
+// the name.
 
 #include <bit>
 #include <cstdint>

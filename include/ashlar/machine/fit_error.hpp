@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Measures the error of a fitted model on its own samples, relative to each measured time: the
-// median and the worst. Also rejects invalid measured times for all fits.
+// Measures how far the predictions of a fitted model deviate from the measured times of the samples
+// to which the model was fitted. Errors are relative to the measured time; the median and the worst
+// error are returned. All fits also use require_time, which rejects invalid measured times.
 
 #include <algorithm>
 #include <cmath>

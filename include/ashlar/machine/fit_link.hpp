@@ -17,8 +17,8 @@
 
 namespace ashlar {
 
-/// One measured collective: its seconds, and the messages and bytes of one rank, by which the model
-/// multiplies α and β.
+/// One measured collective: its seconds, and the messages and bytes of one rank. The model
+/// multiplies the messages by α and the bytes by β.
 struct link_sample {
   double messages = 0;
   double bytes = 0;
@@ -31,8 +31,9 @@ struct link_fit {
 };
 
 /// Fits α and β to the samples. Throws ashlar::error if a time is not above zero, if counts are
-/// negative or not finite, or if the samples do not determine both. That is the case for fewer than
-/// two samples, and if all samples have the same number of bytes per message.
+/// negative or not finite, or if the samples do not determine both α and β. Samples do not
+/// determine them if there are fewer than two, or if all samples have the same number of bytes per
+/// message.
 inline link_fit fit_link(std::vector<link_sample> const& samples) {
   char const* const me = "fit_link";
   double xx = 0, xy = 0, yy = 0, x = 0, y = 0;

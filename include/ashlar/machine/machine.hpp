@@ -13,8 +13,8 @@
 //   inter_of   entry uses intra or inter
 //   flops      rate of large GEMMs; gemm_half makes small ones slower (machine/gemm.hpp)
 //
-// machine/link.hpp computes the link of a group of ranks from these. machine/presets.hpp lists
-// named machines and the sources of their numbers. Presets are for planning. Measure your own
+// machine/link.hpp computes the link of a group of ranks from these figures. machine/presets.hpp
+// lists named machines and the sources of their numbers. Presets are for planning. Measure your own
 // machine if accuracy matters (bench/calibrate).
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct machine {
 namespace machines {
 
 /// MPI ranks that share the cores and the memory of one workstation: 5 GB/s between two ranks, and
-/// 100 GFLOP/s of float GEMM per core. Both tiers are the same memory.
+/// 100 GFLOP/s of float GEMM per core. Both tiers use the same memory.
 inline constexpr machine workstation{{2e-6, 2e-10}, {2e-6, 2e-10}, 1e11, 1e10, 0};
 
 /// A cluster of 8-GPU nodes (A100 class). Links: 200 GB/s inside a node, 25 GB/s per node between

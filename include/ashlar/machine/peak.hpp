@@ -40,8 +40,8 @@ inline constexpr device_peak device_peaks[] = {
     {"H200 NVL", {60e12, 60e12, 417.5e12, 835e12}}, {"H200", {67e12, 67e12, 494.5e12, 989e12}},
     {"GB200", {40e12, 80e12, 1250e12, 2500e12}},    {"B200", {37e12, 75e12, 1100e12, 2250e12}}};
 
-/// Returns the peak rate, in operations per second, of the device with the name `device`, as the
-/// driver reports it. Returns 0 if it is not in the list.
+/// Returns the peak rate, in operations per second, of a device. `device` is the name that the
+/// driver reports. Returns 0 if no entry of the list applies.
 constexpr double peak_flops(std::string_view device, arithmetic a) {
   for (auto const& known : device_peaks)
     if (device.find(known.name) != std::string_view::npos) return known.flops[static_cast<int>(a)];

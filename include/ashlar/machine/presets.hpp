@@ -9,11 +9,11 @@
 //   [measured]  measured on this machine or on the same parts
 //   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
-// β is the inverse of NCCL's bus bandwidth, the rate at which a rank receives during a large
-// collective. α is NCCL's own estimate for one step of a ring (src/graph/tuning.cc in NCCL,
+// β is the inverse of NCCL's bus bandwidth (the rate at which a rank receives during a large
+// collective). α is NCCL's own estimate for one step of a ring (src/graph/tuning.cc in NCCL,
 // protocol Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs.
 // The papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates. So we compare
-// plans with them only by ratios of volume and of time.
+// our plans with the plans in these papers only by ratios of volume and of time.
 
 #include <string_view>
 

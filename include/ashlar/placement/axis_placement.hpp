@@ -11,8 +11,8 @@
 //   partial     the true value is the sum (max, min) over the axis's ranks   text P, P(max), P(min)
 //
 // In a partial tensor of element type T, each rank holds addends that are already rounded to T.
-// They are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded to T
-// once. This accumulation type is part of the meaning of a partial placement.
+// The addends are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded
+// to T once. This accumulation type is part of the meaning of a partial placement.
 //
 // `depth` orders the mesh axes that split the same dim: 0 is outermost. Two placements that differ
 // only in this order give most ranks different rows, so depth is part of the placement.

@@ -85,8 +85,8 @@ struct placement {
     return reduction::sum;
   }
 
-  /// Returns the placement in which axis `a` splits `dim`, inside all axes that already split it.
-  /// Expects that `a` is not a split now.
+  /// Returns the placement in which axis `a` splits `dim`, inside all axes that already split
+  /// `dim`. Expects that `a` is not a split now.
   constexpr placement with_split(int a, int dim) const {
     placement p = *this;
     p.axis[a] = split(dim, split_count(dim));
@@ -94,7 +94,7 @@ struct placement {
   }
 
   /// Returns the placement in which axis `a` has the placement `role`, which must not be a split.
-  /// Expects that `a` is not a split now, or is the innermost of its dim.
+  /// Expects that `a` is not a split now, or is the innermost axis that splits its dim.
   constexpr placement with(int a, axis_placement role) const {
     placement p = *this;
     p.axis[a] = role;
@@ -128,7 +128,7 @@ struct placement {
 };
 
 /// Returns why `p` is not valid for a tensor with `rank` dims on a mesh with `axes` axes, as a text
-/// for an error message. Returns null if it is valid.
+/// for an error message. Returns null if `p` is valid.
 constexpr char const* check(placement const& p, int rank, int axes) {
   if (p.axes() != axes)
     return "wrong number of axes. Give one placement per mesh axis, in the mesh's axis order.";

@@ -17,8 +17,8 @@
 namespace ashlar {
 
 namespace placements {
-/// The axis splits dim Dim. Depth is its position among all axes that split Dim, outermost first;
-/// -1 stands for the order of the mesh axes.
+/// The axis splits dim Dim. Depth is the axis's position among all axes that split Dim, outermost
+/// first; -1 stands for the order of the mesh axes.
 template <int Dim, int Depth = -1>
 struct S {};
 struct B {};     ///< broadcast: every rank of the axis has the same values

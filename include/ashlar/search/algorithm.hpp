@@ -12,12 +12,13 @@
 //   evaluation    the pricing of one plan, either completely or as the difference to another plan
 //   seconds       wall-clock time of the algorithm, including its cost tables. The computation of
 //                 the lower bound is not part of the algorithm and not included, except in exact()
-//   lower bound   predicted seconds that no plan within the memory limit can beat. It is the
-//                 optimum without a memory limit if that plan fits, else the Lagrangian dual
-//                 (lagrangian.hpp). It may be too large by one part in 1e9, because a tiny
-//                 tie-breaking weight is added per collective
-//   recomputed    the number of recomputed segments. It is fixed by the problem; only optimal and
-//                 exact search for it
+//   lower bound   predicted seconds that no plan within the memory limit can beat by more than one
+//                 part in 1e9 (a tiny tie-breaking weight is added per collective). If the best
+//                 plan without a memory limit fits, the bound is the seconds of that plan, else the
+//                 Lagrangian dual (lagrangian.hpp)
+//   recomputed    the number of recomputed segments. If the fastest plan exceeds the memory limit,
+//                 optimal and exact search for this number. In all other cases, the problem fixes
+//                 it
 //
 // A search ends if its budget is used up, if the stop token is set, if its plan is certified to be
 // optimal, or if there are no more plans to try. Equal seeds and equal numbers of evaluations give
@@ -81,7 +82,7 @@ using search_result = basic_result<>;
 
 namespace detail {
 
-/// Two weights whose relative difference is below this are equal.
+/// Two weights count as equal if their relative difference is below this.
 inline constexpr double tie_margin = 1e-9;
 
 /// Observes one run of an algorithm: its budget, its clock, its best weight, its lower bound and
@@ -104,8 +105,8 @@ class watch {
     return true;
   }
 
-  /// Records the weight (seconds and tie-breaking) of a plan. Returns whether it is the least so
-  /// far.
+  /// Returns whether a plan's weight (seconds and tie-breaking) is less than the weights of all
+  /// earlier plans. If so, records the weight as the best one.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;
@@ -113,8 +114,8 @@ class watch {
     return true;
   }
 
-  /// Sets the lower bound to f(), unless one is known already. The time of f() does not count as
-  /// search time.
+  /// Sets the lower bound to f(), unless a lower bound is known already. The time of f() does not
+  /// count as search time.
   template <class F>
   void bound_by(F const& f) {
     if (bound_ > 0) return;
@@ -197,8 +198,8 @@ class watch {
   ending how_ = ending::finished;
 };
 
-/// Computes the cost tables of a problem, in which algorithms search. `again` is the number of
-/// recomputed segments, or a range of such numbers.
+/// Computes the cost tables of a problem. Search algorithms read all costs from these tables.
+/// `again` is the number of recomputed segments, or a range of such numbers.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
                         options const& o, recomputation const& again) {

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Lists the search algorithms by name, for programs in which the user chooses or compares them:
+// Lists the search algorithms by name, for programs in which the user chooses an algorithm or
+// compares several:
 //
 //   exact                  dynamic programming; below a memory limit, the Lagrangian dual and label
 //                          setting (optimal.hpp)
@@ -27,9 +28,10 @@
 namespace ashlar::search {
 
 /// Runs optimal() behind the common interface of search algorithms. One evaluation is one pass over
-/// the chain. The result is the optimum, certified by its own bound, or the best plan within the
-/// budget. options.seed and options.whole_space have no effect. Throws ashlar::error like
-/// optimal(), and if the search is cancelled before the first plan.
+/// the chain. The result is the optimum, certified by the lower bound of the same search, or else
+/// the best plan found before the search ended. options.seed and options.whole_space have no
+/// effect. Throws ashlar::error like optimal(), and if the search is cancelled before the first
+/// plan.
 template <int N>
 basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine const& m,
                       options const& o = {}) {

@@ -16,10 +16,10 @@
 
 namespace ashlar::search {
 
-/// Returns the plan with its predictions, a lower bound and the gap. Of the options, permits,
-/// whole_space and lower_bound affect the bound; on_progress is called; the others have no effect.
-/// Throws ashlar::error in three cases: this is not a plan of `net`, a layer does not support its
-/// placement, or the plan needs more than m.memory bytes per rank.
+/// Returns the plan with its predictions, a lower bound and the gap. The options `permits`,
+/// `whole_space` and `lower_bound` affect the bound. `on_progress` is called. All other options
+/// have no effect. Throws ashlar::error in three cases: `chosen` is not a plan of `net`, a layer
+/// does not support its placement, or the plan needs more than m.memory bytes per rank.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {

@@ -16,8 +16,9 @@
 //                  remaining elements. No complete plan with this beginning costs less, so the
 //                  heuristic is admissible
 //   duplicates     partial plans that are equivalent for the remaining elements: the placements of
-//                  the last element, and of the begins of the residual blocks around it, are equal
-//                  up to an exchange of interchangeable axes. Only one of them is expanded
+//                  the last element, and of the begins of the residual blocks around that element,
+//                  are equal up to an exchange of interchangeable axes. Only one of them is
+//                  expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search considers only
 // partial plans whose promise equals the lower bound. If none of them can be completed, a second
@@ -50,9 +51,10 @@ class assign_axes {
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
   }
 
-  /// Returns a plan. `bound` is a lower bound of its cost: the optimum if interchangeable axes are
-  /// not distinguished. Each of two searches, the first for a plan of exactly that cost, may
-  /// examine `effort` partial plans.
+  /// Returns a plan. `bound` is a lower bound of the plan's cost: the optimum if interchangeable
+  /// axes are not distinguished. A first search looks for a plan that costs exactly `bound`. If
+  /// there is none, a second search looks for any plan. Each search may examine `effort` partial
+  /// plans.
   basic_plan<N> plan(double bound, int effort = 50'000) {
     most_ = bound * (1 + 1e-11);
     int found = search(effort);
@@ -78,8 +80,8 @@ class assign_axes {
     /// Index in all_ of the partial plan that ends with the begin of the enclosing residual block;
     /// -1: none.
     int outer;
-    /// The number of ways to place the next element that were already tried; 0 if none were, or
-    /// all.
+    /// The number of ways to place the next element that were already tried. 0 if none of them or
+    /// all of them were tried.
     int next;
   };
 
@@ -90,10 +92,10 @@ class assign_axes {
   }
 
   /// Returns the index in all_ of the best complete plan of weight at most `most_`. Returns -1 if
-  /// there is none. If `most_` is a real limit, also returns -1 when the effort is spent.
+  /// there is none. If `most_` is below `unreachable`, also returns -1 when the effort is spent.
   int search(int effort) {
-    // `open` is a heap of partial plans. First comes the lowest lower bound of the complete plan's
-    // cost (promise), then the longest plan, then the newest.
+    // `open` is a heap of partial plans. The first one has the lowest promise (a lower bound of the
+    // complete plan's cost). Among equal promises, the longest plan comes first, then the newest.
     auto const worse = [this](int a, int b) {
       if (at(a).promise != at(b).promise) return at(a).promise > at(b).promise;
       return at(a).element != at(b).element ? at(a).element < at(b).element : a < b;
@@ -123,9 +125,10 @@ class assign_axes {
     }
   }
 
-  /// Adds extensions of partial plan l by one layer or residual end. Stops after an extension whose
-  /// lower bound of the complete plan's cost (promise) equals that of l. The next call for the same
-  /// l continues there. If l is -1, adds all placements of the first element.
+  /// Adds extensions of partial plan l by one layer or residual end. The promise of a partial plan
+  /// is a lower bound of the complete plan's cost. Stops after an extension that has the same
+  /// promise as l. The next call for the same l continues there. If l is -1, adds all placements of
+  /// the first element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -194,8 +197,8 @@ class assign_axes {
     return equal;
   }
 
-  /// Returns a lower bound of the cost of the moves between elements i and i + 1 of the chain. It
-  /// holds for all shard orders.
+  /// Returns a lower bound of the cost of the moves between elements i and i + 1 of the chain. The
+  /// bound holds for all shard orders.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
     return crossed_(least_(extents, net_.element_size, left.y, right.x),
@@ -212,9 +215,9 @@ class assign_axes {
                                                           : weight(i);
   }
 
-  /// Returns a lower bound of the weight of everything after element i if it takes choice k: the
-  /// least weight if interchangeable axes are not distinguished. `outer` is the partial plan that
-  /// ends with the begin of the enclosing residual block; -1: none.
+  /// Returns a lower bound of the weight of everything after element i if element i takes choice k:
+  /// the least weight if interchangeable axes are not distinguished. `outer` is the partial plan
+  /// that ends with the begin of the enclosing residual block; -1: none.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -227,8 +230,8 @@ class assign_axes {
   }
 
   /// Returns a key of a partial plan. Two partial plans with equal keys are equivalent for all
-  /// later elements. The key contains the placements on which these depend, with interchangeable
-  /// axes sorted.
+  /// later elements. The key contains the placements on which the later elements depend, with
+  /// interchangeable axes sorted.
   std::vector<int> look_of(int l) const {
     layer_choice const last = placed(l);
     std::vector<placement> seen{last.y, last.dy};

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines a complete plan of which local search algorithms change one choice at a time. The cost
-// after a change is computed from the changed layer and the two boundaries next to it alone.
+// Defines a complete plan. Local search algorithms change one of its choices at a time. The cost
+// after a change is computed only from the changed layer and from the two boundaries of that layer.
 //
 //   element    a layer, or the begin or the end of a residual block
 //   variable   an element with a choice of its own. The two ends of a residual block are one
@@ -12,8 +12,8 @@
 //   weight     Σ own weights of the variables + Σ weights of the boundaries between neighbours,
 //              from the tables of chain_model
 //   memory     added up over the whole chain (step/memory_fold.hpp) each time a choice is tested
-//              against the memory limit. This takes time linear in the length of the chain, and is
-//              skipped if a lower bound already shows that the choice does not fit
+//              against the memory limit. Adding it up takes time linear in the length of the chain,
+//              and is skipped if a lower bound already shows that the choice does not fit
 //
 // The weight is updated by differences. Every 4,096 changes it is recomputed from scratch to limit
 // rounding errors.
@@ -94,7 +94,7 @@ class assignment {
       weight_ += between(i, choice_[at(i)], choice_[at(i + 1)]);
   }
 
-  /// Returns the index of the choice of every element, as make_plan expects it.
+  /// Returns, for every element, the index of its choice. make_plan expects such a list.
   scratch<int> path() const {
     scratch<int> list(choice_.size());
     for (std::size_t i = 0; i < choice_.size(); ++i) list[i] = choice_[i];

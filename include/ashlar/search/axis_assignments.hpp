@@ -5,16 +5,16 @@
 
 // Lists the ways to place one element of a chain, given the signature rows of its axes as a
 // multiset: how many of the interchangeable axes (equal extent and network tier) have each row. A
-// way to place it says which axes have which row (`from`), and how shards nest (`order`). To keep
-// the list short, it depends on the element before:
+// way to place the element has two parts: which axes have which row (`from`), and how shards nest
+// (`order`). To keep the list short, both parts depend on the previous element:
 //
 //   from     A permutation of interchangeable axes: axis a gets the row of axis from[a]. Axes with
 //            equal rows are not permuted. The first element of a chain uses the identity.
-//   order    The order in which the shards of different axes nest, outermost first. It begins with
-//            the axes that split the same dim of x as of the previous element's y, as they nest
-//            there. All other axes follow in any order, except that two neighbours in the order
-//            that never split the same dim of a tensor must ascend. Exchanging those two would give
-//            the same placements.
+//   order    The order in which the shards of different axes nest, outermost first. First come the
+//            axes that split the same dim in the element's x as in the previous element's y, in the
+//            order in which they nest in that y. All other axes follow in any order, with one
+//            exception. Two axes that are adjacent in the order and never split the same dim of a
+//            tensor must ascend, because exchanging them would give the same placements.
 //
 // assign_axes.hpp decides which of these ways is part of a good plan.
 
@@ -34,7 +34,7 @@ namespace ashlar::search::detail {
 /// A way to place one layer or residual block: its choice, the permutation of its axes and the
 /// order in which its shards nest.
 struct axis_assignment {
-  int agreement;  ///< grows with the number of axes on which placements equal earlier ones
+  int agreement;  ///< grows with the number of axes with the same placements as earlier layers
   int choice;
   axis_order order, from;  ///< the arguments of reordered()
 };
@@ -53,10 +53,10 @@ class axis_assignments {
   /// must outlive this object.
   axis_assignments(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
 
-  /// Adds the ways to place choice k of a layer or residual block. The choice `c` says only how
-  /// many of the interchangeable axes have which row. Each permutation of these axes gives a
-  /// placement, for which worthwhile(placement) is called. If it returns false, the permutation is
-  /// left out.
+  /// Adds the ways to place choice k of a layer or residual block. The choice `c` determines only
+  /// how many of the interchangeable axes have which row. Each permutation of these axes gives a
+  /// placement, for which worthwhile(placement) is called. If this call returns false, the
+  /// permutation is left out.
   template <class Worthwhile>
   void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
     axis_order const same = all_axes(mesh_.axes());
@@ -89,8 +89,8 @@ class axis_assignments {
     axis_order kept, free;
   };
 
-  /// Returns two lists of axes. `kept` are the axes that split the same dim of x as of the previous
-  /// layer's y, in the order in which they nest there. `free` are all other axes.
+  /// Returns two lists of axes. `kept` are the axes that split the same dim in x as in the previous
+  /// layer's y, in the order in which they nest in that y. `free` are all other axes.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)
@@ -112,8 +112,9 @@ class axis_assignments {
     return agreement;
   }
 
-  /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes. It
-  /// must also leave axes with equal placements in their order, so that no result occurs twice.
+  /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes and
+  /// leaves axes with equal placements in their order. Because of the second condition, no result
+  /// occurs twice.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -139,8 +140,8 @@ class axis_assignments {
   }
 
   /// Several orders of the axes can give the same placements. Returns whether `order` is the
-  /// canonical one of them: two neighbours in it, from position `first` on, ascend or split the
-  /// same dim of a tensor.
+  /// canonical one of these orders: from position `first` on, every two axes that are adjacent in
+  /// `order` either ascend or split the same dim of a tensor.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];
@@ -157,15 +158,15 @@ class axis_assignments {
   std::vector<axis_assignment> list_;
 };
 
-/// Computes lower bounds of the cost of redistributions that hold for all shard orders
-/// (plan/role_distances.hpp), and caches them.
+/// Computes lower bounds of the cost of redistributions (plan/role_distances.hpp), and caches these
+/// bounds. A bound holds for all shard orders.
 class least_moves {
  public:
   /// Both arguments must outlive this object.
   least_moves(topology const& t, machine const& m) : mesh_(t), machine_(m) {}
 
-  /// Returns a lower bound of the seconds of the redistribution from `from` to `to`. It holds for
-  /// all shard orders of the two placements.
+  /// Returns a lower bound of the seconds of the redistribution from `from` to `to`. The bound
+  /// holds for all shard orders of the two placements.
   double operator()(shape const& extents, int element_size, placement from, placement to) {
     sort_interchangeable_axes(mesh_, from, to);
     for (placement* p : {&from, &to})

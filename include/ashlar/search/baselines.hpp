@@ -19,16 +19,16 @@
 //                     (Optimus, Xu et al. 2021). All axes but the last are data parallel, with
 //                     parameters stored split along them. On the last axis, weights are split by
 //                     columns and activations by features. Summa broadcasts panel by panel. Here,
-//                     one all-gather of x along the last axis and one of the weight along the
-//                     others replace the broadcasts. The all-gather of x for dw is not counted a
-//                     second time, which favours this baseline.
+//                     one all-gather of x along the last axis and one all-gather of the weight
+//                     along the other axes replace the broadcasts. The all-gather of x for dw is
+//                     not counted a second time, which favours this baseline.
 //
 // Special cases:
 //
 //   images     Convolution and pooling stay data parallel on all axes, because their weights are
 //              small (AutoDDL, section 5.1).
-//   any row    A layer without the required rows, for example because it has no dim 0, may take
-//              any.
+//   any row    A layer without the required rows, for example because it has no dim 0, may take any
+//              row.
 //   storage    Parameters are stored replicated unless stated otherwise.
 //   ties       If several rows qualify, the search takes the cheapest. So in the tensor-parallel
 //              layout, cost decides whether a linear layer is the first or the second of its pair.
@@ -68,8 +68,8 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
 }
 
 /// Returns whether the layer's input is a batch of images [batch, channels, height, width], and its
-/// output is too or is flattened. Attention also has four dims, but no row that splits the second
-/// one.
+/// output is a batch of images or of flattened images. The input of attention also has four dims,
+/// but attention has no row that splits the second dim.
 constexpr bool is_image(layer_spec const& spec) {
   if (spec.x.rank() != 4) return false;
   return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();
@@ -79,8 +79,8 @@ constexpr bool is_image(layer_spec const& spec) {
 constexpr int feature_dim(layer_spec const& spec) { return spec.x.rank() > 2 ? 2 : 1; }
 
 /// Returns whether a signature row qualifies for the tensor-parallel axis. A layer that can split a
-/// weight must do so, by columns (x replicated) or by rows (y partial). Another layer must be
-/// replicated. Without parameters, it may also be split by features, classes or heads.
+/// weight must do so, by columns (x replicated) or by rows (y partial). Any other layer must be
+/// replicated. If that layer has no parameters, it may also be split by features, classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)
@@ -119,7 +119,7 @@ constexpr training_row row_on(layer_choice const& c, int a) {
 }
 
 /// Returns whether the signature row of choice c on axis a satisfies `wanted(row, spec)`. If no row
-/// of layer i does, every row is permitted.
+/// of layer i satisfies it, every row is permitted.
 template <int N, class Wanted>
 constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c, int a,
                        topology const& t, Wanted wanted) {

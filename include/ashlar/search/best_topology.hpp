@@ -3,9 +3,8 @@
 
 #pragma once
 
-// Finds the best mesh for a baseline that treats one part of the ranks as data parallel and the
-// other part as tensor parallel. AutoDDL, section 5, tunes Megatron and Summa in the same way by
-// hand.
+// Finds the best mesh for a baseline that is data parallel along some mesh axes and tensor parallel
+// along the others. AutoDDL, section 5, tunes Megatron and Summa in the same way by hand.
 //
 //   auto const plan = search::megatron(net, t, m);          // plan.mesh: the topology found
 //
@@ -15,12 +14,13 @@
 //   2. Make the baseline's plan on this coarse mesh of two axes. Links of an axis that spans
 //      several nodes all count as links between nodes.
 //   3. Transfer the plan to the fine mesh rows_node=n1, columns_node=n2, rows_gpu=g1,
-//      columns_gpu=g2. There, traffic inside a node is priced as such. Axes of extent 1 are left
-//      out; an axis with a single factor is called "rows" or "columns".
+//      columns_gpu=g2. On the fine mesh, traffic inside a node is priced with the links inside the
+//      node. Axes of extent 1 are left out; an axis with a single factor is called "rows" or
+//      "columns".
 //
-// The cheapest plan on a fine mesh that fits the machine's memory is returned. The transfer keeps a
-// plan legal, because the parts of an axis nest in the same order in all tensors. Only the sizes of
-// uneven shards may change.
+// Of all plans on fine meshes that fit the machine's memory, the cheapest is returned. The transfer
+// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. Only the
+// sizes of uneven shards may change.
 
 #include <array>
 #include <string>
@@ -35,7 +35,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Per axis of a coarse mesh: the axes of the fine mesh that it consists of, outermost first.
+/// Per axis of a coarse mesh: the axes of the fine mesh that the coarse axis consists of, outermost
+/// first.
 using refinement = std::vector<std::vector<int>>;
 
 /// Returns the placement on the fine mesh that corresponds to placement p on the coarse mesh.
@@ -98,8 +99,8 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Returns every way to arrange the ranks of t as rows and columns: a mesh of these two axes, and
-/// the fine mesh whose axes are either between nodes or inside a node.
+/// Returns every way to arrange the ranks of t as rows and columns. Each way consists of a mesh of
+/// these two axes and of the fine mesh, whose axes are either between nodes or inside a node.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;
@@ -134,8 +135,8 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 
 /// Returns the cheapest plan of at most m.memory bytes per rank over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
-/// makes the plan for one arrangement. If it does not fit, as few of its first segments as possible
-/// are recomputed. Throws ashlar::error if no plan fits; the message states the least memory.
+/// makes the plan for one arrangement. If that plan does not fit, it recomputes as few of its first
+/// segments as possible. Throws ashlar::error if no plan fits; the message states the least memory.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {
@@ -176,7 +177,7 @@ basic_plan<N> summa(basic_problem<N> const& net, topology const& t, machine cons
   return best_topology(net, t, m, summa_parallel<N>, "search::summa");
 }
 
-/// A baseline with its name, for programs that list all.
+/// A baseline with its name, for programs that list all baselines.
 struct baseline {
   char const* name;
   plan (*make)(problem const&, topology const&, machine const&);

@@ -5,12 +5,12 @@
 
 // Computes the cost of the boundary between two neighbours of a chain for every pair of their
 // choices, as a matrix. The cost is the time to move the activation forward and its gradient back
-// (boundary_times in cost.hpp). It applies to the extents of the boundary, which may differ from
-// the extents that a neighbour uses (for example if attention views features as heads).
+// (boundary_times in cost.hpp). The cost is computed for the extents of the boundary, which may
+// differ from the extents that a neighbour uses (for example if attention views features as heads).
 //
-// A matrix is computed at its first use. Boundaries share it if they have the same two classes
-// (chain_model.hpp), the same extents and the same number of moves per step. It is dropped when the
-// choices of one of its classes change.
+// A matrix is computed at its first use. Boundaries share a matrix if they have the same two
+// classes (chain_model.hpp), the same extents and the same number of moves per step. A matrix is
+// dropped when the choices of one of its classes change.
 
 #include <vector>
 
@@ -30,7 +30,8 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
   // A state number depends on how many dims the tensor has, but not on its extents. So the numbers
-  // stored in a class are valid here, unless the boundary has more or fewer dims than the class.
+  // stored in a class are valid here, unless the boundary has more or fewer dims than the tensors
+  // of the class.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;
@@ -81,9 +82,9 @@ struct boundary_matrix {
 
 class boundary_matrices {
  public:
-  /// Returns the matrix for two classes of equal elements. If it is not known yet, `make()`
-  /// computes its weights. Each call invalidates the references that earlier calls returned, but
-  /// not pointers to weights.
+  /// Returns the matrix for two classes (sets of equal elements). If the matrix is not known yet,
+  /// `make()` computes its weights. Each call invalidates the references that earlier calls
+  /// returned, but not pointers to weights.
   template <class Make>
   constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
                                   shape const& extents, Make const& make) {

@@ -12,8 +12,8 @@
 //          its few cheapest choices
 //   F, B   lower bounds of the cost before and after an element that is not inside a residual
 //          block, per choice. The moves between two consecutive residual blocks count as free
-//   D      a lower bound of the cost of a residual block, per choice of its ends or of an element
-//          inside it. The two ends need not take the same choice
+//   D      a lower bound of the cost of a residual block, per choice of the block's ends or of an
+//          element inside the block. The two ends need not take the same choice
 //
 // For a choice inside a residual block, F and B are the least values at the ends of the block. The
 // remaining choices contain every optimal plan.
@@ -35,9 +35,9 @@ class bounded_choices {
   constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
 
   /// Drops all choices that cannot be part of a plan whose weight (seconds, plus a tiny amount per
-  /// collective) is at most `upper`. If `upper` is 0, uses the cost of a good plan that it finds
-  /// itself, so that every optimal plan remains. In that case it drops nothing if the chain has no
-  /// residual blocks.
+  /// collective) is at most `upper`. If `upper` is 0, first finds a good plan and uses its weight
+  /// as the limit, so that every optimal plan remains. But if `upper` is 0 and the chain has no
+  /// residual blocks, drops nothing.
   constexpr void restrict(double upper = 0) {
     find_bounds(false);
     if (upper == 0) {
@@ -59,8 +59,8 @@ class bounded_choices {
     drop(upper * (1 + 1e-9));
   }
 
-  /// Returns a lower bound of the cost of the residual block that begins at `begin`, for each
-  /// choice of its ends before `restrict` dropped any.
+  /// Returns a lower bound of the cost of the residual block that begins at `begin`, with one entry
+  /// per choice that the block's ends had before `restrict` dropped any choices.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
     while (!model_.alike(first_.data()[b].begin, begin)) ++b;
@@ -134,9 +134,9 @@ class bounded_choices {
     return best;
   }
 
-  /// Returns a lower bound of the cost of everything outside a residual block. For each choice of
-  /// the block's ends, the arguments are lower bounds: `f` of the cost up to and including the
-  /// block, `d` of the block, and `b` after the block.
+  /// Returns a lower bound of the cost of everything outside a residual block. The arguments are
+  /// lower bounds for each choice of the block's ends. `f` bounds the cost up to and including the
+  /// block, `d` the cost of the block, and `b` the cost of everything after the block.
   static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
                                         scratch<double> const& b) {
     double to = unreachable, from = unreachable;
@@ -147,9 +147,9 @@ class bounded_choices {
     return to + from;
   }
 
-  /// Computes two lower bounds for each choice of each element that is not inside a residual block:
-  /// of the cost up to and including the element (`before`), and after it (`after`). Those of a
-  /// residual block are stored at its begin.
+  /// Computes two lower bounds for each choice of each element that is not inside a residual block.
+  /// `before` bounds the cost up to and including the element, `after` the cost of everything after
+  /// the element. The bounds of a residual block are stored at its begin.
   constexpr void come_and_go(chain_solver<N, Paths>& solver, scratch<scratch<double>>& before,
                              scratch<scratch<double>>& after) {
     auto const cost = [&](int i) -> scratch<double> const& {

@@ -4,8 +4,8 @@
 #pragma once
 
 // Computes the seconds and bytes of a plan, element by element. An element is a layer, or the begin
-// or end of a residual block. explain, diff and the HTML page of a plan show these figures. They
-// are for one step on the busiest rank, with all micro-batches.
+// or end of a residual block. explain, diff and the HTML page of a plan show these figures. The
+// figures are for one step on the busiest rank, with all micro-batches.
 //
 //   work              computation
 //   activations       moves of the input x into the element (from y of the element before), of its

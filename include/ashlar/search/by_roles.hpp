@@ -12,12 +12,14 @@
 //                      fewer choices, of which bounded_choices.hpp leaves few.
 //   2. a plan          The choices of that optimum, with shards nested in the order of the mesh
 //                      axes. If this plan costs more than the bound, chain_solver finds the best
-//                      shard orders for the same choices. If that still costs more, it searches all
-//                      choices that bounded_choices.hpp has left, in all shard orders, if there are
-//                      at most 3,000.
+//                      shard orders for the same choices. If the resulting plan still costs more
+//                      than the bound, chain_solver searches all choices that bounded_choices.hpp
+//                      has left, in all shard orders. It does so only if these are at most 3,000
+//                      choices.
 //   3. the proof       If the plan costs as much as the bound, it is optimal. Otherwise,
-//                      row_bounds.hpp finds all choices that may be part of a plan of no higher
-//                      cost, and chain_solver finds the optimum over them in all shard orders.
+//                      row_bounds.hpp finds all choices that may be part of a plan that costs no
+//                      more than this one, and chain_solver finds the optimum over them in all
+//                      shard orders.
 //
 // The result is always the optimum, to one part in 1e9.
 
@@ -31,7 +33,7 @@ namespace ashlar::search {
 namespace detail {
 
 /// A filter that permits selected choices for chain_model. The choices come from a model that
-/// ignores shard order. Each is permitted in all shard orders.
+/// ignores shard order. Each choice is permitted in all shard orders.
 template <int N>
 class ordered_choices {
  public:
@@ -44,7 +46,7 @@ class ordered_choices {
         if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
   }
 
-  /// Returns the permitted choices of element i of the chain without duplicates. The shard orders
+  /// Returns the permitted choices of element i of the chain, without duplicates. The shard orders
   /// of one choice follow each other, beginning with the order of the mesh axes.
   constexpr std::vector<layer_choice> const& choices(int i) const {
     return of_class_.data()[model_.class_index(i)];
@@ -76,7 +78,7 @@ class search_by_roles {
       : search_by_roles(chain, chain, t, m) {}
 
   /// `less` is the same chain without the signature rows that the lower bound does not need
-  /// (needed_rows.hpp). It must outlive this object, too.
+  /// (needed_rows.hpp). `less` must outlive this object, too.
   constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
                             topology const& t, machine const& m)
       : net_(chain), mesh_(t), machine_(m), rows_(less, t, m, any_choice{}, pruning::by_time) {
@@ -114,8 +116,8 @@ class search_by_roles {
   }
 
  private:
-  /// The most choices in all shard orders that plan() searches before it computes row_bounds.
-  /// Searching that many takes a few hundredths of a second.
+  /// The most choices, counted in all shard orders, that plan() searches before it computes
+  /// row_bounds. Searching that many takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {

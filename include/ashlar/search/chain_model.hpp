@@ -33,8 +33,8 @@ class chain_model {
                         Filter&& filter, pruning prune)
       : chain_model(net, t, m, filter, prune, {net.recomputed, net.recomputed}) {}
 
-  /// Does the same, but recomputes `again` segments (activation checkpointing) instead of
-  /// net.recomputed.
+  /// Computes the same cost tables, but for `again` recomputed segments (activation checkpointing)
+  /// instead of net.recomputed.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune, recomputation const& again)
@@ -179,7 +179,7 @@ class chain_model {
   }
 
   /// Drops dominated choices (choice_class.hpp). A choice dominates another one only if it also
-  /// adds no more to the lower bound of memory of counted_memory.hpp.
+  /// adds no more to the sum of counted_memory.hpp (a lower bound of a plan's memory).
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
@@ -232,8 +232,8 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Returns whether the neighbours of a residual block see its input and output in the block's own
-  /// extents.
+  /// Returns whether the neighbours of a residual block use its input and output with the block's
+  /// own extents.
   constexpr bool sees_itself(int begin) const {
     shape const& own = net_.spec(begin).x;
     for (int const i : {begin, net_[begin].partner})
@@ -267,7 +267,7 @@ class chain_model {
   /// The lists that a filter's choices(i) returned. Used in the constructor only.
   std::vector<std::vector<layer_choice> const*> listed_;
   std::vector<choice_class> classes_;
-  std::vector<int> list_of_class_;  ///< per class: the value of list_of_ of its elements
+  std::vector<int> list_of_class_;  ///< per class: the list_of_ entry of its elements
   boundary_matrices boundaries_;
 };
 

@@ -34,8 +34,8 @@ class chain_path {
   using model_type = std::remove_reference_t<decltype(std::declval<Solver&>().model())>;
 
   /// Writes the optimal choices of the elements first .. last into `choice`. start[k] is the cost
-  /// of everything before element `first` if it takes choice k. end[k] is the cost of everything
-  /// after element `last` if it takes choice k; an empty `end` means 0.
+  /// of everything before element `first` if `first` takes choice k. end[k] is the cost of
+  /// everything after element `last` if `last` takes choice k; an empty `end` means 0.
   constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
                        scratch<int>& choice) {
     scratch<scratch<double>> values(static_cast<std::size_t>(model_.size()));

@@ -9,9 +9,9 @@
 //
 //   layer      V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
 //   residual   Begin and end take the same choice r, so V_end[r] = V_begin[r] + inside[r]. Here
-//              inside[r] is the optimum of the elements between them if both ends take r. It is the
-//              diagonal of a (min, +) product of the boundary matrices. The product is computed
-//              from the element with the fewest choices towards both ends.
+//              inside[r] is the optimum of the elements between them if both ends take r. The array
+//              inside[] is the diagonal of a (min, +) product of the boundary matrices. The product
+//              is computed from the element with the fewest choices towards both ends.
 //
 // inside[] depends only on the residual block, so equal blocks are solved once. chain_path.hpp
 // finds the choices that attain the optimum.
@@ -85,8 +85,8 @@ class chain_solver {
     if (end == begin + 1)
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
     // Normally computes the results for all r at once: for each choice k of the element `cut`, one
-    // pass from it to each end. `cut` has the fewest choices. If the ends have still fewer choices,
-    // it is faster to compute the result for each r alone.
+    // pass from `cut` to each end. `cut` has the fewest choices. If the ends have still fewer
+    // choices, it is faster to compute the result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {
@@ -122,7 +122,7 @@ class chain_solver {
   }
 
   /// Returns the cost of element i of the chain for each of its choices, without the moves to and
-  /// from its neighbours. It includes the price of the element's memory.
+  /// from its neighbours. This cost includes the price of the element's memory.
   constexpr scratch<double> const& own(int i) const { return own_.data()[index(i)]; }
 
   constexpr double own(int i, int choice) const { return own(i).data()[choice]; }
@@ -219,9 +219,9 @@ class chain_solver {
   };
 
   /// Splits the cost of a residual block at choice k of the element `cut` inside it. For each
-  /// choice of the block's two ends, returns the least cost from the begin to `cut` and from `cut`
-  /// to the end. The cost of `cut` itself is part of `left` only. If k is -1, each half may take
-  /// any choice of `cut`.
+  /// choice of the block's two ends, returns two least costs: from the begin to `cut` (`left`), and
+  /// from `cut` to the end (`right`). The cost of `cut` itself is part of `left` only. If k is -1,
+  /// each half may take any choice of `cut`.
   constexpr two_halves halves(int begin, int cut, int k) {
     int const end = model_.partner(begin), width = model_.choices(cut).size();
     scratch<double> one(static_cast<std::size_t>(width), k < 0 ? 0 : unreachable);
@@ -282,8 +282,8 @@ class chain_solver {
     return result;
   }
 
-  /// Costs of elements are stored per class of equal elements. If memory has a price, they also
-  /// depend on the kind of bytes that count (counted_part).
+  /// Costs of elements are stored per class of equal elements. If memory has a price, the cost of
+  /// an element also depends on which of its bytes are counted (counted_part).
   constexpr int parts() const { return counted_ == nullptr ? 1 : counted_parts; }
   constexpr int index(int i) const {
     int const part = counted_ == nullptr ? 0 : static_cast<int>(counted_->part(i));

@@ -5,12 +5,14 @@
 
 // Checks a problem at the start of every search, so that nothing overflows later:
 //
-//   elements   There is at least one. The begin and the end of a residual block name each other.
+//   elements   The chain has at least one. The begin and the end of a residual block refer to each
+//              other.
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
-//   bytes      fewer than 2^63 in total, for all tensors with gradients and optimizer states. Also
-//              fewer than 2^63 for each tensor if every rank held all of it
+//   bytes      fewer than 2^63 in total, for all tensors together with their gradients and
+//              optimizer states. Also fewer than 2^63 for each single tensor, counted as if every
+//              rank held a full copy
 //
 // A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 

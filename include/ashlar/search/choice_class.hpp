@@ -66,8 +66,8 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 struct choice_class {
   int layer = 0;  ///< the layer; of a residual block: the layer at its begin
   int end = -1;   ///< of a residual block: the layer at its end; -1: not a residual block
-  shape x_extents, y_extents;  ///< the extents of its x and y
-  bool plain = true;  ///< false: a residual block whose neighbours see its x in other extents
+  shape x_extents, y_extents;  ///< the extents of x and y
+  bool plain = true;  ///< false: a residual block whose neighbours use its x with other extents
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
   saved_part held = saved_part::all;
@@ -110,8 +110,10 @@ struct choice_class {
   }
 };
 
-/// Selects further conditions under which a choice of less memory replaces another one: `weight`:
-/// its weight must not be larger; `boundaries`: its placements at the boundaries must be equal.
+/// Selects the further conditions that a choice must meet to replace another choice that needs at
+/// least as much memory.
+///   weight       Its weight must not be larger.
+///   boundaries   Its placements at the boundaries must be the same.
 struct compared {
   bool weight, boundaries;
 };

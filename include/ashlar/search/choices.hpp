@@ -4,7 +4,7 @@
 #pragma once
 
 // Enumerates every way to place one layer on a mesh. These are the points of the search space. Each
-// is a layer_choice, made of three decisions:
+// way is a layer_choice, made of three decisions:
 //
 //   rows      One signature row of the layer per mesh axis. All combinations are enumerated.
 //   order     If several axes split one dim, the order in which their shards nest. All orders of
@@ -45,14 +45,14 @@ using axis_order = inplace_vector<signed char, max_axes>;
 using axis_rows = inplace_vector<int, max_axes>;
 using row_list = inplace_vector<int, training_table::capacity()>;
 
-/// Sets the placement of one axis. If it is a split of dim d, its shards nest inside the depth[d]
-/// earlier splits of d, and depth[d] is increased by one. This is one expression because Clang
-/// limits the number of statements in constant evaluation.
+/// Sets the placement of one axis. If `role` is a split of dim d, its shards nest inside the
+/// depth[d] earlier splits of d, and depth[d] is increased by one. This is one expression because
+/// Clang limits the number of statements in constant evaluation.
 constexpr void take_role(axis_placement& axis, axis_placement const& role, signed char* depth) {
   (axis = role).is_split() ? void(axis.depth = depth[role.dim]++) : void();
 }
 
-/// Returns the placement in which each mesh axis a is placed as entry(a) says. Shards nest in the
+/// Returns the placement in which each mesh axis a has the placement entry(a). Shards nest in the
 /// given order of the axes. Expects that `whole` has B on all axes, and that split dims are below
 /// max_rank.
 template <class Entry>
@@ -80,7 +80,8 @@ constexpr bool nests(layer_choice const& c) {
 }
 
 /// Advances to the next permutation, like std::next_permutation; returns false after the last one.
-/// It uses indices because GCC 12 warns of overflows in the iterators of the standard algorithm.
+/// This function uses indices because GCC 12 warns of overflows in the iterators of the standard
+/// algorithm.
 constexpr bool next_order(axis_order& order) {
   int i = order.size() - 2;
   while (i >= 0 && order[i] > order[i + 1]) --i;
@@ -208,7 +209,7 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 
 }  // namespace detail
 
-/// Returns all choices of a layer on a mesh without duplicates. For the same rows and shard order,
+/// Returns all choices of a layer on a mesh, without duplicates. For the same rows and shard order,
 /// replicated storage comes before sharded storage. Expects that every row has an entry for each
 /// parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,

@@ -6,7 +6,7 @@
 // Searches by coordinate descent with restarts, the algorithm of AutoDDL, section 4.4:
 //
 //   step      Each layer in turn gets the choice of least total cost, while the choices of all
-//             other layers stay fixed. If no choice is cheaper, the layer keeps its own.
+//             other layers stay fixed. If no choice is cheaper, the layer keeps its current choice.
 //   restart   After a round over all layers without a change, the search restarts from another
 //             random plan.
 //   memory    Choices that would exceed the memory limit are excluded.
@@ -18,8 +18,9 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Changes variable v (a layer or residual block) to its best choice, while all others stay fixed.
-/// Returns whether its choice changed. If the budget is used up, only some choices have been tried.
+/// Changes variable v (a layer or residual block) to its best choice, while all other variables
+/// stay fixed. Returns whether the choice of v changed. If the budget runs out during the call,
+/// some choices of v are not tried.
 template <int N>
 bool descend(explorer<N>& e, int v) {
   int const old = e.now.choice(v);

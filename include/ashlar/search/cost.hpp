@@ -26,7 +26,7 @@ namespace ashlar::search {
 /// The categories into which the time of a step is divided.
 enum class spent : signed char { work, halo, activation, gradient, parameter, statistic };
 
-/// Returns the category of the time that a move of this kind of tensor takes.
+/// Returns the category in which the time to move a tensor of kind `what` is counted.
 constexpr spent spent_on(moved what) {
   switch (what) {
     case moved::activation: return spent::activation;
@@ -133,8 +133,8 @@ struct boundary_times {
   friend constexpr bool operator==(boundary_times const&, boundary_times const&) = default;
 };
 
-/// Counts how often a step performs the moves between two neighbouring layers. `runs` says how
-/// often the right one runs forward.
+/// Counts how often a step performs the moves between two neighbouring layers. `runs` is the number
+/// of forward runs of the right layer.
 template <int N>
 constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs runs) {
   boundary_times times;
@@ -155,7 +155,7 @@ constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs
 }
 
 /// Returns how often a step moves the input data from replicated to the first layer's placement of
-/// x. Its gradient is not moved.
+/// x. The gradient of the input data is not moved.
 template <int N>
 constexpr double times_from_source(basic_problem<N> const& net) {
   return times_per_step(net, phase::forward);

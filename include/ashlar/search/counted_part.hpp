@@ -36,7 +36,7 @@ constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own
 }
 
 /// Returns whether a layer needs no more bytes with choice a than with choice b, for every
-/// counted_part. The bytes that it holds for the whole step are included.
+/// counted_part. The bytes that the layer holds for the whole step are included.
 constexpr bool counts_no_more(element_bytes const& a, element_bytes const& b) {
   for (int k = 0; k < counted_parts; ++k) {
     auto const part = static_cast<counted_part>(k);

@@ -10,7 +10,8 @@
 //   work          computation for all micro-batches
 //   collectives   moves of tensors within the stage for all micro-batches
 //   sends         sends to other stages for all micro-batches
-//   gradients     synchronization of gradients once per step, in the stage where it takes longest
+//   gradients     synchronization of gradients once per step, in the stage where this
+//                 synchronization takes longest
 //   bubble        time spent waiting for other stages
 //
 // If both plans cut the chain into stages at the same elements, the report lists the differences of
@@ -18,8 +19,8 @@
 // to elements. Elements of different stages run at the same time, so their differences do not add
 // up to the difference of the step.
 //
-// The two plans may have different meshes, stages and micro-batches, so each comes with its own
-// description of the net. as_pipeline turns a plan without stages into a pipeline of one stage.
+// The two plans may have different meshes, stages and micro-batches, so each plan comes with its
+// own description of the net. as_pipeline turns a plan without stages into a pipeline of one stage.
 
 #include <tuple>
 
@@ -35,8 +36,8 @@ pipeline_plan as_pipeline(basic_problem<N> const& net, basic_plan<N> const& whol
   return price_pipeline(net, whole, {0, net.size()}, {whole.recomputed}, -1, net.micro_batches, m);
 }
 
-/// The seconds of a step of one stage or of a pipeline. `gradients` is their synchronization,
-/// `bubble` the time spent waiting for other stages.
+/// The seconds of a step, either for one stage or for a whole pipeline. `gradients` is the time to
+/// synchronize gradients, `bubble` the time spent waiting for other stages.
 struct pipeline_cost {
   double work = 0, collectives = 0, sends = 0, gradients = 0, bubble = 0;
   std::int64_t memory = 0;  ///< bytes per rank; for a pipeline, of its fullest stage
@@ -118,8 +119,8 @@ pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
 
 namespace detail {
 
-/// Returns the cells of a table row with the cost b - a, of one stage or of the whole pipeline.
-/// Seconds that are negligible relative to `scale` seconds become "-".
+/// Returns the cells of a table row: the costs b minus the costs a, either for one stage or for the
+/// whole pipeline. Seconds that are negligible relative to `scale` seconds become "-".
 inline std::vector<std::string> difference_cells(pipeline_cost const& a, pipeline_cost const& b,
                                                  double scale) {
   return {signed_seconds(b.work - a.work, scale),

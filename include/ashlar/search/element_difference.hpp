@@ -21,7 +21,8 @@ struct element_difference {
   int element = 0;
   std::string name;
   bool same_placements = true;
-  /// The tensors whose placements differ, such as "x [S(0),B]": `from` in a, `to` in b.
+  /// The tensors whose placements differ, such as "x [S(0),B]". `from` has the placements in a,
+  /// `to` those in b.
   std::vector<std::string> from, to;
   cost_breakdown cost;  ///< the cost in b minus the cost in a
 };

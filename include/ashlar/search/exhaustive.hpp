@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Finds the cheapest plan by depth-first enumeration of all plans. It is a baseline, and the
-// reference that `optimal` is tested against, so it uses neither dominance nor dynamic programming.
-// It abandons a partial plan only if it costs at least as much as the best plan or exceeds the
-// memory limit. The remaining layers could decrease neither. The time is exponential in the number
-// of layers, so the method suits nets of a few layers.
+// Finds the cheapest plan by depth-first enumeration of all plans. This enumeration is a baseline,
+// and the reference that `optimal` is tested against, so it uses neither dominance nor dynamic
+// programming. It abandons a partial plan only if the partial plan already costs at least as much
+// as the best complete plan, or already exceeds the memory limit. The remaining layers could
+// decrease neither the cost nor the memory. The time is exponential in the number of layers, so the
+// method suits nets of a few layers.
 //
 // With options (algorithm.hpp) the search can be limited and observed. One evaluation then adds one
 // layer to a partial plan. If every plan has been tried, the result is certified to be optimal.

@@ -12,14 +12,14 @@
 //   stage        elements  in flight micro-batch   forward      work     sends gradients    memory
 //   0             0 to 14          4    120.0 us   ...
 //
-// The figures of a stage are for its busiest rank and one micro-batch. Exceptions are "gradients",
-// their synchronization once per step, and "memory". "forward" does not include the recomputation
-// in the backward pass. Neighbouring stages that differ only in memory share a line, which shows
-// the largest memory.
+// The figures of a stage are for its busiest rank and one micro-batch. There are two exceptions.
+// "gradients" is the time to synchronize gradients, once per step. "memory" is for all
+// micro-batches in flight. "forward" does not include the recomputation in the backward pass.
+// Neighbouring stages that differ only in memory share a line, which shows the largest memory.
 //
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
-// of the element's stage. It includes redistributions between stages, but not the sends. Memory is
-// for all micro-batches in flight in the stage.
+// of the element's stage. The seconds include redistributions between stages, but not the sends.
+// Memory is for all micro-batches in flight in the stage.
 
 #include <cmath>
 
@@ -48,8 +48,8 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
 }
 
 /// Returns the memory that recomputation saves and the seconds that it adds to a pipeline. The
-/// memory is that of the fullest stage without recomputation minus that of the fullest stage with
-/// it.
+/// saved memory is the memory of the fullest stage without recomputation minus the memory of the
+/// fullest stage with recomputation.
 template <int N>
 recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Writes the report of explain.hpp. Reports of other plans (explain_pipeline.hpp, diff.hpp) use
-// parts of it.
+// Writes the report of explain.hpp. Other reports (explain_pipeline.hpp, diff.hpp) use some of
+// these functions.
 
 #include <cstdio>
 #include <string>

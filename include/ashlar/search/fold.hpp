@@ -13,8 +13,8 @@
 //
 // All copies of a sequence must agree in all numbers, with two exceptions. `enter` of the first
 // element may differ in the first copy, because another element precedes that copy. `back` of the
-// last element may differ in the last copy, because another element follows it. A sequence contains
-// no residual block in part.
+// last element may differ in the last copy, because another element follows it. A sequence never
+// contains only a part of a residual block.
 
 #include <vector>
 

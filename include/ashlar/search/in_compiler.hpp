@@ -70,7 +70,8 @@ constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology 
 
 /// Returns the plan of least predicted seconds that `filter` permits and that needs at most
 /// m.memory bytes per rank (0: no limit). `optimal` calls this function in constant expressions.
-/// The last parameter makes it a better match than the function of the same name in optimal.hpp.
+/// The last parameter makes this function a better match than the function of the same name in
+/// optimal.hpp.
 template <int N, class Filter>
 constexpr basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net,
                                                        topology const& t, machine const& m,

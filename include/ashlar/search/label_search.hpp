@@ -7,24 +7,24 @@
 // with a resource constraint, and the method is label setting. A label is a partial plan: the
 // choices of the first elements of the chain, with their time and memory so far
 // (step/memory_fold.hpp). For each choice of each element, the search stores the Pareto-optimal
-// labels that end with this choice. It discards a label as soon as one of two bounds shows that it
-// cannot become the best plan:
+// labels that end with this choice. It discards a label as soon as one of two bounds shows that the
+// label cannot become the best plan:
 //
 //   memory   The complete plan needs at least the peak memory of the label so far. It also needs
 //            the bytes that the label holds now plus a lower bound for later elements
 //            (still_to_come.hpp). The label is discarded if one of these two exceeds the limit.
 //   time     The label is discarded if time + price · (counted memory - limit) + remainder is at
-//            least the time of the best known plan. The remainder is the least possible time +
-//            price · counted memory of the later elements, from chain_solver. Counted memory is the
-//            lower bound of memory of counted_memory.hpp.
+//            least the time of the best known plan. The remainder is the least possible value of
+//            (time + price · counted memory) of the later elements, from chain_solver. Counted
+//            memory (counted_memory.hpp) is a lower bound of memory.
 //
 // The optimum does not depend on the price, but the number of labels does. The price that solves
 // the Lagrangian dual (lagrangian.hpp) leaves few labels.
 //
 // Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
 // each choice the search stores at most the `width` most promising labels, as in beam search. After
-// making `effort` labels it makes no more. The search is exact unless one of these limits discards
-// a label. Then complete() returns false, and the plan found need not be the optimum.
+// making `effort` labels it makes no more. If one of these limits discards a label, complete()
+// returns false, and the plan found need not be the optimum. Otherwise the search is exact.
 
 #include <algorithm>
 
@@ -38,8 +38,8 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-/// The usual maximum number of labels (partial plans) that a search makes. Making them takes some
-/// seconds.
+/// The usual maximum number of labels (partial plans) that a search makes. Making that many labels
+/// takes some seconds.
 inline constexpr std::int64_t label_effort = 20'000'000;
 
 }  // namespace detail
@@ -48,8 +48,9 @@ template <int N>
 class label_search {
  public:
   /// Prepares a search for plans of at most `limit` bytes per rank.
-  ///   priced   a solver of the chain at `price` seconds per byte of the memory that `counted`
-  ///            counts. If null, the search ignores time and finds the plan of least memory
+  ///   priced   a solver of the chain in which each byte of the memory that `counted` counts costs
+  ///            `price` seconds. If null, the search ignores time and finds the plan of least
+  ///            memory
   ///   known    the weight of the best known plan
   ///   width    the most labels (partial plans) that are stored per choice of an element
   ///   effort   the most labels that are made

@@ -14,10 +14,10 @@
 //
 //   1. Hold two plans, one with more counted memory than the limit and one with less.
 //   2. The next λ is the price at which both cost the same.
-//   3. The plan that is optimal at this price replaces the plan on its side of the limit.
-//   4. Stop when the new plan is no cheaper at this price than the two plans.
+//   3. The plan that is optimal at this price replaces the held plan on the same side of the limit.
+//   4. Stop when the new plan is no cheaper at this price than the two held plans.
 //
-// Every plan found on the way that fits is a candidate for the optimum.
+// Every plan that is found on the way and fits the limit is a candidate for the optimum.
 
 #include <algorithm>
 
@@ -46,8 +46,9 @@ namespace ashlar::search::detail {
                   bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
-/// The weight (seconds, plus a tiny amount per collective) of a path (one choice per element), and
-/// its counted memory in bytes, a lower bound of its memory (counted_memory.hpp).
+/// The weight (seconds, plus a tiny amount per collective) and the counted memory (bytes) of a path
+/// (one choice per element). Counted memory (counted_memory.hpp) is a lower bound of the memory of
+/// the path.
 struct path_cost {
   double weight = unreachable;
   std::int64_t counted = 0;
@@ -70,8 +71,8 @@ constexpr path_cost cost_of_path(chain_model<N>& model, counted_memory<N> const&
   return cost;
 }
 
-/// Returns the path (one choice per element) of least counted memory, a lower bound of its memory
-/// (counted_memory.hpp).
+/// Returns the path (one choice per element) of least counted memory. Counted memory
+/// (counted_memory.hpp) is a lower bound of the memory of a path.
 template <int N>
 constexpr scratch<int> path_of_least(chain_model<N> const& model,
                                      counted_memory<N> const& counted) {
@@ -90,7 +91,7 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
 struct memory_dual {
   double bound = 0;  ///< lower bound of the weight of all plans that fit; unreachable: none fits
   double price = 0;  ///< λ, seconds per byte
-  scratch<int> light, heavy;  ///< paths below and above the limit that cost the same at this price
+  scratch<int> light, heavy;  ///< paths of equal cost at this price, below and above the limit
 };
 
 /// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path

@@ -4,12 +4,13 @@
 #pragma once
 
 // Finds the path (one choice per element of the chain) of least memory, or any path that fits a
-// memory limit. Time does not matter. Both use label_search.hpp, which can ignore time.
+// memory limit. Time does not matter. Both searches use label_search.hpp, which can ignore time.
 //
 // A first search finds a good path soon, because it considers few choices: it drops each choice
 // that needs no less memory than another choice of its element. But a dropped choice might save
-// memory in its neighbours, because it has other placements at the boundaries. So later searches
-// drop a choice only if the other choice has the same placements there.
+// memory in the neighbours of its element, because its placements at the boundaries differ from
+// those of the other choice. So later searches drop a choice only if the other choice has the same
+// placements at the boundaries.
 
 #include <limits>
 
@@ -27,8 +28,8 @@ struct least_memory_result {
 inline constexpr std::int64_t least_memory_effort = 500'000;  ///< the most labels (partial plans)
 
 /// Returns the model without choices that another choice of the same element dominates: the other
-/// one needs no more memory of any kind. With `same_boundaries`, it must also have equal placements
-/// of x, y and their gradients.
+/// choice needs no more memory of any kind. If `same_boundaries` is set, the other choice must also
+/// have the same placements of x, y and their gradients.
 template <int N>
 constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool same_boundaries) {
   chain_model<N> lean = model.in_use();
@@ -37,9 +38,9 @@ constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool 
   return lean;
 }
 
-/// Searches for any path (one choice per element) of at most `limit` bytes per rank. With `least`,
-/// searches for the one of least memory. Writes the path into `choice`, which stays unchanged if
-/// there is none.
+/// Searches for any path (one choice per element) of at most `limit` bytes per rank. If `least` is
+/// set, searches for the path of least memory among these. Writes the path into `choice`, which
+/// stays unchanged if no path fits.
 template <int N>
 constexpr least_memory_result least_memory_path(chain_model<N> const& model, std::int64_t limit,
                                                 bool least, scratch<int>& choice) {

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Searches for the fastest plan within a memory limit that recomputes a given number of segments.
-// The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and some
-// plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted only if
-// it is faster than the best known one and if its memory, computed exactly for the whole chain,
-// fits. within_memory.hpp runs this search for several numbers of segments.
+// Searches the plans that recompute a given number of segments for the fastest one within a memory
+// limit. The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and
+// some plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted
+// only if it is faster than the best known one and if its memory, computed exactly for the whole
+// chain, fits. within_memory.hpp runs this search for several numbers of segments.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -19,7 +19,7 @@ class memory_search {
  public:
   /// Solves the Lagrangian dual for plans of at most `limit` bytes per rank. `known` is the weight
   /// of the best known plan; `unreachable` means that there is none. If no plan that fits is known
-  /// then, looks for any.
+  /// after that, looks for any plan that fits.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
       : model_(model), memory_(model), counted_(model), limit_(limit), watch_(watch),

@@ -17,8 +17,8 @@
 //
 // With the other row, a plan needs no step from a split of d to a split of d', and all its other
 // steps remain. For example, an activation function on images has rows that split height or width.
-// If the convolution before it has no such row, they are redundant. An image tensor then has 64
-// states on three axes instead of 216.
+// If the convolution before it has no such rows, these rows of the activation function are
+// redundant. An image tensor then has 64 states on three axes instead of 216.
 //
 // Statistics must have equal placements in both rows. Ends of residual blocks keep all rows.
 
@@ -41,8 +41,8 @@ struct dim_exchange {
   }
 
   /// Returns whether this change of dims turns `row` into `with` and also `other_row` into
-  /// `other_with`. These are two placements of one tensor, such as of x and of dx. The first pair
-  /// is checked twice, because the second pair may have set the change.
+  /// `other_with`. The two pairs are placements of tensors with the same dims, such as x and dx.
+  /// The first pair is checked twice, because the second pair may have set the change.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);
@@ -51,7 +51,7 @@ struct dim_exchange {
 
 /// The dims of a layer's x and y that neighbouring elements split, for all occurrences of the layer
 /// in the chain. Bit d stands for dim d. All bits are set if the layer is an end of a residual
-/// block, or if a neighbour sees the tensor with other extents.
+/// block, or if a neighbour uses the tensor with other extents.
 struct neighbour_dims {
   unsigned x = 0, y = 0;
 };

@@ -17,10 +17,11 @@
 //   other meshes                search_on_mesh.hpp
 //   plan exceeds the limit      within_memory.hpp
 //   in constant expressions     in_compiler.hpp. A program that links ashlar::compiled and needs a
-//                               plan as a constant must include it, too
+//                               plan as a constant must include in_compiler.hpp, too
 //
-// Among plans of equal seconds, the one with the fewest collectives is returned. On one or two
-// axes, among those, it is the one with the choices that layer_choices lists first.
+// Among plans of equal seconds, the one with the fewest collectives is returned. If several plans
+// have equally few, the search on one or two axes returns the plan with the choices that
+// layer_choices lists first.
 //
 // Meshes of five and more axes are searched only without a filter and without recomputed segments,
 // and only if the fastest plan fits in the memory limit. factored.hpp also searches for the best
@@ -83,7 +84,7 @@ constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, 
                                 Filter const& filter = {}) {
 #if ASHLAR_COMPILED
   // The `else` is necessary: without it, compilers would keep the first call in run-time code,
-  // where that function may be undefined.
+  // where include_search_in_compiler_hpp may be undefined.
   if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
     return include_search_in_compiler_hpp(net, t, m, filter, 0);
   else return detail::searched_at_run_time(net, t, m, filter);

@@ -106,8 +106,8 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
-/// Inserts a line for the halo exchange of element i at the front, if it has one in the pass
-/// `when`.
+/// If element i exchanges halos in the pass `when`, inserts a line for this exchange at the front
+/// of `lines`.
 template <int N>
 void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
               basic_plan<N> const& chosen, machine const& m, phase when) {
@@ -121,7 +121,7 @@ void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
                 halo.times * halo.seconds});
 }
 
-/// Returns the index of an item in the list `seen`. If it is not there, appends it.
+/// Returns the index of `item` in the list `seen`. If the list does not contain `item`, appends it.
 template <class Item>
 int number_of(std::vector<Item>& seen, Item const& item) {
   std::size_t i = 0;

@@ -13,8 +13,8 @@
 //               3..9/2       every second element from 3 to 9. With the size of a repeated block in
 //                            place of 2, this selects one layer in all blocks
 //               linear  l*   all elements with this name; * matches any letters, ? a single one
-//   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad or .store. The name alone
-//               means .use
+//   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad or .store. A parameter's
+//               name alone means .use
 //   PLACEMENT   a placement per mesh axis, such as S(0),B. A * prescribes nothing for that axis;
 //               the pin then does not prescribe the shard order either
 //
@@ -46,13 +46,13 @@ namespace detail {
 }
 
 /// Returns whether `name` matches a pattern of letters, '*' and '?'. The method is greedy matching
-/// with backtracking to the last '*', which takes one letter more after each mismatch. Earlier '*'
-/// need not be tried again, because the pattern before the last '*' matches already. So the number
-/// of steps is at most the product of both lengths.
+/// with backtracking to the last '*', which matches one letter more after each mismatch. Earlier
+/// '*' need not be tried again, because the pattern before the last '*' matches already. So the
+/// number of steps is at most the product of both lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
-  // `star` is the position of the last '*' in the pattern. It matches the letters of the name that
-  // end before `taken`.
+  // `star` is the position of the last '*' in the pattern. That '*' matches letters of the name up
+  // to position taken - 1.
   std::size_t p = 0, n = 0, star = none, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -79,7 +79,8 @@ inline int take_number(std::string_view& text) {
   return value;
 }
 
-/// Returns the indices of the elements of the chain that a pin names. Throws if it names none.
+/// Returns the indices of the elements of the chain that a pin names. Throws if the pin names no
+/// element.
 template <int N>
 std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
   std::vector<int> list;

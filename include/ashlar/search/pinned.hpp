@@ -73,7 +73,7 @@ class pinned_choices {
                                      "name, optionally with .use, .grad or .store.");
   }
 
-  /// Throws an error that lists the nearest choices, if no choice satisfies all pins of element i.
+  /// If no choice satisfies all pins of element i, throws an error that lists the nearest choices.
   void check_possible(int i) const {
     auto const& own = of_[static_cast<std::size_t>(i)];
     auto const& spec = net_.spec(i);

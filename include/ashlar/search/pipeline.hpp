@@ -7,10 +7,10 @@
 // the number of stages, the mesh axis that they divide, the number of micro-batches, and the
 // placements of the layers of each stage on its ranks.
 //
-// The s stages consist of equally many repeated blocks (stages.hpp). They divide one axis of the
-// mesh, an axis between nodes if there is one. Let u_j be the seconds of stage j for one
-// micro-batch, and g_j the seconds of its gradient synchronization. A step of m micro-batches takes
-// (price_pipeline.hpp)
+// The s stages consist of equally many repeated blocks (stages.hpp). The stages divide one axis of
+// the mesh. If the mesh has axes between nodes, this axis is one of them. Let u_j be the seconds of
+// stage j for one micro-batch, and g_j the seconds of its gradient synchronization. A step of m
+// micro-batches takes (price_pipeline.hpp)
 //
 //   T = Σ u_j + (m - 1) max u_j + max g_j
 //
@@ -20,8 +20,8 @@
 //   T >= ((s + m - 1) Σ t_j + Σ g_j) / s
 //
 // The numerator is the cost of the whole chain if it ran on one stage's mesh with s + m - 1
-// micro-batches. The exact search finds the plan that minimizes it. T is then computed for that
-// plan.
+// micro-batches. The exact search finds the plan that minimizes this numerator. T is then computed
+// for that plan.
 //
 // Lower bound with a memory limit: If that plan exceeds the limit, each stage is searched alone,
 // including the number of its recomputed segments. Early stages have more micro-batches in flight
@@ -30,8 +30,8 @@
 //
 //   T >= Σ t_j + (m - 1) max t_j + g >= (Σ l_j + (m - 1) max l_j) / (s + m - 1)
 //
-// The search of a pipeline ends early if the stages searched so far prove that it is no faster than
-// the best pipeline known.
+// The search of a pipeline ends early if the stages searched so far prove that this pipeline is no
+// faster than the best pipeline known.
 
 #include <algorithm>
 #include <string>
@@ -52,7 +52,7 @@ struct pipeline_options {
   std::vector<int> micro_batches;
 };
 
-/// The default way in which pipeline() places the layers: as the exact search finds.
+/// The default layout of pipeline(): the placements that the exact search finds.
 struct optimal_layout {
   template <int N>
   basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m) const {
@@ -103,7 +103,7 @@ struct separate_stages {
 ///   limits   the first element of every stage, and the number of all elements
 ///   layout   finds the placements of one stage
 ///   known    seconds of the best pipeline so far. The search stops when the lower bound of the
-///            pipeline reaches it
+///            pipeline reaches `known`
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,

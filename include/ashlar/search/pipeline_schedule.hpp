@@ -10,10 +10,10 @@
 //   then    alternates one backward and one forward pass while forward passes are left,
 //   last    runs the remaining backward passes.
 //
-// A pass begins as soon as its stage is free and the neighbouring stage has sent its input.
-// Gradients are synchronized after the last pass. Without that synchronization, the last pass ends
-// at the time that price_pipeline.hpp predicts for a step if all stages are equal; otherwise it may
-// end earlier.
+// A pass begins as soon as its stage is free and the neighbouring stage has sent the input of the
+// pass. Gradients are synchronized after the last pass. Without that synchronization, the last pass
+// ends at the time that price_pipeline.hpp predicts for a step if all stages are equal; otherwise
+// it may end earlier.
 
 #include <vector>
 
@@ -30,8 +30,8 @@ struct pipeline_pass {
 
 namespace detail {
 
-/// Returns pass number k (from 0) of a stage that first runs `ahead` forward passes. Its times are
-/// 0.
+/// Returns pass number k (from 0) of a stage that first runs `ahead` forward passes. The times of
+/// the returned pass are 0.
 constexpr pipeline_pass nth_pass(int stage, int ahead, int micro_batches, int k) {
   int const turns = 2 * (micro_batches - ahead), r = k - ahead;
   if (r < 0) return {stage, k, false};

@@ -6,7 +6,7 @@
 // Computes the cost of a plan that runs in s pipeline stages. The schedule is 1F1B (one forward,
 // one backward); communication and computation do not overlap. Let u_j be the seconds that stage j
 // needs for both passes of one micro-batch, including its sends to other stages. Let g_j be the
-// seconds of its gradient synchronization. A step of m micro-batches takes
+// seconds that stage j needs to synchronize its gradients. A step of m micro-batches takes
 //
 //   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
 //

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The interface through which the search asks for the cost of a move (the redistribution of one
-// tensor from one placement to another). There are three implementations:
+// The interface from which the search gets the cost of a move (the redistribution of one tensor
+// from one placement to another). There are three implementations:
 //
 //   tabulated_moves     exact prices, from tables for all pairs of placements
 //   planned_moves       the same prices; each redistribution is planned at its first use
@@ -51,8 +51,8 @@ concept tabulated_move_prices = move_prices<T> &&
                                   T::orders;
                                 };
 
-/// Returns the price of the redistribution that plan_redistribution finds. `tie` is added to the
-/// weight per collective.
+/// Returns the price of the redistribution that plan_redistribution finds. For each collective,
+/// `tie` is added to the weight.
 constexpr move_price planned_price(shape const& extents, int element_size, placement const& from,
                                    placement const& to, topology const& t, machine const& m,
                                    double tie) {

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Searches at random, a baseline from AutoDDL, section 4.4. Each layer gets a random choice; all
-// its choices are equally likely. As in that section, plans over the memory limit are discarded.
-// One evaluation is the pricing of one complete plan.
+// Searches at random. This is a baseline in AutoDDL, section 4.4. Each layer gets a random choice;
+// all choices of the layer are equally likely. As in AutoDDL, plans over the memory limit are
+// discarded. One evaluation is the pricing of one complete plan.
 
 #include <ashlar/search/explorer.hpp>
 
 namespace ashlar::search {
 
 /// Draws as many random plans as the budget in `o` permits and returns the best one. Throws
-/// ashlar::error if no plan fits the machine's memory, if none of the drawn plans does, or if `o`
+/// ashlar::error if no plan fits the machine's memory, if none of the drawn plans fits, or if `o`
 /// has no budget and no stop token.
 template <int N>
 basic_result<N> random_search(basic_problem<N> const& net, topology const& t, machine const& m,

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Computes lower bounds of the cost of a residual block by relaxation. In the exact cost, both ends
-// take the same choice; that needs one pass over the inner elements per choice. The bounds need
-// only one pass per inner element.
+// Computes lower bounds of the cost of a residual block by relaxation. For the exact cost, both
+// ends must take the same choice, so one pass over the inner elements is needed for each choice of
+// the ends. The bounds need only one pass per inner element.
 //
 //   bound[r]     for choice r of the two ends. A path through the block is cut at an inner element
-//                e. Its two halves may take different choices of e. The e with the highest bound
-//                counts:
+//                e. The two halves of the path may take different choices of e. The e with the
+//                highest bound counts:
 //                  max over e of ( min over choices of e of the cost from begin in choice r to e  +
 //                                  min over choices of e of the cost from e to end in choice r )
 //   through[c]   for choice c of an inner element: the least cost of any path through c. The two
@@ -24,8 +24,8 @@ namespace ashlar::search {
 /// Computes lower bounds of the cost of the residual block that begins at element `begin`. The
 /// result has a lower bound of the least cost inside the block for each choice of its two ends. If
 /// the block has inner elements, through[k][c] becomes a lower bound for choice c of element
-/// `begin` + k, including the block's own cost. If it has none, the result is exact and `through`
-/// stays unchanged.
+/// `begin` + k, including the block's own cost. If the block has no inner elements, the result is
+/// exact and `through` stays unchanged.
 template <int N, class Paths>
 constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int begin,
                                          scratch<scratch<double>>& through) {

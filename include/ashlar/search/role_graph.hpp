@@ -16,7 +16,8 @@
 //   weight   The price of the step, which does not depend on shard order (plan/step_prices.hpp).
 //
 // Every redistribution plan is a path in this graph, so the plan's weight is at least the distance.
-// This class computes the distances of all pairs. role_distances.hpp computes those to one target.
+// This class computes the distances of all pairs. role_distances.hpp computes the distances to one
+// target.
 
 #include <type_traits>
 #include <vector>
@@ -48,7 +49,8 @@ class role_graph {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
     // If a state equals another one except for an exchange of two interchangeable axes, its edges
-    // are copied (copy_exchanged). The other state has a larger number, so the loop descends.
+    // are copied from that other state (copy_exchanged). The other state has a larger number, so
+    // the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -102,8 +104,8 @@ class role_graph {
   /// changes. An edge is examined again only if its end has improved since the last time.
   ///
   /// A distance stays the same if two interchangeable axes are exchanged in both source and target.
-  /// So only one of the targets that differ by such an exchange is searched. The others are copied
-  /// at the end.
+  /// So only one of the targets that differ by such an exchange is searched. The distances to the
+  /// others are copied at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();
@@ -155,8 +157,8 @@ class role_graph {
         for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
     }
     // Fills in the distances to the targets that were not searched. State `like` is target t with
-    // the roles of two interchangeable axes exchanged. Its number is larger, so its distances are
-    // known already.
+    // the roles of two interchangeable axes exchanged. The number of `like` is larger, so the
+    // distances to `like` are known already.
     for (int t = n - 1; t >= 0; --t) {
       auto const [a, b] = numbered_.exchange_of(t);
       if (a < 0) continue;

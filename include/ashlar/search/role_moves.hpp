@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Provides lower bounds of the cost of redistributions from tables. The bounds are the distances of
-// role_graph.hpp, which ignore shard order. (tabulated_moves.hpp provides exact prices.) A table
-// has (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the number of
-// placements with shard order.
+// Provides lower bounds of the cost of redistributions. The bounds are stored in tables. They are
+// the distances of role_graph.hpp, which ignore shard order. (tabulated_moves.hpp provides exact
+// prices.) A table has (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the
+// number of placements with shard order.
 //
-// A table leaves out dims that no choice splits, where possible. A redistribution may split such a
-// dim on the way. It gains nothing by that if another dim of the table is divisible by the number
-// of all ranks.
+// Where possible, a table leaves out dims that no choice splits. A real redistribution may split
+// such a dim on the way. But it saves no time by that if another dim of the table is divisible by
+// the number of all ranks. So dims are left out only in this case.
 //
 // multiset_moves also merges placements that differ only by an exchange of interchangeable axes.
 // For example, a matrix product on ten axes of extent two in two network tiers has 360 choices
 // instead of 59,049.
 //
-// The tables contain only weights. So `move` returns the weight of a move as its seconds, too.
+// The tables contain only weights. So the result of `move` contains the weight twice: as weight and
+// in place of seconds.
 
 #include <array>
 #include <vector>
@@ -139,14 +140,15 @@ class basic_role_moves {
     role_graph graph;
     scratch<double> weight;  ///< weights [source][target]; empty until first used
   };
-  // weight_from() returns pointers into tables. They must stay valid when the list of tables grows,
-  // so tables must be moved, not copied.
+  // weight_from() returns pointers into tables. These pointers must stay valid when the list of
+  // tables grows, so tables must be moved, not copied.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
   /// Returns the dims that a table for tensors with these extents contains, as a set of bits. Dims
   /// that no choice splits are left out. This is permitted only if one of the other dims is
   /// divisible by the number of all ranks; otherwise no dim is left out. All activations with
-  /// equally many dims have the same set, so each of them must have such a divisible dim.
+  /// equally many dims have the same set, so each of these activations must have such a divisible
+  /// dim.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

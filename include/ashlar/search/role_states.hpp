@@ -9,10 +9,10 @@
 //   digit    the number of a role, from 0 to `roles` - 1
 //   number   the digits of all axes, read as one number in base `roles`. The digit of axis 0 is the
 //            least significant one. place(a) is the place value of axis a: roles to the power a
-//   state    the rank of a number in the ascending list of all numbers in use
+//   state    the position of a number in the ascending list of all numbers in use
 //
 // Interchangeable axes have equal extent and the same network tier. If `exchange_alike` is set,
-// placements that differ only by an exchange of such axes share a state: the one of the number
+// placements that differ only by an exchange of such axes share a state: the state of the number
 // whose digits ascend along these axes. Otherwise every number is a state of its own, and
 // exchange_of and exchanged relate the states that differ by such an exchange.
 
@@ -87,7 +87,7 @@ class role_states {
   };
 
   /// Returns two interchangeable axes whose digits descend in this state, or {-1, -1} if there are
-  /// none. If interchangeable axes are merged (`exchange_alike`), there are never any.
+  /// no such axes. If interchangeable axes are merged (`exchange_alike`), always returns {-1, -1}.
   constexpr axis_pair exchange_of(int state) const {
     for (int b = 0; b < axes_; ++b)
       if (int const a = alike_[b]; a >= 0 && digit(state, a) > digit(state, b)) return {a, b};

@@ -8,7 +8,7 @@
 // F(c) + B(c) is at most the given weight:
 //
 //   F(c)   the least weight of the elements of the chain up to and including choice c
-//   B(c)   the least weight of the elements after it
+//   B(c)   the least weight of the elements after choice c
 //
 // If c is inside a residual block, the ends of the block may take different choices in F(c) and
 // B(c). The other elements take only undominated choices (choice_class.hpp). But c itself may be
@@ -16,8 +16,8 @@
 // order.
 //
 // Equal residual blocks with equal neighbours share one result, for the least F and B of all of
-// them. To make them comparable, the least F of each block is subtracted from its F and added to
-// its B.
+// them. To make the blocks comparable, the least F of each block is subtracted from its F and added
+// to its B.
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/role_moves.hpp>
@@ -161,8 +161,8 @@ class row_bounds {
   }
 
   /// Returns the least weight of everything before element i, for each choice of element i of the
-  /// model all_. It includes the moves from element i - 1. before[j] is the least weight up to and
-  /// including choice j of element i - 1.
+  /// model all_. The result includes the moves from element i - 1. before[j] is the least weight up
+  /// to and including choice j of element i - 1.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
     auto const ways = boundary(i - 1, left, c);
@@ -174,8 +174,8 @@ class row_bounds {
   }
 
   /// Returns the least weight of everything after element i, for each choice of element i of the
-  /// model all_. It includes the moves to element i + 1. after[j] is the least weight after choice
-  /// j of element i + 1.
+  /// model all_. The result includes the moves to element i + 1. after[j] is the least weight after
+  /// choice j of element i + 1.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);
     auto const ways = boundary(i, c, right);

@@ -11,11 +11,11 @@
 //   embedding  block  block  |  block  block  norm  linear  loss
 //
 // Blocks are found by comparing the elements of the chain. A block is the sequence of layers and
-// complete residual blocks whose immediate repetition covers most of the chain. If several
-// sequences cover equally many elements, the shortest one is the block.
+// complete residual blocks whose repetitions, one directly after the other, cover most of the
+// chain. If several sequences cover equally many elements, the shortest one is the block.
 //
-// Each stage can recompute its first segments; their number may differ between stages. If a
-// boundary between stages divides a segment, the two parts count as two segments.
+// Each stage can recompute its first segments. The number of recomputed segments may differ between
+// stages. If a boundary between stages divides a segment, the two parts count as two segments.
 
 #include <vector>
 
@@ -106,9 +106,9 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
   return limits;
 }
 
-/// Returns the elements first .. last - 1 as a chain of their own. In its backward pass, it needs
-/// the saved activations of `in_flight` micro-batches at a time. It recomputes the segments that
-/// `net` recomputes. Expects that no residual block is cut.
+/// Returns the elements first .. last - 1 as a chain of their own. The new chain holds the saved
+/// activations of `in_flight` micro-batches at a time. It recomputes the segments that `net`
+/// recomputes. Expects that no residual block is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {
@@ -133,9 +133,9 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
 }
 
 /// Returns the chain with the first recomputed[s] segments of every stage s recomputed. Expects
-/// that stage s has at least that many. A chain recomputes its first segments. So segments are
-/// renumbered such that the recomputed ones come first. The memory of a stage must be computed from
-/// stage_of, not from this chain.
+/// that stage s has at least recomputed[s] segments. A chain recomputes its first segments. So
+/// segments are renumbered such that the recomputed ones come first. The memory of a stage must be
+/// computed from stage_of, not from this chain.
 template <int N>
 constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> const& limits,
                                      std::vector<int> const& recomputed) {

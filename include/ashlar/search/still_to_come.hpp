@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Computes bounds of the memory that the later elements of a chain need in addition to that of the
-// earlier ones (memory_so_far in step/memory_fold.hpp). They hold for all choices of the later
-// elements. label_search.hpp uses them to discard partial plans that cannot fit or that are
-// dominated.
+// Computes bounds of the memory that the later elements of a chain need in addition to the memory
+// of the earlier elements (memory_so_far in step/memory_fold.hpp). The bounds hold for all choices
+// of the later elements. label_search.hpp uses them to discard partial plans that cannot fit or
+// that are dominated.
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ class still_to_come {
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
   /// Returns an upper bound of the bytes that are needed while an element after i synchronizes its
-  /// gradients. It includes the synchronized gradients of other elements after i.
+  /// gradients. The bound includes the synchronized gradients of the other elements after i.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
   /// Returns a lower bound of the peak memory of every complete plan that begins like a partial
@@ -56,8 +56,8 @@ class still_to_come {
     std::int64_t synchronize = 0;
   };
 
-  /// Returns the memory needs of element i and all later elements. `here` are those of the later
-  /// ones.
+  /// Returns the memory needs of element i and all later elements. `here` are the memory needs of
+  /// the later elements alone.
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
     std::int64_t running = -1;  // least bytes that element i needs while it runs; -1: not known yet

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Provides exact prices of redistributions from tables, which are filled when they are first needed
-// and shared by all layers:
+// Provides exact prices of redistributions. The prices are stored in tables, which are filled when
+// they are first needed and shared by all layers:
 //
 //   graph of placements    one per tensor rank and reduction
 //   prices of its edges    one list per extents and bytes per element
 //   shortest-path tree     one per source placement
 //
-// The prices equal those of plan_redistribution, also for paths of equal cost. On meshes of more
-// than three axes, a single move is planned by plan_redistribution, which is faster than building
-// the tree.
+// The prices equal those of plan_redistribution, also where several paths have equal cost. On
+// meshes of more than three axes, a single move is planned by plan_redistribution, which is faster
+// than building the tree.
 
 #include <type_traits>
 #include <vector>
@@ -25,8 +25,8 @@ namespace ashlar::search {
 
 /// Finds the state number of a placement in a placement_graph by table look-up. Each axis is a
 /// digit (B, P, or a split with its dim and depth), and the digits form the index. The search needs
-/// this for every tensor of every choice. The hash table of placement_graph::find takes ten times
-/// as many steps of constant evaluation.
+/// this number for every tensor of every choice. The hash table of placement_graph::find takes ten
+/// times as many steps of constant evaluation.
 class state_index {
  public:
   constexpr state_index() = default;
@@ -144,8 +144,8 @@ class tabulated_moves {
     scratch<row> rows;  ///< per source state: its shortest-path tree; empty until it is first used
   };
 
-  // Callers hold pointers into rows. They must stay valid when the list of tables grows, so tables
-  // must be moved, not copied.
+  // Callers hold pointers into rows. These pointers must stay valid when the list of tables grows,
+  // so tables must be moved, not copied.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
   /// Returns whether both placements have P axes, but with different reductions. Each graph has

@@ -31,8 +31,8 @@ inline std::string percent_text(double share, int digits = 1) {
 }
 
 /// Joins pieces with "; " into lines of at most 100 columns. The first line starts at column
-/// `column`, and the others are indented to it. A piece that is too long for one line is broken at
-/// a space.
+/// `column`, and the other lines are indented to that column. A piece that is too long for one line
+/// is broken at a space.
 inline std::string wrapped(std::vector<std::string> const& pieces, std::size_t column) {
   std::string text;
   std::size_t at = column;

@@ -8,8 +8,8 @@
 // checkpointing) its first r segments. For a fixed r, the search has two steps (memory_search.hpp):
 //
 //   1. Compute a lower bound of the seconds: the Lagrangian dual, with one price of memory
-//      (lagrangian.hpp). Its iterations also find plans that fit. If none does, least_memory.hpp
-//      looks for any plan that fits.
+//      (lagrangian.hpp). Its iterations also find plans that fit. If no iteration finds one,
+//      least_memory.hpp looks for any plan that fits.
 //   2. Examine the plans whose cost exceeds the bound by at most a margin, by label setting
 //      (label_search.hpp). The margin grows until a plan is found. The fastest such plan is
 //      optimal.
@@ -22,9 +22,9 @@
 //                   ranges, label setting follows
 //
 // In each iteration, the range with the least bound is halved, until no range can contain a better
-// plan than the best known one. The search stops early if it makes too many labels. This happens
-// for deep nets of nearly equal blocks and tight limits. basic_plan::gap then bounds the distance
-// to the optimum.
+// plan than the best known one. The search stops early if it makes too many labels (partial plans).
+// That happens for deep nets of nearly equal blocks and tight limits. basic_plan::gap then bounds
+// the distance to the optimum.
 
 #include <vector>
 
@@ -88,7 +88,7 @@ class recomputation_search {
   }
 
   /// Returns the least bytes per rank that any plan needs. Sets `again` to the number of segments
-  /// that this plan recomputes.
+  /// that the plan with these least bytes recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -112,7 +112,7 @@ class recomputation_search {
  private:
   /// The maximum number of labels (partial plans) that label setting makes in the whole search.
   static constexpr std::int64_t most_labels = label_effort;
-  /// The maximum number of different numbers of recomputed segments that least() tries.
+  /// least() tries at most this many different numbers of recomputed segments.
   static constexpr std::size_t most_numbers = 8;
 
   struct range {
@@ -188,8 +188,8 @@ class recomputation_search {
     int again;
   };
 
-  /// Returns all possible numbers of recomputed segments, sorted by a lower bound of the memory of
-  /// their plans.
+  /// Returns all possible numbers of recomputed segments. They are sorted by a lower bound of the
+  /// memory that every plan with this number needs.
   constexpr std::vector<needed> numbers_by_need() {
     std::vector<needed> list;
     for (int r = net_.recomputed; r <= net_.segments || list.empty(); ++r) {

@@ -23,8 +23,8 @@
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //
-// It is local only after an exchange of halos, which step/halo.hpp prices. A layer offers this row
-// only on request (nn/window.hpp).
+// An operator with this row is local only after an exchange of halos, which step/halo.hpp prices. A
+// layer offers this row only on request (nn/window.hpp).
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -38,8 +38,8 @@ constexpr signature_table max_pool_signatures() { return nonlinear_map_signature
 
 constexpr signature_table average_pool_signatures() { return linear_map_signatures(2); }
 
-/// Returns the signature table of flatten. `planes_of_one` says that all dims but the first two
-/// have extent 1.
+/// Returns the signature table of flatten. `planes_of_one` may be true only if all dims but the
+/// first two have extent 1.
 constexpr signature_table flatten_signatures(bool planes_of_one) {
   signature_table table;
   for (auto const& row : linear_map_signatures(2))
@@ -51,9 +51,9 @@ constexpr training_table convolution_training_rows(bool bias) {
   return linear_training_rows("nc", "oc", "no", bias ? "o" : "");
 }
 
-/// Returns the signature rows for training (forward and backward) of maximum pooling. They equal
-/// those of an element-wise non-linear map: dx is linear in dy and depends on x through the
-/// positions of the maxima, which the forward pass records.
+/// Returns the signature rows for training (forward and backward) of maximum pooling. These rows
+/// equal the rows of an element-wise non-linear map: dx is linear in dy and depends on x through
+/// the positions of the maxima, which the forward pass records.
 constexpr training_table max_pool_training_rows() { return nonlinear_training_rows("nc"); }
 
 constexpr training_table average_pool_training_rows() {
@@ -61,7 +61,7 @@ constexpr training_table average_pool_training_rows() {
 }
 
 /// Returns the signature row for training that splits images by their rows (dim 2), for a layer
-/// with the given number of parameters. It requires an exchange of halos.
+/// with the given number of parameters. The row requires an exchange of halos.
 constexpr training_row halo_row(int parameters) {
   auto const rows = split(2, 0);
   training_row row{rows, rows, rows, rows, {}, {}, {}};

@@ -57,8 +57,8 @@ constexpr signature_table attention_signatures() {
   return table;
 }
 
-/// Returns the signature table of the cross-entropy of logits with `rank` dims. Classes are not
-/// split.
+/// Returns the signature table of the cross-entropy of logits with `rank` dims. No row of this
+/// table splits the classes.
 constexpr signature_table cross_entropy_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});

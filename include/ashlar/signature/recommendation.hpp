@@ -19,8 +19,8 @@
 //                        S(0), B.. -> S(0)     B, B.. -> B     S(2), B.., S(1) -> S(2)
 //
 // If the rows of an embedding are split, ids outside a rank's shard give zero. If the columns of an
-// interaction are split, each rank contributes its columns' part of the dot products. It also
-// contributes its columns of the first vector, if that is part of the result.
+// interaction are split, each rank contributes its columns' part of the dot products. If the first
+// vector is part of the result, each rank also contributes its columns of that vector.
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -82,8 +82,8 @@ constexpr training_table interaction_training_rows() {
 }
 
 /// Returns the signature rows for training (forward and backward) of the bottom MLP with `layers`
-/// weights. Its backward pass reads only the first vector of dy, because the MLP computed only that
-/// vector.
+/// weights. The backward pass of the MLP reads only the first vector of dy, because the MLP
+/// computed only that vector.
 constexpr training_table bottom_mlp_training_rows(int layers) {
   training_table table;
   auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,

@@ -41,9 +41,10 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
 }
 
 /// Returns the placement of an operator's result, given those of its operands, if no communication
-/// is needed. Otherwise returns an empty optional and writes an axis to `failing_axis`, unless that
-/// is null. On this axis no row of the table matches, or its shards nest differently on two
-/// operands.
+/// is needed. Otherwise returns an empty optional and writes the index of an axis to
+/// `failing_axis`, unless that pointer is null. On this axis no row of the table matches, or the
+/// result would have another reduction than on an earlier axis, or the axis nests differently with
+/// another axis on two operands.
 ///
 /// If two axes split the same dim of the result, they nest as on an operand on which both split one
 /// dim. If there is no such operand, they nest in the order of the mesh axes.

@@ -4,9 +4,9 @@
 #pragma once
 
 // A training row describes a layer in training on one mesh axis: the placements of its input, its
-// output, its parameters, and all their gradients. It joins the signature of the forward operator
-// with those of the backward operators that fit it. So all of these operators are local. An
-// operator declares its forward and backward signatures, and the training rows are derived from
+// output, its parameters, and all their gradients. The row joins a signature of the forward
+// operator with matching signatures of the backward operators. So all of these operators are local.
+// An operator declares its forward and backward signatures, and the training rows are derived from
 // them.
 //
 //   x, y      input and output activation     dy, dx    their gradients; dy may differ from y
