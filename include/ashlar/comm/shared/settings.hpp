@@ -30,7 +30,7 @@
 
 namespace ashlar::shared {
 
-/// The largest number of bytes of shared memory per rank that a user may ask for, 64 TiB. The sum
+/// The largest number of bytes of shared memory per rank that a user may ask for (64 TiB). The sum
 /// over a node's ranks still fits into an address.
 inline constexpr std::int64_t most_bytes = std::int64_t(1) << 46;
 
