@@ -45,7 +45,7 @@ class pending_operation : public recycled {
 
 class operation_queue {
  public:
-  /// Returns the index of a group: the set of its axes as a bit mask.
+  /// Returns the index of a group, which is the set of its axes as a bit mask.
   static constexpr unsigned group_of(axis_list const& axes) {
     unsigned set = 0;
     for (auto const a : axes) set |= 1u << a;

@@ -7,11 +7,11 @@
 // operands and the result. Shards are counted exactly. packing.hpp gives the buffers of a
 // redistribution step.
 //
-// Operand a' is a redistributed to the placement that the local product needs (0 bytes if a already
-// has this placement). b' is the same for b. c' is the result of the local product. "moving a" is
-// the peak over the steps from a to a': the shards before and after the step and its buffer,
-// without a itself. "moving c" includes c'. The four terms of the maximum follow the order in which
-// a plan runs:
+// In the formula, a' stands for the copy of operand a at the placement that the local product
+// needs. It has 0 bytes if operand a is already at this placement. b' is the same for operand b. c'
+// is the result of the local product. "moving a" is the peak over the steps from a to a': the
+// shards before and after the step and its buffer, without a itself. "moving c" includes c'. The
+// four terms of the maximum follow the order in which a plan runs:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
 //

@@ -50,7 +50,8 @@ class role_distances {
   }
 
   /// Finds distances to state `target`. If `from` is -1, finds the distances of all states.
-  /// Otherwise finds those of the states that are at most as far from `target` as state `from`.
+  /// Otherwise finds the distances of the states that are at most as far from `target` as state
+  /// `from`.
   constexpr void find(int target, int from) {
     open(target, 0);
     settle(from);

@@ -76,8 +76,8 @@ class step_prices {
     }
   }
 
-  /// Returns the seconds of a step. For a permute, `pairwise` must be true if it exchanges data
-  /// between pairs of ranks (is_pairwise). For other kinds, `pairwise` is ignored.
+  /// Returns the seconds of a step. For a permute, `pairwise` must be true if the permute exchanges
+  /// data between pairs of ranks (is_pairwise). For other kinds, `pairwise` is ignored.
   constexpr double operator()(collective kind, axis_set axes, axis_roles const& from,
                               axis_roles const& to, bool pairwise = false) const {
     if (!communicates(kind) || ranks_.data()[axes] == 1) return 0;

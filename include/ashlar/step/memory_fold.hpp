@@ -144,9 +144,9 @@ class memory_fold {
     return before;
   }
 
-  /// Element i is the end of a residual. Returns the bytes of the gradient that it keeps for the
-  /// residual's begin. If `shared`, an outer residual that ends at i + 1 already counts the same
-  /// gradient.
+  /// Element i is the end of a residual. Returns the bytes of the gradient that this end keeps for
+  /// the residual's begin. If `shared`, an outer residual that ends at i + 1 already counts the
+  /// same gradient.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;

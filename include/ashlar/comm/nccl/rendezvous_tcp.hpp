@@ -15,7 +15,7 @@
 //                          deadline, and that rank 0 goes on listening
 //           wrong_size     the ranks were given different sizes
 //           taken_twice    two processes claim the same rank
-//           incomplete     the deadline has passed; the answer says how many ranks are missing
+//           incomplete     the deadline has passed; the answer contains the number of missing ranks
 //
 // A peer that sends anything else (such as a port scanner) gets no answer. Numbers are
 // little-endian, like all machines on which NCCL runs.
