@@ -21,8 +21,8 @@
 // does not poison the blocks that it gets back, since messages may still arrive in them.
 //
 // Each rank of a mesh has one arena, which is not thread-safe. It counts the bytes in use and their
-// peak. To test code that may write beyond its shards, it can return guarded blocks instead
-// (guarded_blocks.hpp).
+// peak. To test code that may write beyond the end of a shard, the arena can return guarded blocks
+// instead (guarded_blocks.hpp).
 
 #include <algorithm>
 #include <cstddef>
@@ -62,17 +62,19 @@ class arena {
   void release(void* block, std::size_t bytes);
 
   /// Stops the arena from reusing or freeing blocks that are released from now on. Called when
-  /// messages may still arrive in them, or when other ranks may still read them.
+  /// messages may still arrive in such blocks, or when other ranks may still read them.
   void retire() { is_retired_ = true; }
   bool is_retired() const { return is_retired_; }
 
-  /// Makes every later block a guarded block: it is between two margins of `margin` bytes, which
-  /// show whether code writes beyond the block (guarded_blocks.hpp). No block may be in use.
+  /// Makes every later block a guarded block. A guarded block lies between two margins of `margin`
+  /// bytes, which show whether code writes beyond the block (guarded_blocks.hpp). Requires that no
+  /// block is in use.
   void guard(std::size_t margin);
   /// Returns the allocator of guarded blocks, or null if `guard` was not called.
   guarded_blocks const* guarded() const { return guarded_.get(); }
 
-  /// Returns the offset of address `p` in the shared region, in bytes, or -1 if it is outside.
+  /// Returns the offset of address `p` in the shared region, in bytes, or -1 if `p` is outside the
+  /// region.
   std::int64_t offset_in_region(void const* p) const;
 
   std::size_t bytes_in_use() const { return in_use_; }
@@ -82,16 +84,18 @@ class arena {
  private:
   void* find(std::size_t size);
 
-  /// Blocks that were released to a retired arena, and are never freed. This list keeps them
-  /// reachable until the program ends, so that the leak sanitizer does not report them.
+  /// Returns the list of all blocks that were released to retired arenas. These blocks are never
+  /// freed. The list keeps them reachable until the program ends, so that the leak sanitizer does
+  /// not report them.
   static std::vector<void*>& blocks_of_messages();
 
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
   void* from_region(std::size_t size);
 
-  /// Makes the system provide pages for the first `bytes` bytes of the region. If the system has no
-  /// more pages, the region ends there. Returns whether all pages are there.
+  /// Makes the system provide pages for the first `bytes` bytes of the region. If the system has
+  /// too few pages, the region is shortened to the part that has pages. Returns whether all `bytes`
+  /// bytes have pages.
   bool commit(std::size_t bytes);
 
   /// Merges all free blocks of the region. Returns a block from the first free range that is large
@@ -176,8 +180,8 @@ ASHLAR_INLINE std::vector<void*>& arena::blocks_of_messages() {
 
 ASHLAR_INLINE void* arena::from_region(std::size_t size) {
   // Before the used part of the region grows beyond twice the peak use, free blocks are merged.
-  // Otherwise a program whose shapes keep changing would fill the region with free blocks of
-  // sizes that it no longer needs.
+  // Otherwise a program whose shapes keep changing would fill the region with free blocks of sizes
+  // that the program no longer needs.
   if (region_ == nullptr) return nullptr;
   most_ = std::max(most_, in_use_ + size);
   bool const at_end = region_end_ - used_ < size;
@@ -238,8 +242,8 @@ ASHLAR_INLINE void* arena::from_heap(std::size_t size) {
   std::size_t const wanted = heap_bytes_ + size;
   if (wanted > heap_most_) free_heap_blocks();
   void* const block = ::operator new(size, std::align_val_t{alignment});
-  // `wanted` still counts the blocks that were just freed. Otherwise, if two sizes alternate,
-  // each would free the blocks of the other forever.
+  // `wanted` still counts the blocks that were just freed. Otherwise, if requests for two sizes
+  // alternate, each request would free the blocks of the other size.
   heap_most_ = std::max(heap_most_, wanted);
   heap_bytes_ += size;
   return block;

@@ -9,8 +9,9 @@
 // virtual because decorators are added and removed at run time. A virtual call costs nanoseconds,
 // but even the cheapest transfer costs a microsecond.
 //
-// Source and target do not overlap, except that an all-reduce may be in-place. Until a transfer has
-// ended, its source must not be written and its target must not be accessed.
+// The source and the target of a transfer must not overlap, except that an all-reduce may be
+// in-place. Until a transfer has ended, its source must not be written and its target must not be
+// accessed.
 
 #include <memory>
 
@@ -20,12 +21,12 @@
 
 namespace ashlar {
 
-/// A transfer with its source and target arrays, and its ticket, which is its number in its group
-/// (operation_queue.hpp).
+/// A transfer, its source and target arrays, and its ticket. The ticket is the transfer's number in
+/// its group of axes (operation_queue.hpp).
 ///
 /// Local steps of a plan (slice and zero_pad) have ticket 0. On the host, start() gets no local
 /// steps. On a device, it gets a local step if is_queued() is true for an earlier step of the same
-/// plan. So the step runs in the order of the device's queue.
+/// plan. So the local step runs in the order of the device's queue.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;
@@ -41,19 +42,19 @@ class communicator {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
-  /// Creates the communicators that groups along `axes` need, before their first transfer. Unlike
-  /// start, it must be called in program order. Collective over the mesh.
+  /// Creates the communicators that groups along `axes` need. Must be called before the first
+  /// transfer of these groups and, unlike start, in program order. Collective over the mesh.
   virtual void open(axis_list const& axes) = 0;
   /// Carries out a transfer and returns when it has ended. Collective over the group.
   virtual void run(transfer_request const& s) = 0;
   /// Begins a transfer, which later calls of advance() continue. The objects to which `s` points
   /// must live until the transfer has ended. The destructor of the returned object waits for the
-  /// end. Collective over the group.
+  /// end of the transfer. Collective over the group.
   virtual std::unique_ptr<pending_operation> start(transfer_request const& s) = 0;
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;
   /// Returns whether operations that begin now are captured for later replay. The program cannot
-  /// query whether such an operation has ended.
+  /// query whether a captured operation has ended.
   virtual bool is_captured() const { return false; }
 };
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // A transport decorator that records every transfer: its kind, its axes, and the bytes that this
-// rank receives. The bytes come from the transfer's blocks and not from the planner's formulas, so
-// that tests can compare the planner's predictions with them.
+// rank receives. The bytes are computed from the transfer's blocks and not from the planner's
+// formulas, so that tests can compare the planner's predictions with the recorded bytes.
 
 #include <vector>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // A pointer to elements whose type is known only at run time, and the kernels that copy and reduce
-// such elements. With these, a transport is compiled once and not once per element type. Each
-// kernel call processes many elements, so the cost of a call through a function pointer is
+// such elements. With these kernels, a transport is compiled once and not once per element type.
+// Each kernel call processes many elements, so the cost of a call through a function pointer is
 // negligible.
 //
 // Copies depend only on the size of an element. Reductions depend on its type.
@@ -34,8 +34,8 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type);
 #if ASHLAR_DEFINES(COMM)
 namespace detail {
 
-/// Reduces one block of all sources, which have the same layout, and writes the result to the
-/// block's place in the target.
+/// Reduces the same block of all sources, and writes the result to the block's place in the target.
+/// All sources must have the same layout.
 template <class T>
 void reduce_elements(reduction op, strided_block const& b, std::span<void const* const> sources,
                      void* target) {
@@ -47,8 +47,8 @@ void reduce_elements(reduction op, strided_block const& b, std::span<void const*
                                b.target_strides);
 }
 
-/// The kernels for elements of type T. Copies treat them as `Unsigned`, the unsigned integer type
-/// of the same size.
+/// The kernels for elements of type T. Copies treat the elements as `Unsigned`, which is the
+/// unsigned integer type of the same size.
 template <class T, class Unsigned>
 inline constexpr element_kernels kernels_for{
     element_type_of<T>, sizeof(T),
@@ -107,8 +107,8 @@ inline void copy_range(strided_block const& b, std::int64_t first, std::int64_t 
                        bool packed_target) {
   target.kernels->copy_range(b, first, last, source.at, target.at, packed_source, packed_target);
 }
-/// Writes the reduction of the arrays at `sources`, from left to right, to the first `elements`
-/// elements at `target`.
+/// Reduces the first `elements` elements of the arrays at `sources`, from left to right, and writes
+/// the results to `target`.
 inline void reduce_runs(reduction op, std::int64_t elements, std::span<void const* const> sources,
                         element_pointer target) {
   strided_block run;

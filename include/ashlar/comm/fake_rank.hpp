@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A mesh as one of its ranks sees it, although the other ranks do not exist. So one process can
-// simulate all ranks of a mesh one after another, as long as their work is local. Tensors on such a
-// mesh are the shards of that rank. Any communication throws. Its memory is guarded
-// (guarded_blocks.hpp).
+// A mesh with the topology of many ranks and the coordinates of one of them, although the other
+// ranks do not exist. So one process can simulate all ranks of a mesh one after another, as long as
+// their work is local. A tensor on such a mesh contains only the shard of the simulated rank. Any
+// communication throws. The memory of the mesh is guarded (guarded_blocks.hpp).
 
 #include <ashlar/comm/mesh.hpp>
 
@@ -14,8 +14,9 @@ namespace ashlar {
 
 class fake_rank {
  public:
-  /// Makes the mesh with topology `t` as rank `rank` sees it. `alone` is a world of one rank, such
-  /// as MPI_COMM_SELF. Each shard is between margins of `margin` bytes. Collective over `alone`.
+  /// Makes a mesh with topology `t` and the coordinates of rank `rank`. `alone` is a world of one
+  /// rank, such as MPI_COMM_SELF. Each shard is between margins of `margin` bytes. Collective over
+  /// `alone`.
   static mesh make(mesh::world alone, topology const& t, int rank, std::size_t margin) {
     mesh m(alone, {{"alone", 1}});
     m.state_->shape = t;

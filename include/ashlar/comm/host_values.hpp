@@ -7,8 +7,9 @@
 // from blocks of the mesh's memory, since transports access only that memory.
 //
 //   carry(back, transport, values, what)           replaces host values by the result
-//   carry(back, transport, stored, result, what)   reads `stored` in the mesh's memory, which stays
-//                                                  unchanged, and writes the result to the host
+//   carry(back, transport, stored, result, what)   reads `stored`, an array in the mesh's memory
+//                                                  that stays unchanged; writes the result to the
+//                                                  host
 //
 // In both cases the host waits for the processor.
 

@@ -79,8 +79,8 @@ class basic_mesh {
   int axes() const { return state_->shape.axes(); }
   ashlar::machine const& machine() const { return state_->priced_on; }
   /// Sets the machine for which plans are priced from now on. Collective over the mesh. Throws on
-  /// every rank if the ranks give different machines, because they would choose different plans and
-  /// deadlock.
+  /// every rank if the ranks give different machines, because the ranks would then choose different
+  /// plans and deadlock.
   void set_machine(ashlar::machine const& m) const {
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
@@ -89,7 +89,7 @@ class basic_mesh {
   /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   auto& memory() const { return state_->back.memory(); }
-  /// Returns a shared pointer to the memory. It keeps the mesh alive.
+  /// Returns a shared pointer to the memory. The pointer keeps the mesh alive.
   auto shared_memory() const {
     auto& memory = state_->back.memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);
@@ -98,8 +98,8 @@ class basic_mesh {
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
   /// the mesh: one all-reduce of 16 bytes, which communication logs do not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
-    // This reduces the value and its bitwise complement to their maxima. The maxima are complements
-    // of each other only if all values are equal.
+    // Computes two maxima over all ranks: of the value and of its bitwise complement. These maxima
+    // are complements of each other only if all values are equal.
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
     if (both[0] != ~both[1])
@@ -114,10 +114,10 @@ class basic_mesh {
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
-  /// Writes the sums, maxima or minima of `stored` over all ranks to `sums`, which is in host
-  /// memory. `stored` is an array in the mesh's memory with as many elements, and stays unchanged.
-  /// The host waits for the result once, and so for all work that it gave to the processor before.
-  /// Collective over the mesh: one all-reduce.
+  /// Reduces the arrays `stored` of all ranks element by element to sums, maxima or minima, and
+  /// writes the result to `sums` in host memory. `stored` is in the mesh's memory, must have as
+  /// many elements as `sums`, and stays unchanged. The host waits for the result, and so also for
+  /// all work that the host gave to the processor before. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
@@ -132,8 +132,8 @@ class basic_mesh {
     rooted(collective::broadcast, values, root, reduction::sum);
   }
   /// Replaces the `values` of rank `root` by the sums, maxima or minima over all ranks. On other
-  /// ranks they stay unchanged. Every rank gives the same number of values. Collective over the
-  /// mesh.
+  /// ranks, `values` stays unchanged. Every rank gives the same number of values. Collective over
+  /// the mesh.
   template <class T>
   void reduce(std::span<T> values, int root = 0, reduction op = reduction::sum) const {
     if (rank() == root) return rooted(collective::reduce, values, root, op);
@@ -150,28 +150,30 @@ class basic_mesh {
   }
 
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
-  /// group. All ranks must take them in the same order. If communication is forbidden, this
-  /// function throws. `start` does not, because later transfers wait for every ticket that was
+  /// group. All ranks must take their tickets in the same order. If communication is forbidden,
+  /// this function throws. `start` does not, because later transfers wait for every ticket that was
   /// taken.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
-  /// Begins a transfer. The durations of start, test, wait and progress count in
+  /// Begins a transfer. The durations of start, test, wait and progress are included in
   /// communication_seconds().
   std::unique_ptr<pending_operation> start(transfer_request const& s) const {
     auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Advances a pending operation. Returns true when it has ended. During a capture of device work,
-  /// returns true when later work is ordered after the operation.
+  /// Advances a pending operation. Outside a capture of device work, returns true when the
+  /// operation has ended. During a capture, returns true when later work is ordered after the
+  /// operation.
   bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();
   }
   /// Makes all later work of the processor wait for the end of `p`. With host memory, this function
-  /// returns when `p` has ended. With a device, it returns as soon as the device has this order.
+  /// returns when `p` has ended. With a device, it returns as soon as this order is in the device's
+  /// queue.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
@@ -190,8 +192,8 @@ class basic_mesh {
   /// Returns whether device work is being captured (see capture).
   bool is_captured() const { return state_->plain->is_captured(); }
   /// Captures the work that the function `work` gives to the device, without executing it. Returns
-  /// an object with replay(), which executes the work as often as needed. All ranks must capture
-  /// the same work and replay it in the same order. Only available on devices.
+  /// an object whose function replay() executes the work. It may be called any number of times. All
+  /// ranks must capture the same work and replay it in the same order. Only available on devices.
   template <class Work>
     requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
       back.capture(mesh, work);
@@ -201,7 +203,7 @@ class basic_mesh {
   }
 
   double communication_seconds() const { return state_->seconds; }
-  /// Returns the plan of a redistribution. Takes it from the cache if it is there.
+  /// Returns the plan of a redistribution. Takes the plan from the cache if the cache contains it.
   redistribution_plan plan(shape const& extents, int element_size, placement const& from,
                            placement const& to) const {
     return prepared(extents, element_size, from, to)->plan;
@@ -254,8 +256,8 @@ class basic_mesh {
 
   transfer_timer time() const { return transfer_timer(*state_); }
 
-  /// Reduces `values` over all ranks. They are either one span of host values, or a pointer to
-  /// values in the mesh's memory and a host span for the results.
+  /// Reduces `values` over all ranks. `values` is either one span of host values, or a pointer to
+  /// values in the mesh's memory followed by a host span for the results.
   template <class... Values>
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));

@@ -5,11 +5,11 @@
 
 // The queue of a mesh's transfers: it determines their order and lists the pending ones.
 //
-// A transfer takes a ticket when the program requests it: the next number in its group of axes. All
-// ranks run the same program, so a ticket denotes the same transfer on all of them. A transfer
-// begins when the previous one in its group has ended on this rank. Groups do not wait for each
-// other. All tickets of a plan are taken at once, in program order. So the earliest unfinished plan
-// can always advance, and there is no deadlock.
+// When the program requests a transfer, the transfer takes a ticket: the next number in its group
+// of axes. All ranks run the same program, so a ticket denotes the same transfer on all of them. A
+// transfer begins when the previous one in its group has ended on this rank. Groups do not wait for
+// each other. All tickets of a plan are taken at once, in program order. So the earliest unfinished
+// plan can always advance, and there is no deadlock.
 //
 // There is no progress thread. A rank that waits calls poll(). A long computation can call it too
 // (mesh::progress).
@@ -35,8 +35,8 @@ class pending_operation : public recycled {
   virtual bool advance() = 0;
   /// Tries to order the processor's later work after this operation, without waiting. Returns
   /// whether this succeeded. On the host it succeeds only after the operation has ended. A device
-  /// keeps the order of its queue by itself, so there it succeeds once the device has the
-  /// operation.
+  /// keeps the order of its queue by itself. So on a device, join() succeeds once the operation is
+  /// in the device's queue.
   virtual bool join() { return advance(); }
   /// Returns whether operations started from now on are ordered after this one even without join(),
   /// as in the queue of a device.
@@ -45,7 +45,7 @@ class pending_operation : public recycled {
 
 class operation_queue {
  public:
-  /// Returns the index of a group: the set of its axes as a bit mask.
+  /// Returns the index of a group, which is the set of its axes as a bit mask.
   static constexpr unsigned group_of(axis_list const& axes) {
     unsigned set = 0;
     for (auto const a : axes) set |= 1u << a;
@@ -64,7 +64,7 @@ class operation_queue {
   void add(pending_operation& p) { under_way_.push_back(&p); }
   void remove(pending_operation& p) { std::erase(under_way_, &p); }
   /// Records that a transfer with a ticket will never end, and calls the callback given to
-  /// on_abandon. Later transfers would wait for it forever.
+  /// on_abandon. Later transfers would wait for this transfer forever.
   void abandon() {
     if (!std::exchange(abandoned_, true) && tell_) tell_();
   }
@@ -77,7 +77,8 @@ class operation_queue {
   }
   bool idle() const { return under_way_.empty(); }
 
-  /// Advances all pending operations. Does nothing if one of them calls it.
+  /// Advances all pending operations. Does nothing if called by a pending operation during its own
+  /// advance().
   void poll() {
     if (polling_ || under_way_.empty()) return;
     polling_ = true;

@@ -30,9 +30,10 @@ struct prepared_plan {
   std::vector<transfer> transfers;
 };
 
-/// The redistribution plans of the operands and the result for some panels of a matrix product,
-/// which is computed panel by panel. They apply to the panels from `first` on, up to `first` of the
-/// next entry of prepared_product::panels.
+/// The redistribution plans for some panels of a matrix product that is computed panel by panel.
+/// `a` and `b` are the plans of the operands, and `c` is the plan of the result. The plans apply to
+/// the panels from `first` on, up to but not including `first` of the next entry of
+/// prepared_product::panels.
 struct prepared_panels {
   int first = 0;
   prepared_plan a, b, c;
@@ -44,8 +45,8 @@ struct prepared_product {
   std::vector<prepared_panels> panels;  ///< sorted by `first`
 };
 
-/// Returns a plan with the transfers of the rank at coordinates `here` for its steps. Does not
-/// communicate.
+/// Returns `plan` together with the transfers that the rank at coordinates `here` performs in its
+/// steps. Does not communicate.
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
                                     coordinates const& here);
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,

@@ -21,7 +21,7 @@ struct strided_block {
   int rank = 0;
   std::int64_t elements = 0;
   /// The number of elements that are written at about the same time, including other blocks of the
-  /// same target. If it is large, the copy kernel bypasses the caches.
+  /// same target. If this number is large, the copy kernel bypasses the caches.
   std::int64_t part_of = 0;
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;
@@ -30,8 +30,8 @@ struct strided_block {
   bool source_is_run = true, target_is_run = true;
 
   strided_block() = default;
-  /// Describes the copy of the indices `region` of a tensor from one shard to another. The shards
-  /// have the indices `from` and `to`.
+  /// Describes the copy of the indices `region` of a tensor from one shard to another. The source
+  /// shard contains the indices `from`, and the target shard contains the indices `to`.
   strided_block(box const& region, box const& from, box const& to)
       : rank(region.rank()), elements(region.elements()), part_of(to.elements()) {
     if (elements == 0) return;
@@ -50,8 +50,8 @@ struct strided_block {
   }
 };
 
-/// Copies a block from `source` to `target`, which do not overlap and are in the memory of
-/// processor `on`.
+/// Copies a block from `source` to `target`. These arrays must not overlap and must be in the
+/// memory of processor `on`.
 template <class Processor, class T>
 void copy(Processor const& on, strided_block const& b, T const* source, T* target) {
   if (b.elements == 0) return;

@@ -4,9 +4,9 @@
 #pragma once
 
 // The data that one rank sends and receives in one redistribution step. It is computed once from
-// the step and stored with the plan. It tells which elements come from which member of the group
-// and where they go. It does not tell how they travel: directly from another rank's shard
-// (shared/direct_transfer.hpp) or as messages (mpi/message_transfer.hpp).
+// the step and stored with the plan. A transfer describes which elements come from which member of
+// the group and where these elements are written. It does not determine how they travel: directly
+// from another rank's shard (shared/direct_transfer.hpp) or as messages (mpi/message_transfer.hpp).
 //
 // In the table, a rank's box is the range of tensor indices of its shard, before or after the step.
 //
@@ -78,7 +78,7 @@ inline box flat_box(interval const& part) {
 }
 
 /// Returns the block that copies the range `part` of a flat array of `whole` elements to the same
-/// range of another one.
+/// range of another flat array.
 inline strided_block flat_block(interval const& part, std::int64_t whole) {
   return {flat_box(part), flat_box({0, whole}), flat_box({0, whole})};
 }
@@ -175,8 +175,8 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
     }
   }
   // All members write at the same time. The size from which copies bypass the caches was measured
-  // with two writing members. So part_of, which is compared with it, grows with the number of
-  // members.
+  // with two writing members. So part_of, which is compared with that size, grows with the number
+  // of members.
   for (auto& b : x.receives) b.part_of *= std::max(1, x.members / 2);
   return x;
 }

@@ -5,8 +5,8 @@
 
 // The shape of a mesh as a value: its named axes, without any processes. Ranks are numbered in
 // row-major order: the last axis varies fastest. A group is a set of ranks that differ only along
-// an ordered list of axes. Its members are numbered along this list, where the first axis varies
-// slowest. So the order of the list determines the order of the shards.
+// an ordered list of axes. The members of a group are numbered in the order of the list: its first
+// axis varies slowest. So the order of the list determines the order of the shards.
 
 #include <array>
 #include <stdexcept>
@@ -86,8 +86,8 @@ struct topology {
     return index;
   }
 
-  /// Returns the coordinates of member `index` of a group along the axes of `list`. It is the group
-  /// of the rank at coordinates `c`.
+  /// Returns the coordinates of member `index` of a group. The group is along the axes of `list`
+  /// and contains the rank at coordinates `c`.
   constexpr coordinates member(coordinates c, axis_list const& list, int index) const {
     for (int i = list.size() - 1; i >= 0; --i) {
       c[static_cast<std::size_t>(list[i])] = index % axis[list[i]].extent;

@@ -4,17 +4,17 @@
 #pragma once
 
 // Plans a distributed matrix product c = a · b between given placements. A plan chooses one
-// signature row for each mesh axis. The rows determine the placements a' and b' of the operands
-// that the local GEMM needs, and the placement c' of its result. The plan then consists of three
+// signature row for each mesh axis. The rows determine a' and b', the placements at which the local
+// GEMM reads the operands, and c', the placement of its result. The plan then consists of three
 // redistributions and the GEMM:
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
 //
 // The search prices every assignment of signature rows to axes, with every shard order and the
-// cheapest redistributions. This includes the known 1-D, 2-D, 2.5-D and 3-D algorithms (AutoDDL
-// section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The cheapest plan that fits
-// into memory wins. If none fits, the cheapest plan that fits in panels wins (matmul_stream.hpp).
-// Its panels may divide any dim of the product, into 2, 4, 8, ... parts.
+// cheapest redistributions. These plans include the known 1-D, 2-D, 2.5-D and 3-D algorithms
+// (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The cheapest plan
+// that fits into memory wins. If none fits, the cheapest plan that fits in panels wins
+// (matmul_stream.hpp). Its panels may divide any dim of the product, into 2, 4, 8, ... parts.
 
 #include <string>
 
@@ -37,8 +37,8 @@ struct matmul_options {
 
 namespace detail {
 
-/// Returns the placement `p` in which `axis` has another role. If the role is a split, the axis
-/// becomes number `depth` among the axes that split this dim, counted from the outermost.
+/// Returns a copy of placement `p` in which `axis` has the role `role`. If the role is a split, the
+/// axis becomes number `depth` among the axes that split the same dim, counted from the outermost.
 constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
   p.axis[axis] = role;
   if (!role.is_split()) return p;
@@ -76,7 +76,7 @@ constexpr shape product_extents(shape const& a, shape const& b, bool transpose_a
   return c;
 }
 
-/// Returns the extents of the local product of rank 0, which is the largest.
+/// Returns the extents of rank 0's local product. No other rank has a larger one.
 constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
                                      shape const& b_extents, placement const& b, bool transpose_a,
                                      bool transpose_b, topology const& t) {
@@ -113,9 +113,9 @@ struct matmul_choice {
 
   constexpr bool found() const { return best < unreachable; }
 
-  /// Keeps the plan `p` if it fits into memory and is the cheapest so far. Its seconds and its peak
-  /// memory must be known. `weight` is the seconds by which plans are compared, possibly with a
-  /// small addition that breaks ties.
+  /// Keeps the plan `p` if it fits into memory and is the cheapest so far. `p.seconds` and
+  /// `p.peak_bytes` must be set. `weight` is the seconds by which plans are compared, possibly with
+  /// a small addition that breaks ties.
   constexpr void take(matmul_plan const& p, double weight) {
     if (wanted.memory > 0 && p.peak_bytes > wanted.memory) {
       if (least == 0 || p.peak_bytes < least) least = p.peak_bytes;
@@ -135,8 +135,8 @@ struct matmul_choice {
     return true;
   }
 
-  /// Considers the plan `p` in panels. Uses the letter and number of panels in `wanted` if it has a
-  /// letter. Otherwise tries every letter, with 2, 4, 8, ... panels.
+  /// Considers the plan `p` in panels. If `wanted` has a letter, uses the letter and the number of
+  /// panels of `wanted`. Otherwise tries every letter, with 2, 4, 8, ... panels.
   constexpr void take_all_streamed(matmul_plan const& p) {
     if (wanted.stream != 0) {
       take_streamed(p, wanted.stream, wanted.panels);

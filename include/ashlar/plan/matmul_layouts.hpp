@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Finds placements for the matrices of c = a · b with which the product costs least. Each matrix is
-// stored once, distributed over all ranks: every mesh axis splits one of its dims, and nothing is
-// replicated or partial.
+// Finds the placements of the matrices a, b and c at which the product c = a · b costs least. Each
+// matrix is stored once, distributed over all ranks: every mesh axis splits one dim of the matrix,
+// and nothing is replicated or partial.
 //
 //   1. Each mesh axis is assigned to one dim of the product, m, n or k. This gives a grid of
 //      p1 x p2 x p3 ranks.
@@ -19,10 +19,11 @@
 //
 //   mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3)
 //
-// The seconds to receive them plus the seconds of the GEMM are a lower bound of the cost of a grid.
-// The search tries grids in ascending order of this bound, and stops when the bound exceeds the
-// cost of the best plan. Axes of equal extent and tier are interchangeable. Of the grids that
-// differ only in such axes, it tries the one that assigns them in the order m, n, k.
+// For each grid, the seconds to receive these elements plus the seconds of the GEMM are a lower
+// bound of the cost. The search tries grids in ascending order of this bound, and stops when the
+// bound exceeds the cost of the best plan. Axes of equal extent and tier are interchangeable. Of
+// the grids that differ only in such axes, the search tries only the grid that assigns these axes
+// in the order m, n, k.
 
 #include <ashlar/plan/matmul.hpp>
 
@@ -30,7 +31,7 @@ namespace ashlar {
 
 struct matmul_layouts {
   placement a, b, c;
-  matmul_report plan;  ///< the plan of the product between these placements
+  matmul_report plan;  ///< the plan of the product between the placements found
 };
 
 namespace detail {
@@ -80,8 +81,8 @@ constexpr bool is_stored_once(placement const& p) {
 }
 
 /// Returns the index of the cheapest placement that stores each element on exactly one rank. `ways`
-/// contains the cost of the redistribution between every placement of the matrix and the one that
-/// the local product needs.
+/// contains the cost of the redistribution between every placement of the matrix and the placement
+/// that the local product needs.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;
@@ -159,7 +160,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   return best;
 }
 
-/// Returns the best placements that fit into the machine's memory.
+/// Returns the best placements at which the product fits into the machine's memory.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size,
                                              machine const& on) {

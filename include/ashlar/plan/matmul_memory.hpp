@@ -7,10 +7,11 @@
 // operands and the result. Shards are counted exactly. packing.hpp gives the buffers of a
 // redistribution step.
 //
-// Operand a' is a redistributed to the placement that the local product needs (0 bytes if a already
-// has it), and likewise b'. c' is the result of the local product. "moving a" is the peak over the
-// steps from a to a': the shards before and after the step and its buffer, without a itself.
-// "moving c" includes c'. The four terms of the maximum follow the order in which a plan runs:
+// In the formula, a' stands for the copy of operand a at the placement that the local product
+// needs. It has 0 bytes if operand a is already at this placement. b' is the same for operand b. c'
+// is the result of the local product. "moving a" is the peak over the steps from a to a': the
+// shards before and after the step and its buffer, without a itself. "moving c" includes c'. The
+// four terms of the maximum follow the order in which a plan runs:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
 //
@@ -28,7 +29,8 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
 
 /// Returns the peak of the bytes during the steps of `plan`: the shards before and after a step,
 /// and its buffer. If `owned` is false, the shard before the first step does not count, because it
-/// belongs to the caller, as operands do. If `owned` is true, it counts, as for the temporary c'.
+/// belongs to the caller, as operands do. If `owned` is true, that shard counts, as for the
+/// temporary c'.
 constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;
@@ -42,7 +44,7 @@ constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology co
   return most;
 }
 
-/// Returns the bytes of the result of `plan`, or 0 if it has no steps.
+/// Returns the bytes of the result of `plan`, or 0 if `plan` has no steps.
 constexpr std::int64_t made_bytes(redistribution_plan const& plan, topology const& t) {
   return plan.steps.empty() ? 0 : bytes_of(plan, t, plan.to);
 }

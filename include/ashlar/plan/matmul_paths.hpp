@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The cheapest redistributions between one fixed placement of a matrix (of an operand as given, or
-// of the result as wanted) and every placement that a local product may need. One search finds them
-// all:
+// The cheapest redistributions between one fixed placement of a matrix and every placement that a
+// local product may need. The fixed placement is the given placement of an operand or the wanted
+// placement of the result. One search finds all these redistributions:
 //
 //   from_end   one Dijkstra search from the fixed placement
-//   to_end     one Dijkstra search from it against the direction of the edges
+//   to_end     one Dijkstra search from the fixed placement against the direction of the edges
 //
 // In the placements of a local product, P always stands for a sum. If the fixed placement has P
 // with another reduction, such as a maximum, a second graph is used in which P stands for that

@@ -10,8 +10,8 @@
 //
 // The local GEMM reads a' and b' and makes c', at placements that the plan chooses. A plan without
 // panels (plan/matmul_stream.hpp) runs these phases one after another: the redistribution from a to
-// a', the one from b to b', the local GEMM, the release of a' and b', the redistribution from c' to
-// c.
+// a', the redistribution from b to b', the local GEMM, the release of a' and b', and the
+// redistribution from c' to c.
 
 #include <string_view>
 
@@ -20,7 +20,8 @@
 
 namespace ashlar {
 
-/// The letters of the dims of the operands and of the result, in the order of their dims.
+/// The letters that name the dims of the operands and of the result. Each string has the order of
+/// its tensor's dims.
 struct product_letters {
   std::string_view a, b, c;
 
@@ -28,7 +29,7 @@ struct product_letters {
       : a(transpose_a ? "bkm" : "bmk"), b(transpose_b ? "bnk" : "bkn"), c("bmn") {
     if (rank == 2) a.remove_prefix(1), b.remove_prefix(1), c.remove_prefix(1);
   }
-  /// Returns the index of the dim that a letter names, or -1 if the tensor does not have it.
+  /// Returns the index of the dim that a letter names, or -1 if the tensor does not have this dim.
   static constexpr int dim_of(std::string_view letters, char letter) {
     for (std::size_t d = 0; d < letters.size(); ++d)
       if (letters[d] == letter) return static_cast<int>(d);
@@ -49,9 +50,10 @@ constexpr double gemm_seconds(machine const& on, gemm_extents const& g) {
   return gemm_seconds(on, g.operations(), g.m, g.n, g.k);
 }
 
-/// Tells how a plan divides a streamed dim. The dim is cut into chunks by nested balanced splits
-/// into chunks[0], chunks[1], ... parts (one chunk if `chunks` is empty). Every chunk is cut into
-/// `count` slices. Panel i consists of slice i of every chunk.
+/// Describes how a plan divides a streamed dim. Nested balanced splits cut the dim into chunks[0]
+/// parts, each part into chunks[1] parts, and so on. The smallest parts are the chunks. If `chunks`
+/// is empty, the dim is one chunk. Every chunk is cut into `count` slices. Panel i consists of
+/// slice i of every chunk.
 struct panel_stream {
   char letter = 0;  ///< 'm', 'n', 'k' or 'b': the streamed dim; 0: the plan has no panels
   int count = 1;
@@ -61,10 +63,10 @@ struct panel_stream {
 };
 
 struct matmul_plan {
-  redistribution_plan a, b;  ///< operands: from the given placements to those of the local GEMM
-  redistribution_plan c;     ///< result: from the placement of the local GEMM to the wanted one
+  redistribution_plan a, b;  ///< operands: from the given placements to a' and b'
+  redistribution_plan c;     ///< result: from c' to the wanted placement
   bool transpose_a = false, transpose_b = false;
-  gemm_extents gemm;    ///< extents of the local product of rank 0, which is the largest
+  gemm_extents gemm;    ///< extents of rank 0's local product (the largest)
   panel_stream panels;  ///< division into panels; letter 0: there are none
   double gemm_seconds = 0;
   double seconds = 0;           ///< predicted seconds, including communication

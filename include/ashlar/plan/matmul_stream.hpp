@@ -29,11 +29,11 @@
 // of the mesh axes that split the streamed dim, outermost first and without 1s. Every two lists
 // must satisfy one of two conditions:
 //
-//   1. One list is a prefix of the other, as with [2] and [2,3], or [] and [4]. The chunks are
-//      those of the longer list. The dim may have any extent.
-//   2. The extent of the dim is a multiple of the products of both lists, as with [2] and [4], or
-//      [2,3] and [3,2] if 4 or 6 divides it. The number of chunks is the least common multiple of
-//      the products.
+//   1. One list is a prefix of the other, as with [2] and [2,3], or [] and [4]. The longer
+//      list determines the chunks. The dim may have any extent.
+//   2. The extent of the dim is a multiple of the product of each list. Examples are [2] and [4] if
+//      4 divides the extent, and [2,3] and [3,2] if 6 divides the extent. The number of chunks is
+//      the least common multiple of the two products.
 //
 // Two sets of operand panels are in memory, so that the transfers of one panel overlap with the
 // GEMM of another. The seconds are
@@ -53,8 +53,8 @@
 
 namespace ashlar {
 
-/// The division of a streamed dim: into chunks, of each chunk into slices, and of the dim into
-/// panels. Panel i consists of slice i of every chunk.
+/// The division of a streamed dim into panels. The dim is cut into chunks, and each chunk is cut
+/// into slices. Panel i consists of slice i of every chunk.
 struct panel_cuts {
   std::int64_t extent;
   panel_stream const& stream;
@@ -104,8 +104,9 @@ constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
 }
 
 /// Changes `chunks`, which describes how the streamed dim is cut into chunks (panel_stream).
-/// Afterwards each shard of one more tensor consists of complete chunks. `list` contains the
-/// extents of the mesh axes that split this tensor's dim. Returns false if there is no such cut.
+/// Afterwards the shards of one more tensor consist of complete chunks, too. `list` contains the
+/// extents of the mesh axes that split the streamed dim of that tensor. Returns false if no cut
+/// into chunks suits all tensors.
 constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
                            inplace_vector<int, max_axes> const& list, std::int64_t extent) {
   auto const& longer = list.size() > chunks.size() ? list : chunks;
@@ -182,8 +183,8 @@ constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan cons
   return of.steps.empty() && shards_are_chunks(plan.panels, end, dim, t);
 }
 
-/// Returns whether a rank's part of every panel of an operand is contiguous in its shard, so that
-/// it can be sent without a copy.
+/// Returns whether, for every panel of an operand, a rank's part of the panel is contiguous in the
+/// rank's shard. Such parts can be sent without a copy.
 constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan const& of, int dim,
                                topology const& t) {
   box const shard = local_box(of.extents, t, of.from, {});

@@ -4,7 +4,8 @@
 #pragma once
 
 // Finds the nearest placement that suits an operation: the one to which a tensor can be
-// redistributed at least cost. Error messages suggest it to the user. The order of preference is:
+// redistributed at least cost. Error messages suggest this placement to the user. The order of
+// preference is:
 //
 //   1. the least seconds of the redistribution
 //   2. among equals, the fewest axes that change

@@ -8,7 +8,7 @@
 // that these steps form. The rules:
 //
 //   * Only the innermost axes of a dim can be gathered, exchanged to another dim or padded.
-//   * An axis that starts to split a dim becomes its innermost axis.
+//   * An axis that starts to split a dim becomes the innermost axis of that dim.
 //   * One step may handle several axes: innermost axes of a dim, or P axes in any order.
 //   * Axes of extent 1 follow the same rules; their steps cost nothing.
 
@@ -72,9 +72,9 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       }
       if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
-    // The two innermost axes of d exchange their order. Other pairs of axes cannot: this would move
-    // the cuts of the axes inside them, so ranks outside the group of the two axes would need data
-    // too.
+    // The two innermost axes of d exchange their order. Other pairs of axes cannot exchange their
+    // order: this would move the cuts of the axes inside the pair, so ranks outside the group of
+    // the two axes would need data too.
     if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
       int const a = owners[i], b = owners[i + 1];
       placement swapped = p;

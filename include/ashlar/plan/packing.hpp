@@ -18,8 +18,8 @@
 //   slice, zero_pad              which do not communicate
 //
 // NCCL packs all data that it sends and all that it receives. packing_bound is an upper bound for
-// both MPI and NCCL, for callers who know only the shards and not the steps between them. It holds
-// because the p blocks together are at most as large as the larger shard.
+// both MPI and NCCL, for callers who know only the shards and not the steps between them. The bound
+// holds because the p blocks together are at most as large as the larger shard.
 
 #include <ashlar/plan/redistribution_step.hpp>
 
@@ -49,8 +49,8 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
 }
 
 /// Returns an upper bound of the bytes of a rank's communication buffers in any redistribution
-/// between `ranks` ranks. `shard_bytes` is the largest shard of all placements that its steps pass
-/// through. Expects shards of equal size.
+/// between `ranks` ranks. `shard_bytes` is the size of the largest shard of all placements through
+/// which the redistribution passes. Expects shards of equal size.
 constexpr std::int64_t packing_bound(std::int64_t shard_bytes, int ranks) {
   if (ranks <= 1) return 0;
   std::int64_t const whole = 2 * shard_bytes;

@@ -22,7 +22,7 @@
 namespace ashlar {
 
 /// A number of seconds that is added to the cost of every step, so that paths with fewer steps win
-/// ties. It is far below any α.
+/// ties. It is far below the latency α of any link.
 inline constexpr double tie_break = 1e-13;
 
 class path_search {
@@ -54,8 +54,8 @@ class path_search {
   /// none.
   ///
   /// bound(p, roles), with roles = axis_roles(p), is a heuristic that is admissible and consistent.
-  /// Admissible: it is at most the remaining weight from p to any placement where the search may
-  /// stop. Consistent: along a step it decreases by at most the step's weight.
+  /// Admissible: the bound is at most the remaining weight from p to any placement where the search
+  /// may stop. Consistent: along a step the bound decreases by at most the step's weight.
   template <class Bound, class Stop>
   constexpr int run(placement const& start, Bound const& bound, Stop stop) {
     add(start);

@@ -9,7 +9,8 @@
 // from one placement.
 //
 // If two paths cost the same, the one with fewer steps wins, because the weight of a step is its
-// seconds plus tie_break, which is far below any α. All functions work in constant expressions.
+// seconds plus tie_break. tie_break is far below the latency α of any link. All functions work in
+// constant expressions.
 
 #include <vector>
 
@@ -100,8 +101,8 @@ class placement_graph {
     return result;
   }
 
-  /// Runs Dijkstra's algorithm along the edges, or against their direction if `backward`. It starts
-  /// from all states that have a weight in `p`, each with this weight.
+  /// Runs Dijkstra's algorithm along the edges, or against their direction if `backward`. The
+  /// search starts from all states that have a weight in `p`, each with this weight.
   constexpr void settle(paths& p, scratch<double> const& cost, bool backward) const {
     scratch<char> settled(count());
     double* const weight = p.weight.data();
@@ -112,8 +113,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // If the graph has few states, the states to be visited are in an unsorted list. Searching it
-    // is faster than a heap and takes fewer steps of constant evaluation.
+    // If the graph has few states, the states to be visited are in an unsorted list. Searching this
+    // list is faster than a heap and takes fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();

@@ -5,8 +5,8 @@
 
 // A hash table of placements of one mesh, numbered in the order of insertion. Its keys are codes
 // that differ for different valid placements of the mesh (placement/code.hpp). `find` also accepts
-// placements that are not valid on this mesh, so it compares the whole placement in addition to its
-// code.
+// placements that are not valid on this mesh, so `find` compares the whole placement in addition to
+// its code.
 
 #include <vector>
 

@@ -32,15 +32,16 @@ struct redistribution_step {
                                    redistribution_step const&) = default;
 };
 
-/// Returns whether one permute can exchange the roles of axes a and b. `both_split` tells whether
-/// both are the innermost splits of their dims. Otherwise their extents must be equal, because
-/// ranks exchange whole shards.
+/// Returns whether one permute can exchange the roles of axes a and b. `both_split` is true if each
+/// of the two axes is the innermost split of a dim. If it is false, the extents of the axes must be
+/// equal, because ranks exchange whole shards.
 constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) {
   return both_split || t.extent(a) == t.extent(b);
 }
 
 /// Returns whether a permute only exchanges data between pairs of ranks. This requires axes of
-/// equal extent. Otherwise balanced splits along the two axes cut the tensor at different places.
+/// equal extent. With unequal extents, balanced splits along the two axes cut the tensor at
+/// different places.
 constexpr bool is_pairwise(redistribution_step const& s, topology const& t) {
   return t.extent(s.axes[0]) == t.extent(s.axes[1]);
 }
@@ -91,10 +92,10 @@ struct shard_elements {
   std::int64_t least = 0;
 };
 
-/// Returns the traffic by which the cost model prices a step. No rank receives more. It is exact if
-/// splits are even. Otherwise it assumes the largest shards for received data, and the smallest
-/// shards for data that a rank already has. `kept` is the number of elements that the smallest
-/// shards before and after the step share.
+/// Returns the traffic by which the cost model prices a step. No rank receives more. The priced
+/// traffic is exact if splits are even. Otherwise the model assumes the largest shards for received
+/// data, and the smallest shards for data that a rank already has. `kept` is the number of elements
+/// that the smallest shards before and after the step share.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements const& to,
                                  std::int64_t kept) {

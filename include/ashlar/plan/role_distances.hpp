@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Lower bounds of the cost from a placement to a target placement, an admissible heuristic for
-// path_search. The bounds are distances in a smaller graph. Its states are placements without shard
-// order: the role (B, P or the dim that is split) of each mesh axis. Its steps may change any axes
-// of a dim, not only the innermost. Every step of the full graph is also a step of this graph, at
-// the same price, because prices do not depend on shard order. So no path is longer here than in
-// the full graph. One Dijkstra search from the target, against the direction of the steps, finds
-// the distances.
+// Lower bounds of the cost from a placement to a target placement. They are an admissible heuristic
+// for path_search. The bounds are distances in a smaller graph. Its states are placements without
+// shard order: the role (B, P or the dim that is split) of each mesh axis. Its steps may change any
+// axes of a dim, not only the innermost. Every step of the full graph is also a step of this graph,
+// at the same price, because prices do not depend on shard order. So no distance in this graph is
+// larger than in the full graph. One Dijkstra search from the target, against the direction of the
+// steps, finds the distances.
 //
-//   state    a number in base rank + 2 with one digit per axis: its role
+//   state    a number in base rank + 2 with one digit per axis: the role of the axis
 //   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad
 //            change one axis at a time; two axes may exchange their roles (exchange_roles)
 //   radius   the distance at which the search stopped; it is a lower bound for the states that the
@@ -49,8 +49,9 @@ class role_distances {
     return w < radius_ ? w : radius_;
   }
 
-  /// Finds the distances to state `target` of all states that are at most as far from it as state
-  /// `from`, or of all states if `from` is -1.
+  /// Finds distances to state `target`. If `from` is -1, finds the distances of all states.
+  /// Otherwise finds the distances of the states that are at most as far from `target` as state
+  /// `from`.
   constexpr void find(int target, int from) {
     open(target, 0);
     settle(from);

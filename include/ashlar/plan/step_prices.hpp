@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The seconds of many redistribution steps of one tensor, from tables. The price of a step does not
+// Tables for the seconds of many redistribution steps of one tensor. The price of a step does not
 // depend on shard order: if p ranks split a dim of n elements, the largest shard has ceil(n / p)
 // elements and the smallest has floor(n / p), whatever the order of the axes. So the price follows
 // from the roles of the mesh axes (B, P, S(0), ...) before and after the step:
@@ -76,8 +76,8 @@ class step_prices {
     }
   }
 
-  /// Returns the seconds of a step. `pairwise` tells whether a permute exchanges data between pairs
-  /// of ranks (is_pairwise). It is ignored for other kinds.
+  /// Returns the seconds of a step. For a permute, `pairwise` must be true if the permute exchanges
+  /// data between pairs of ranks (is_pairwise). For other kinds, `pairwise` is ignored.
   constexpr double operator()(collective kind, axis_set axes, axis_roles const& from,
                               axis_roles const& to, bool pairwise = false) const {
     if (!communicates(kind) || ranks_.data()[axes] == 1) return 0;

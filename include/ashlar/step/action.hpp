@@ -81,8 +81,9 @@ constexpr char const* to_string(value_kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// A value of a program: a tensor of the step. `index` is the index of its parameter or statistic.
-/// `again` tells whether a recomputation made it. `bytes` are those of its largest shard.
+/// A value of a program: a tensor of the step. `index` is the index of the parameter or statistic
+/// to which the value belongs. `again` is true if a recomputation makes the value. `bytes` is the
+/// size of its largest shard.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;

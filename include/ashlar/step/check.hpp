@@ -20,7 +20,7 @@
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
 //                order. No action reads it before the last addend.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
-//   memory       It never exceeds the limit, if there is one (high_water.hpp).
+//   memory       The memory in use never exceeds the limit, if there is a limit (high_water.hpp).
 //
 // These rules concern one rank's program. check_order.hpp checks the programs of several ranks
 // against each other.

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Checks whether the programs of several ranks of one mesh can run together. Each of them must be
+// Checks whether the programs of several ranks of one mesh can run together. Each program must be
 // correct by itself (check.hpp). A move is a redistribution, and a transfer is one of its steps.
 //
 //   one order     All programs begin the transfers of each communication group in the same order.

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Refuses rows of a layer's rule table that are certainly wrong. It looks at the layer's spec only:
+// Refuses rows of a layer's rule table that are certainly wrong. The check uses only the layer's
+// spec. It refuses:
 //
 //   a table without rows
 //   a split of a dim that the tensor does not have

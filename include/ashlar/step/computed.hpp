@@ -28,8 +28,8 @@ struct computed {
 
   friend constexpr bool operator==(computed const&, computed const&) = default;
 
-  /// Records an action that computes. `last` says whether it is the last part of a forward pass.
-  /// Returns null, or an error message if the action is not allowed here.
+  /// Records an action that computes. `last` is true if the action is the last part of a forward
+  /// pass. Returns null, or an error message if the action is not allowed here.
   constexpr char const* take(action const& a, bool last) {
     if (a.kind == action_kind::forward || a.kind == action_kind::recompute) {
       passed& own = a.kind == action_kind::forward ? forward : again;

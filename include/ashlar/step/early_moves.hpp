@@ -8,12 +8,12 @@
 //
 //   begin_move        goes right after the action that makes its source
 //   end_move          goes right before the first reader of its result
-//   weight_gradient   goes after the input_gradient of its layer and micro-batch, if the latter's
-//                     result must be redistributed, and so overlaps with this redistribution
+//   weight_gradient   If dx must be redistributed, goes after the input_gradient of its layer and
+//                     micro-batch. So it overlaps with the redistribution of dx.
 //
-// Three kinds of redistributions keep their places: those of parameters (prefetch.hpp and
-// early_synchronization.hpp handle them), those without communication, and those of values that
-// exist before the step.
+// Three kinds of redistributions keep their places: redistributions of parameters (prefetch.hpp and
+// early_synchronization.hpp handle them), redistributions without communication, and
+// redistributions of values that exist before the step.
 
 #include <utility>
 
@@ -76,8 +76,8 @@ class early_moves_pass {
     if (at >= 0) emit(at);
   }
 
-  /// Fills order_ with the indices of the actions in their new order. A weight gradient goes after
-  /// the input gradient of its layer and micro-batch, if the latter's result must be redistributed.
+  /// Fills order_ with the indices of the actions in their new order. If the input gradient of a
+  /// layer and micro-batch must be redistributed, the weight gradient goes after it.
   constexpr void put_input_gradients_first() {
     std::vector<int> waiting(
         static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);
@@ -130,7 +130,7 @@ class early_moves_pass {
 
 /// Returns the program in which redistributions begin as soon as their sources exist. `limit` is
 /// the most memory that a rank may use, in bytes; 0 means no limit. If the new program would exceed
-/// it, the result contains the given program.
+/// this limit, the result contains the given program.
 constexpr pass_result early_moves(program const& p, std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_moves_pass(p).run(), limit);
 }

@@ -101,13 +101,13 @@ class early_synchronization_pass {
 
 }  // namespace step_detail
 
-/// Returns the program in which the synchronization of gradients begins as soon as they are
-/// complete.
+/// Returns the program in which the synchronization of gradients begins as soon as the gradients
+/// are complete.
 ///
 ///   bucket_bytes   A bucket begins once its sums on a rank have at least this many bytes; 0 means
 ///                  that there are no buckets.
 ///   limit          The most memory that a rank may use, in bytes; 0 means no limit. If the new
-///                  program would exceed it, the result contains the given program.
+///                  program would exceed this limit, the result contains the given program.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_synchronization_pass(p, bucket_bytes).run(),

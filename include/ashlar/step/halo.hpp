@@ -7,7 +7,7 @@
 // convolution. The halo of a rank is the part of x that its outputs y need and that other ranks
 // have. This exchange is not one of the collectives of a plan.
 //
-//   forward    A rank receives its halo. It comes from one or two neighbours, or from more if a
+//   forward    A rank receives its halo from one or two neighbours, or from more if a
 //              shard is thinner than the halo.
 //   backward   A rank receives the gradients of its own part of x from the ranks whose halos
 //              contain it, and adds them.
@@ -18,7 +18,8 @@
 // touch (stride > k), the coordinates between them are sent too.
 //
 // The price is the time of the rank that receives most: α per neighbour and β per byte, on the
-// slowest of the mesh axes that split the dim. If several axes split it, this is an upper bound.
+// slowest of the mesh axes that split the dim. If several axes split the dim, this price is an
+// upper bound.
 
 #include <vector>
 
@@ -58,8 +59,9 @@ constexpr void take_larger(traffic& most, traffic const& other) {
 
 }  // namespace step_detail
 
-/// Returns the halo traffic that the busiest of the ranks along `axes` receives. Its `elements` are
-/// coordinates of the split dim, whose extents are `x` and `y`. Expects `axes` to split y like x.
+/// Returns the halo traffic that the busiest of the ranks along `axes` receives. The `elements` of
+/// the result count coordinates of the split dim. The dim has extent `x` in the tensor x and extent
+/// `y` in the tensor y. Expects `axes` to split y like x.
 constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x, std::int64_t y,
                                         topology const& t, axis_list const& axes) {
   int ranks = 1;

@@ -14,8 +14,8 @@
 //                            (memory.hpp); afterwards both until they are released
 //
 // The effect of consecutive actions is described by two numbers: the net change of the bytes in
-// use, and their peak relative to the bytes before. From the numbers of two parts of a program
-// follow the numbers of both together.
+// use, and their peak relative to the bytes before. The numbers of two consecutive parts of a
+// program determine the numbers of both parts together.
 //
 // In serial order the mark equals the memory that plans predict (memory_fold.hpp). Passes that
 // reorder a program change it.

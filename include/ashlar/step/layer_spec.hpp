@@ -29,7 +29,7 @@ struct label {
 struct parameter_spec {
   label name;
   shape extents;
-  bool in_backward = false;  ///< whether the backward pass reads it, to compute dx
+  bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 

@@ -21,8 +21,8 @@
 // accumulation_size, both in bytes (element_size.hpp).
 //
 // A redistribution counts as the larger of its two ends plus its buffers (plan/packing.hpp). Three
-// things are not counted: the batch, which belongs to the caller, statistics, and shards between
-// the steps of a redistribution.
+// things are not counted: the batch (which belongs to the caller), statistics, and the shards
+// between the steps of a redistribution.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/packing.hpp>

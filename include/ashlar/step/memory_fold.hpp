@@ -4,9 +4,9 @@
 #pragma once
 
 // Computes the memory of a training step in serial order (build.hpp), on the rank that needs most.
-// Input are the needs of the single elements (memory.hpp): an element is a layer or one end of a
-// residual. The result equals the peak that high_water computes from the program. This fold needs
-// no program: a search adds elements one by one, in the order of the chain.
+// The input is the memory that each element needs by itself (memory.hpp). An element is a layer or
+// one end of a residual. The result equals the peak that high_water computes from the program. This
+// fold needs no program: a search adds elements one by one, in the order of the chain.
 //
 // The values that the elements before i have saved are in memory both in the forward pass of i and
 // in its backward pass. So
@@ -35,8 +35,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Tells which of the two tensors that cross the boundary between two elements of the layer chain
-/// must be redistributed.
+/// Describes which of the two tensors that cross the boundary between two elements of the layer
+/// chain must be redistributed.
 struct crossing {
   bool activation = false, gradient = false;
 };
@@ -89,7 +89,7 @@ class memory_fold {
   ///   before     the memory of element i - 1; null for i = 0
   ///   own        the memory of element i
   ///   moves      which tensors are redistributed at the boundary before i (for i = 0: whether the
-  ///              batch is)
+  ///              batch is redistributed)
   ///   gradient   if i begins a residual: the bytes of the gradient that the residual's end keeps
   ///              (held_gradient)
   ///   outside    if i ends a residual: the result of outside_of for the residual's begin
@@ -135,17 +135,18 @@ class memory_fold {
   }
 
   /// Returns the argument `outside` of `next` for the end of a residual: the bytes that the
-  /// enclosing residuals kept before this residual began. Arguments are m.residuals before and
-  /// after the begin was added. If the begin adds no forward bytes, `forward` is -1, and the end
-  /// leaves the forward bytes unchanged.
+  /// enclosing residuals kept before this residual began. The arguments are m.residuals before and
+  /// after the residual's begin was added. If the begin adds no forward bytes, `forward` of the
+  /// result is -1. This value makes `next` leave the forward bytes unchanged.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;
     return before;
   }
 
-  /// Returns the bytes of the gradient that the end i of a residual keeps for the residual's begin.
-  /// If `shared`, an outer residual that ends at i + 1 already counts the same gradient.
+  /// Element i is the end of a residual. Returns the bytes of the gradient that this end keeps for
+  /// the residual's begin. If `shared`, an outer residual that ends at i + 1 already counts the
+  /// same gradient.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
@@ -159,14 +160,15 @@ class memory_fold {
     m.again = bytes > m.again ? bytes : m.again;
   }
 
-  /// The bytes of the input x of an element of the layer chain. `own` and `again` are the part of
-  /// them that is not yet counted, in the forward pass and in the recomputation.
+  /// The bytes of the input x of an element of the layer chain. `own` is the part of `bytes` that
+  /// is not yet counted in the forward pass. `again` is the part that is not yet counted in the
+  /// recomputation.
   struct input {
     std::int64_t bytes, own, again;
   };
 
-  /// Adds the forward pass of element i of the layer chain and its recomputation. If `moves`, its
-  /// input x is the result of a redistribution.
+  /// Adds the forward pass of element i of the layer chain and its recomputation. If `moves`, the
+  /// input x of element i is the result of a redistribution.
   constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
     std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
@@ -189,8 +191,8 @@ class memory_fold {
   }
 
   /// Adds the backward pass of element i - 1 of the layer chain, which receives a gradient of `dx`
-  /// bytes from element i. If `held`, this gradient is already counted elsewhere. If `moves`, it is
-  /// redistributed first.
+  /// bytes from element i. If `held`, this gradient is already counted elsewhere. If `moves`, the
+  /// gradient is redistributed first.
   constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;
@@ -208,7 +210,7 @@ class memory_fold {
 };
 
 /// Returns the memory of a whole layer chain, in bytes. `bytes(i)` returns the memory of element i,
-/// and `moves(i)` tells which tensors are redistributed at the boundary before it.
+/// and `moves(i)` returns which tensors are redistributed at the boundary before element i.
 template <int N, class Bytes, class Moves>
 constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int ranks,
                                    Bytes const& bytes, Moves const& moves) {

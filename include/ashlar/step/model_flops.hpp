@@ -4,16 +4,16 @@
 #pragma once
 
 // The floating-point operations that a training step requires, regardless of which rank executes
-// them and how often. The model flops utilization is computed from them (Chowdhery et al. 2022,
-// PaLM, appendix B).
+// them and how often. The model flops utilization is computed from these operations (Chowdhery et
+// al. 2022, PaLM, appendix B).
 //
 //   per layer      the operations of its forward GEMMs, and at most twice as many for the backward
 //                  pass, since each GEMM has two gradients
 //   not counted    recomputation (of segments, and of attention's scores in its backward pass),
 //                  work that several ranks repeat, and all operations outside GEMMs
 //
-// For causal attention half of the scores count, since only these are computed. PaLM counts all of
-// them, which makes its figure for GPT-2 at 1,024 tokens about 6 % larger.
+// For causal attention half of the scores count, since only these are computed. PaLM counts all
+// scores, which makes its figure for GPT-2 at 1,024 tokens about 6 % larger.
 
 #include <algorithm>
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Declares namespace ashlar::step, which contains a training step's types (problem, plan, ...). It
-// is an alias of an inline namespace in ashlar::search, since most users need both. So step::plan
-// and search::plan are one type, and argument-dependent lookup finds the functions of the search.
+// Declares namespace ashlar::step, which contains a training step's types (problem, plan, ...).
+// ashlar::step is an alias of an inline namespace in ashlar::search, since most users need both
+// namespaces. So step::plan and search::plan are one type, and argument-dependent lookup finds the
+// functions of the search.
 
 namespace ashlar::search {
 inline namespace step {}

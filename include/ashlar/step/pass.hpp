@@ -9,7 +9,8 @@
 //   1. The pass removes the releases, puts the actions into another order, and drops or replaces
 //      redistributions and values.
 //   2. finish_pass renumbers redistributions and values and inserts the releases. If the new
-//      program would exceed the memory limit, it returns the original one, with the reason.
+//      program would exceed the memory limit, finish_pass returns the original program and the
+//      reason.
 
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/release.hpp>
@@ -34,7 +35,7 @@ constexpr std::vector<action> unreleased(std::vector<action> actions) {
 }
 
 /// Returns the program without redistributions that never begin and without values that no action
-/// uses. The remaining ones get new numbers.
+/// uses. The remaining redistributions and values get new numbers.
 constexpr program compacted(program const& from) {
   std::vector<int> value_number(from.values.size(), -1), move_number(from.moves.size(), -1);
   for (auto const& a : from.actions) {

@@ -11,9 +11,9 @@
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //
-// Some prefetch options keep gathered parameters in memory. They are tried only if there is a
-// memory limit. Without a limit they would always win and keep all parameters on every rank. A plan
-// that stores parameters sharded wants to avoid exactly this.
+// Some prefetch options keep gathered parameters in memory. These options are tried only if there
+// is a memory limit. Without a limit they would always win and keep all parameters on every rank. A
+// plan that stores parameters sharded is meant to avoid exactly this.
 //
 // To add a pass, add a line to with_what_pays.
 

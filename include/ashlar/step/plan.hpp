@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A plan gives a placement to every tensor of a chain of layers. The search makes it, a file stores
-// it, and nn::place applies it. It has one layer_choice per element of the problem, in the same
-// order.
+// A plan gives a placement to every tensor of a chain of layers. The search makes a plan, a file
+// stores it, and nn::place applies it. A plan has one layer_choice per element of the problem, in
+// the same order.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ struct placement_move {
 
 /// The placements of one parameter.
 struct parameter_choice {
-  placement use;    ///< its placement when the layer computes with it
+  placement use;    ///< placement at which the layer computes with the parameter
   placement grad;   ///< placement of its gradient after the backward pass, before synchronization
   placement store;  ///< placement of its stored value, synchronized gradient and optimizer state
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
@@ -104,7 +104,8 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements and of the number of recomputed segments. It tells plans apart.
+/// Returns a hash of all placements and of the number of recomputed segments. The hash
+/// distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash + static_cast<std::uint64_t>(p.recomputed);

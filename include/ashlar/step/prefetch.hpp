@@ -15,7 +15,8 @@
 //                once_a_step: one for all micro-batches; the result stays in memory in between
 //
 // If there is a memory limit, only as many gathered parameters stay in memory as fit, beginning
-// with the first elements. No earlier computations could overlap with the gathers of these.
+// with the first elements. No earlier computations could overlap with the gathers of the first
+// elements.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -44,7 +45,7 @@ constexpr int gathered_parameters(program const& p) {
 }
 
 /// Returns the program in which the first `parameters` gathered parameters are gathered as often as
-/// `often` says. All other parameters are gathered as before.
+/// `often` specifies. All other parameters are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;

@@ -25,9 +25,9 @@
 // forward pass runs a second time right before the backward pass. So the forward costs of the
 // segment count twice, except the redistribution of its input.
 //
-// The first `recomputed` segments are recomputed. The backward pass reaches them last, when the
-// saved values of the other segments are released. So the recomputed values need no additional
-// memory.
+// The first `recomputed` segments are recomputed. The backward pass reaches these segments last,
+// when the saved values of the other segments have been released. So the recomputed values need no
+// additional memory.
 //
 // Equal layers are stored once, and elements refer to them by index.
 
@@ -44,7 +44,7 @@ struct element {
   element_kind kind = element_kind::layer;
   int layer = 0;     ///< index into problem::layers; also residuals have a layer_spec there
   int partner = -1;  ///< index of the other end of a residual; -1: not a residual
-  int segment = -1;  ///< number of the segment that contains it; -1: none
+  int segment = -1;  ///< number of the segment that contains this element; -1: none
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
@@ -54,7 +54,8 @@ struct element {
 enum class forward_runs : signed char { once, twice_from_here, twice };
 
 /// The number of recomputed segments. If least < most, only this range is known. Then costs are
-/// lower bounds for every number in it: seconds are those of `least`, and memory is that of `most`.
+/// lower bounds for every number in the range: seconds are computed for `least`, and memory is
+/// computed for `most`.
 struct recomputation {
   int least = 0, most = 0;
   constexpr bool is_range() const { return least < most; }
@@ -89,7 +90,7 @@ struct basic_problem {
   }
 
   /// Joins the elements of the layer chain from index `first` to the last one into one segment,
-  /// which can be recomputed. It replaces all segments inside this range.
+  /// which can be recomputed. The new segment replaces all segments inside this range.
   constexpr void add_segment(int first) {
     int number = segments;
     for (int i = size() - 1; i >= first; --i)
@@ -126,8 +127,8 @@ struct basic_problem {
 using problem = basic_problem<>;
 
 /// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. If
-/// one of the two views a dim of this tensor as two dims (such as heads and features of attention),
-/// returns the extents with fewer dims.
+/// one of these two elements treats a dim of this tensor as two dims (such as heads and features of
+/// attention), returns the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
@@ -135,7 +136,7 @@ constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
 }
 
 /// Returns the extents of the input x of element i of the layer chain, as boundary_extents gives
-/// them. y_extents returns those of the output y.
+/// them. y_extents returns the extents of the output y.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);

@@ -40,7 +40,7 @@ struct program {
   std::vector<action> actions;
   std::vector<value> values;
   std::vector<program_move> moves;
-  std::vector<redistribution_plan> paths;  ///< plans of the moves, each distinct one once
+  std::vector<redistribution_plan> paths;  ///< the distinct plans of the moves
   std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {

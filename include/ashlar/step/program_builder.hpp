@@ -13,12 +13,12 @@
 //   update                 elements 0 .. n-1, parameter by parameter
 //
 // visit.hpp decides which actions an element and a boundary contribute. A redistribution between
-// equal placements makes no action: its reader reads the original value.
+// equal placements makes no action: the reader of its result reads its source instead.
 //
-// residual_begin passes its input on as its output, and residual_end passes the gradient that it
-// receives on as its dx. So residual_begin computes only in the backward pass, and residual_end
-// only in the forward pass. There is one exception: a residual_end without a gradient (at the end
-// of a net without a loss) makes its own.
+// The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
+// itself. So residual_begin computes only in the backward pass, and residual_end only in the
+// forward pass. There is one exception: a residual_end without a gradient (at the end of a net
+// without a loss) makes its own dx.
 
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/memory.hpp>

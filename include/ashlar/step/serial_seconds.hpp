@@ -10,7 +10,7 @@
 //   communication   redistributions, and the halo exchanges of computations
 //
 // The redistributions of a bucket share their messages (transfer.hpp), so a program with buckets
-// takes less time.
+// takes less time than the same program without buckets.
 
 #include <ashlar/step/transfer.hpp>
 

@@ -19,7 +19,8 @@
 // The processor is idle only at an end_move and during halo exchanges. So seconds = work + exposed,
 // where `exposed` is the idle time. During a wait at an end_move, some link is busy all the time:
 // each transfer started when the transfer that it waited for ended. The waiting time is charged to
-// the moves of these transfers, never more than their transfers take. Hence
+// the moves of these transfers. A move is never charged more than the time of its own transfers.
+// Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
@@ -38,7 +39,8 @@ struct time_span {
 /// The times of a move (a redistribution), in seconds. `begin` and `arrival` count from the start
 /// of the step.
 ///
-///   busy      the sum over its transfers; for a bucket only its first move has it
+///   busy      the sum of the seconds of its transfers; for a bucket, only the first move of the
+///             bucket has this time, and the others have 0
 ///   exposed   the part of `busy` during which the processor waited, for this move or a later one
 struct move_time {
   double begin = 0, arrival = 0;
@@ -133,7 +135,8 @@ class timeline_fold {
   }
 
   /// Adds a transfer that starts once three earlier ones have ended: the previous step of its move,
-  /// and the previous transfers on its link and in its group. Returns its index.
+  /// and the previous transfers on its link and in its group. Returns the index of the new
+  /// transfer.
   constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
     unsigned group = 0;
     for (auto const a : s.axes) group |= 1u << a;

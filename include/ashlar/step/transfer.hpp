@@ -11,8 +11,8 @@
 //   elements   the sum over its moves
 //   link       between nodes if the group of ranks spans nodes, else inside a node
 //
-// The tensors of a bucket are divided into the same parts as alone. So sums have the same order of
-// addends, and the same bits.
+// Each tensor of a bucket is divided into the same parts as without a bucket. So sums have the same
+// order of addends, and the same bits.
 //
 // Slices and zero-pads are local: they take no time.
 
@@ -57,8 +57,9 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// The begin_moves that start one transfer: all of a bucket, or a single one. They are among the
-/// actions with indices first .. end-1. Releases in this range do not belong to it.
+/// The begin_moves that start one transfer: all begin_moves of a bucket, or a single begin_move.
+/// They are among the actions with indices first .. end-1. Releases in this range do not belong to
+/// the departure.
 struct departure {
   int first = 0, end = 0;
 
@@ -86,7 +87,7 @@ struct departure {
   }
 };
 
-/// Returns the seconds of step `k` of the moves of a departure, which run together.
+/// The moves of a departure run together. Returns the seconds of their step number `k`.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
   redistribution_plan const* path = nullptr;

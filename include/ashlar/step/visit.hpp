@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Enumerates the actions of a training step: those of each element (a layer or one end of a
-// residual), and those of each boundary between two elements. This is the only place that defines
-// them. build.hpp stores the visited actions, and the search adds up their prices.
+// Enumerates the actions of a training step: the actions of each element (a layer or one end of a
+// residual) and the actions of each boundary between two elements. Only this file defines which
+// actions a step has. build.hpp stores the visited actions, and the search adds up their prices.
 //
 //   phase         actions of an element                             actions of a boundary
 //   forward       parameters store -> use, its forward computation  y of the element before -> x
@@ -102,7 +102,7 @@ constexpr int times_per_step(basic_problem<N> const& net, phase when) {
   return repeats(when) ? net.micro_batches : 1;
 }
 
-/// Calls f(phase) for each phase of an element of the layer chain. Only if it is recomputed, it has
+/// Calls f(phase) for each phase of an element of the layer chain. Only a recomputed element has
 /// the phase recompute.
 template <class F>
 constexpr void for_each_phase(forward_runs runs, F f) {

@@ -13,10 +13,10 @@
 // to y if the axis does not split x, or else to a parameter in use. An axis that splits nothing
 // contributes 1, because all its ranks do the same work.
 //
-// stretch: the time of the rank's GEMM divided by its time at peak speed (machine/gemm.hpp), for
-// the dims that the layer names (gemm_dims). It is 1 if the machine has no gemm_half or the layer
-// names no dims. The three GEMMs of the forward and backward pass have the same three extents in
-// different order, and so the same stretch.
+// stretch: the time of the rank's GEMM divided by the time of the same GEMM at peak speed
+// (machine/gemm.hpp), for the dims that the layer names (gemm_dims). It is 1 if the machine has no
+// gemm_half or the layer names no dims. The three GEMMs of the forward and backward pass have the
+// same three extents in different order, and so the same stretch.
 //
 // A layer of a recomputed segment does the work of its forward pass twice.
 
@@ -79,7 +79,8 @@ constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b
 
 }  // namespace step_detail
 
-/// Returns the time of a layer's GEMM on the busiest rank divided by its time at peak speed.
+/// Returns the time of a layer's GEMM on the busiest rank, divided by the time of the same GEMM at
+/// peak speed.
 constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, topology const& t,
                               machine const& m) {
   gemm_dims const& g = spec.gemm;
@@ -109,8 +110,9 @@ constexpr work_amount work_of(layer_spec const& spec, computation what) {
   return {spec.backward_flops - spec.gradient_flops, spec.backward_values - spec.gradient_values};
 }
 
-/// The two factors by which placements scale a layer's time: the part of its work that the busiest
-/// rank does, and the time of its GEMMs divided by their time at peak speed.
+/// The two factors by which placements scale a layer's time: the part of the layer's work that the
+/// busiest rank does, and the time of the layer's GEMMs divided by the time of the same GEMMs at
+/// peak speed.
 struct work_factors {
   double fraction = 1;
   double stretch = 1;

@@ -7,7 +7,7 @@
 // may differ between nodes:
 //
 //   all settings are valid   rank 0's settings apply to all ranks
-//   some are not             all ranks throw the error of the first rank with invalid settings,
+//   some are invalid         all ranks throw the error of the first rank with invalid settings,
 //                            before any other collective call
 
 #include <cstdint>

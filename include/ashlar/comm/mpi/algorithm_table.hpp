@@ -4,9 +4,9 @@
 #pragma once
 
 // Chooses the algorithm for a transfer that is sent as messages, from a table. A row of the table
-// has conditions and an algorithm. A row applies if the transfer meets its conditions and its
-// algorithm may carry the transfer. The last row that applies determines the algorithm. If no row
-// applies, the algorithm is pairwise.
+// has conditions and an algorithm. A row applies if the transfer meets the row's conditions and the
+// row's algorithm may carry the transfer. The last row that applies determines the algorithm. If no
+// row applies, the algorithm is pairwise.
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always
@@ -17,12 +17,13 @@
 //
 // Results do not depend on the table, bit for bit. Every reduction has one defined order
 // (comm/transfer.hpp), which the pairwise exchange and the ring follow. A ring would round a
-// bfloat16 in every step, so it is excluded. The MPI library reduces in its own order, so it is
-// used only if the order does not matter. For maxima of floats the order can matter (NaN, sign of
-// zero).
+// bfloat16 in every step, so no ring is used for bfloat16. The MPI library reduces in its own
+// order, so the library is used only if the order does not matter. For maxima of floats the order
+// can matter (NaN, sign of zero).
 //
-// All members of a group compute equal `exchange_facts`, so they choose the same algorithm.
-// algorithm_file.hpp determines the table of a mesh. bench/tune_collectives writes such a file.
+// All members of a group compute equal `exchange_facts`, so they choose the same algorithm. A mesh
+// uses the table in a file that the user names, or else the default table (algorithm_file.hpp).
+// bench/tune_collectives writes such a file.
 
 #include <climits>
 #include <cstdint>
@@ -75,11 +76,12 @@ struct algorithm_row {
 
 using algorithm_table = inplace_vector<algorithm_row, 256>;
 
-/// Returns the default table. It uses rings only in groups that have several adjacent members on
-/// each node, which share the node's link. A ring crosses this link once, but the pairwise exchange
-/// once for every member on another node. From some size on, this outweighs the latency of the
-/// ring's p - 1 steps (tests/smpi/collectives.cpp). Elsewhere the pairwise exchange is at least as
-/// fast (measured with Open MPI), because its messages travel at the same time.
+/// Returns the default table. The table uses rings only in groups that have several adjacent
+/// members on each node. These members share the node's link. A ring crosses this link once, but
+/// the pairwise exchange crosses it once for every member on another node. For large arrays, the
+/// fewer crossings outweigh the latency of the ring's p - 1 steps (tests/smpi/collectives.cpp). In
+/// other groups, the pairwise exchange is at least as fast (measured with Open MPI), because its
+/// messages travel at the same time.
 constexpr algorithm_table make_default_algorithms() {
   struct {
     int least_members;
@@ -108,9 +110,9 @@ struct exchange_facts {
   constexpr bool reduces() const { return kind != collective::all_gather; }
 };
 
-/// Returns whether the MPI library can access the blocks of a transfer without copies. They must be
-/// contiguous in the target of an all-gather or in the source of a reduction. All members get the
-/// same result, because this array has the same box on all of them.
+/// Returns whether the MPI library can access the blocks of a transfer without copies. For that,
+/// the blocks must be contiguous in the target of an all-gather or in the source of a reduction.
+/// All members get the same result, because that target or source has the same box on every member.
 inline bool lies_in_runs(transfer const& x) {
   std::int64_t elements = 0;
   if (x.kind == collective::all_gather) {
@@ -134,14 +136,15 @@ constexpr bool has_algorithms(collective kind) {
   return false;
 }
 
-/// Returns whether a reduction has the same bits in every order (device/host/combine.hpp).
+/// Returns whether the result of a reduction has the same bits with every order of the addends
+/// (device/host/combine.hpp).
 constexpr bool order_is_free(element_type type, reduction op, int members) {
   return type == element_type::i32 || type == element_type::i64 ||
          (members <= 2 && op == reduction::sum);
 }
 
 /// Returns whether algorithm `a` can carry a transfer with these properties and gives the same bits
-/// as the others.
+/// as the other algorithms.
 constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   if (a == algorithm::pairwise) return true;
   if (!has_algorithms(x.kind)) return false;

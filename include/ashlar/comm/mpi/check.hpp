@@ -31,8 +31,8 @@ inline void let_messages_go_on() {
   check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));
 }
 
-/// Returns the MPI datatype for messages. MPI has no bfloat16, so it is sent as a 2-byte integer
-/// and never reduced by MPI (algorithm_table.hpp).
+/// Returns the MPI datatype for messages with elements of this type. MPI has no bfloat16, so a
+/// bfloat16 is sent as a 2-byte integer and never reduced by MPI (algorithm_table.hpp).
 inline MPI_Datatype datatype_of(element_type type) {
   switch (type) {
     case element_type::f32: return MPI_FLOAT;

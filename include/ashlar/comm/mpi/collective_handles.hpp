@@ -8,8 +8,8 @@
 // unwinding. So destroying a mesh does not communicate:
 //
 //   a mesh is destroyed   Its handles are marked as ended on this rank.
-//   a mesh is created     Its ranks free the handles of earlier meshes. These must be meshes of the
-//                         same ranks whose handles are marked on all ranks.
+//   a mesh is created     Its ranks free the handles of each earlier mesh of the same ranks, if the
+//                         handles of that mesh are marked on all ranks.
 //   MPI is finalized      The ranks free the handles of all meshes that are marked on all ranks.
 //
 // Meshes are processed in the order of their creation, which is the same on all their ranks.
@@ -26,8 +26,8 @@ namespace ashlar::mpi {
 
 class collective_handles {
  public:
-  /// Duplicates `comm`, so that the mesh's messages never match the program's own. Collective over
-  /// `comm`.
+  /// Duplicates `comm`, so that the program's own receives never match the mesh's messages.
+  /// Collective over `comm`.
   explicit collective_handles(MPI_Comm comm) : held_(std::make_shared<held>()) {
     free_ended([comm](held const& h) {
       int relation = MPI_UNEQUAL;
@@ -99,7 +99,8 @@ class collective_handles {
   }
 
   /// Makes MPI_Finalize free the remaining handles. MPI_Finalize first deletes the attributes of
-  /// MPI_COMM_SELF, when all MPI calls still work. So a callback of such an attribute frees them.
+  /// MPI_COMM_SELF, when all MPI calls still work. So a callback of such an attribute frees the
+  /// handles.
   static void free_the_rest_at_finalize() {
     static int key = MPI_KEYVAL_INVALID;
     if (key != MPI_KEYVAL_INVALID) return;

@@ -11,9 +11,9 @@
 //   otherwise                                             messages (message_transfer.hpp) by an
 //                                                         algorithm of algorithm_table.hpp
 //
-// If a member's shard is on the heap, the handshake tells the other members, and all of them use
-// messages for this transfer. open() creates the MPI communicator of a group, which is then kept.
-// This calls MPI_Comm_split over the whole mesh, so every rank must take part.
+// If a member's shard is on the heap, the handshake reports this to the other members, and all
+// members use messages for this transfer. open() creates the MPI communicator of a group and keeps
+// it. open() calls MPI_Comm_split over the whole mesh, so every rank of the mesh must call open().
 
 #include <algorithm>
 #include <unordered_map>
@@ -72,7 +72,8 @@ class communicator final : public ashlar::communicator {
   void barrier() override { check(MPI_Barrier(handles_->comm())); }
 
  private:
-  /// A group of ranks that differ only along a list of axes, numbered in the order of the list.
+  /// A group of ranks that differ only along a list of axes. The ranks are numbered in row-major
+  /// order of these axes.
   struct group {
     MPI_Comm comm = MPI_COMM_NULL;
     bool is_on_node = false;
@@ -80,7 +81,8 @@ class communicator final : public ashlar::communicator {
     shared::neighbourhood neighbours;
   };
 
-  /// A pending transfer. It waits for its turn and then proceeds in one of the three ways.
+  /// A pending transfer. It waits for its turn and then proceeds in one of three ways: eager,
+  /// direct or by messages.
   class pending_transfer final : public pending_operation {
    public:
     pending_transfer(communicator& owner, transfer_request const& s)
@@ -192,7 +194,8 @@ class communicator final : public ashlar::communicator {
     unsigned const slot = operation_queue::group_of(axes);
     window_->obtain_stages(slot);
     // The color for MPI_Comm_split is the rank of the member whose coordinates along the group's
-    // axes are 0. It is the same for all members of a group and different for different groups.
+    // axes are 0. This color is the same for all members of a group, and different for different
+    // groups.
     coordinates color = here_;
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
     check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),

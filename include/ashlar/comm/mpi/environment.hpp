@@ -11,8 +11,8 @@
 //
 // If an error occurs on every rank (such as an invalid option), only rank 0 prints it. Every other
 // rank prints its error after a delay, in which rank 0 may have ended the job. A program that
-// catches an exception outside the environment's scope must print it itself. The job ends when it
-// exits.
+// catches an exception outside the environment's scope must print the exception itself. The job
+// ends when the program exits.
 
 #include <cstdio>
 #include <cstdlib>

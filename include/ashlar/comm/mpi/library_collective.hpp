@@ -24,7 +24,7 @@ namespace ashlar::mpi {
 class library_collective {
  public:
   /// Begins the transfer. Collective over `comm`. Requires that may_carry(algorithm::library, …) is
-  /// true for it.
+  /// true for the transfer.
   library_collective(transfer const& x, element_pointer source, element_pointer target,
                      MPI_Comm comm, arena& memory)
       : memory_(&memory) {

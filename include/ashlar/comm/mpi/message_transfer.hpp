@@ -22,7 +22,8 @@
 // every algorithm, each rank receives exactly the bytes that the plan predicts.
 //
 // If an exception destroys a transfer before its end, the destructor does not wait, because other
-// members may never respond. It leaves the messages to MPI and retires the arena (arena::retire).
+// members may never respond. The destructor leaves the messages to MPI and retires the arena
+// (arena::retire).
 
 #include <utility>
 #include <variant>
@@ -102,7 +103,8 @@ class message_transfer {
     return task;
   }
 
-  /// Begins the next phase, such as the gather after the reduction. Returns false if there is none.
+  /// Begins the next phase, such as the gather after the reduction. Returns false if there is no
+  /// next phase.
   bool begin_next() {
     if (std::exchange(leaves_rest_, false)) {
       pairwise_task task = reduction_task(what_->sends, mine());

@@ -15,9 +15,10 @@
 //                                      order of comm/transfer.hpp: the chunks of my part, or of all
 //                                      parts if members exchange whole arrays (arrays_cross)
 //
-// It carries out the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
-// all-reduce consists of one or two exchanges (message_transfer.hpp). advance() never waits. Blocks
-// of different sizes are never padded. All its buffers are in one block of the arena.
+// The pairwise exchange carries out the all-gather, the all-to-all, the permute and the pairwise
+// reduce-scatter. An all-reduce consists of one or two exchanges (message_transfer.hpp). advance()
+// never waits. Blocks of different sizes are never padded. All buffers of an exchange are in one
+// block of the arena.
 
 #include <algorithm>
 #include <climits>
@@ -32,8 +33,8 @@
 
 namespace ashlar::mpi {
 
-/// The largest number of bytes of one block that are sent in one round, if they are packed or
-/// reduced. With many members the chunks are smaller, so that all buffers together stay below 32
+/// For blocks that are packed or reduced: the largest number of bytes of one block that are sent in
+/// one round. With many members the chunks are smaller, so that all buffers together stay below 32
 /// MiB.
 inline constexpr std::int64_t pairwise_chunk_bytes = packing_chunk_bytes;
 constexpr std::int64_t pairwise_chunk_of(int members) {
@@ -48,7 +49,8 @@ struct pairwise_task {
   std::span<strided_block const> sends;
   std::span<strided_block const> receives;
   int members = 1;
-  /// This rank's own block, which is copied from source to target; null if it is already there.
+  /// This rank's own block, which is copied from source to target; null if the block is already in
+  /// the target.
   strided_block const* own = nullptr;
   int index = 0;
   bool reduces = false;
@@ -112,8 +114,8 @@ class pairwise_exchange {
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Returns the block of the target that member j's data fill. In a reduction this is this rank's
-  /// part for every j.
+  /// Returns the block of the target that member j's data fill. In a reduction, the result is this
+  /// rank's part for every j.
   strided_block const& received(int j) const {
     return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }

@@ -8,7 +8,8 @@
 //
 //   step t of member r   send block r - t + 1, receive block r - t
 //
-//   if all blocks are contiguous in the target   they are sent and received there, without buffers
+//   if all blocks are contiguous in the target   MPI sends them from the target and receives them
+//                                                into the target, without buffers
 //   otherwise                                    received chunks are unpacked into the target, and
 //                                                sent on in packed form
 //
@@ -27,8 +28,9 @@ class ring_all_gather : public ring_lanes<ring_all_gather> {
   friend base;
 
  public:
-  /// Member j's block is written to receives[j] in `target`. This rank's own block is copied there
-  /// from `source`. A null `source` means that it is already there.
+  /// Member j's block is written to receives[j] in `target`. This rank's own block is copied from
+  /// `source` to its place in `target`. If `source` is null, the own block must already be in
+  /// `target`.
   ring_all_gather(std::span<strided_block const> receives, int index, element_pointer source,
                   element_pointer target, MPI_Comm comm, arena& memory)
       : base(static_cast<int>(receives.size()), index, target.type(), longest_of(receives),

@@ -32,7 +32,7 @@
 
 namespace ashlar::mpi {
 
-/// The size in bytes of a chunk, the part of a block that one message carries around the ring.
+/// The size in bytes of a chunk. A chunk is the part of a block that one message carries.
 inline constexpr std::int64_t ring_chunk_bytes = packing_chunk_bytes;
 
 template <class Ring>
@@ -153,7 +153,8 @@ class ring_lanes {
   lane lanes_[lane_count];
 };
 
-/// Returns the number of elements of the shortest block. longest_of returns that of the longest.
+/// Returns the number of elements of the shortest block. longest_of returns the number of elements
+/// of the longest block.
 template <class Blocks>
 std::int64_t shortest_of(Blocks const& blocks) {
   std::int64_t least = blocks[0].elements;

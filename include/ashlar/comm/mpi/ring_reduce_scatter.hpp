@@ -34,10 +34,10 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   friend base;
 
  public:
-  /// Expects at least two members. sends[j] describes this rank's addend of member j's block in
-  /// `source`; only as many elements as the shortest block has are used. The sum of this rank's
-  /// block is written to `result` in `target`. `target` may be `source` if every block has the same
-  /// position in both.
+  /// Expects at least two members. sends[j] describes where `source` contains this rank's addend of
+  /// member j's block. Only as many elements as the shortest block has are used. The sum of this
+  /// rank's block is written to `result` in `target`. `target` may be `source` if every block has
+  /// the same position in both.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)
@@ -51,8 +51,8 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
  private:
   strided_block const& block(int j) const { return sends_[static_cast<std::size_t>(j)]; }
 
-  /// Returns this rank's addend of a range of block j: a pointer into the source, or the packed
-  /// addend in `room`.
+  /// Returns this rank's addend of a range of block j. If the addend is contiguous in the source,
+  /// returns a pointer into the source. Otherwise packs the addend into `room` and returns `room`.
   element_pointer addend(int j, interval const& piece, element_pointer room) const {
     auto const& b = block(j);
     if (b.source_is_run) return source_ + b.source_offset + piece.begin;

@@ -14,8 +14,8 @@
 // without support, a full /dev/shm, or a window that does not work.
 //
 // When a rank destroys its mesh, the pages of its region are freed, because all other ranks have
-// finished reading them. Other ranks may still read its slots and stages. These stay until the
-// window is freed (collective_handles.hpp).
+// finished reading them. Other ranks may still read its slots and stages. The slots and stages stay
+// until the window is freed (collective_handles.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -137,7 +137,7 @@ class shared_window {
     bytes = head_bytes + bytes / page * page;
     // MPICH 4.0 may search page by page for addresses that are free on all ranks, which takes
     // seconds for a few GiB. It does this if the size is a multiple of a page, or if the parts may
-    // be non-contiguous. So this asks for one contiguous piece, with room for alignment.
+    // be non-contiguous. So this function requests one contiguous piece, with room for alignment.
     auto const asked = static_cast<MPI_Aint>(bytes + page + alignof(shared::slot));
     void* base = nullptr;
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
@@ -161,15 +161,15 @@ class shared_window {
     check(MPI_Win_sync(window_));
   }
 
-  /// Returns the start of the first page inside a rank's part. It is the same place in all
-  /// processes, because they map whole pages.
+  /// Returns the start of the first page inside a rank's part. This start is the same byte of
+  /// shared memory in all processes, because processes map whole pages.
   static std::byte* on_page(void* part) {
     auto const skip = (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
     return static_cast<std::byte*>(part) + skip;
   }
 
-  /// Checks whether a query for this rank's part returns the right address. SimGrid 3.32 always
-  /// returns the first rank's part.
+  /// Returns whether MPI_Win_shared_query gives the right address for this rank's part. In SimGrid
+  /// 3.32 this function always gives the first rank's part.
   bool finds_own_part(void const* base) const {
     int rank = 0, unit = 0;
     MPI_Aint size = 0;

@@ -10,8 +10,8 @@
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
 // All computations of a mesh are on one CUDA stream, and its transfers are on a second one. The
-// host gives them work without waiting for results. It waits only where it needs values, as in
-// all-reduces of host values, and in barriers.
+// host gives work to both streams without waiting for results. The host waits only where it needs
+// values, as in all-reduces of host values, and in barriers.
 
 #include <memory>
 
@@ -60,7 +60,8 @@ class backend {
   }
 
   /// Captures the work that `work` gives to the device. `mesh` keeps this backend alive. Throws
-  /// ashlar::error if part of the work cannot be captured. Then none of it has run.
+  /// ashlar::error if part of the work cannot be captured. In that case, no part of the work has
+  /// run.
   template <class Work>
   nccl::graph capture(std::shared_ptr<void> const& mesh, Work const& work) {
     return {mesh, transport_.lock(), memory_, stream_, work};

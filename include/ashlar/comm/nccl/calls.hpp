@@ -23,8 +23,9 @@ namespace ashlar::nccl {
 
 enum class sums : signed char { library, ordered };
 
-/// The interface of the calls of one transfer. The implementation knows the communicator, the
-/// stream and the element type. Counts are in elements, and pointers are to device memory.
+/// The interface of the calls of one transfer. The functions have no arguments for the
+/// communicator, the stream and the element type, because these are fixed for a transfer. Counts
+/// are in elements, and pointers are to device memory.
 template <class Calls>
 concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::int64_t n, int peer,
                          reduction op, strided_block const& b, std::span<strided_block const> list,
@@ -36,7 +37,7 @@ concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::in
   c.all_gather(from, to, n);          // n: elements that each member gives
   c.reduce_scatter(from, to, n, op);  // n: elements that each member gets
   c.all_reduce(from, to, n, op);
-  c.all_to_all(from, to, n);       // n: elements from each member to each other
+  c.all_to_all(from, to, n);       // n: elements from each member to each other member
   c.broadcast(from, to, n, peer);  // peer: index of the root
   c.reduce(from, to, n, op, peer);
   c.copy(b, from, to);                           // copies a block between two arrays

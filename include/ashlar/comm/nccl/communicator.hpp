@@ -10,7 +10,7 @@
 //             later work. The host does not wait.
 //   start     Orders the transfer after all earlier work of the compute stream. Later work overlaps
 //             with it until join.
-//   advance   Gives transfers whose turn has come to the device. Returns true when the device has
+//   advance   Gives the device all transfers whose turn has come. Returns true when the device has
 //             ended the transfer.
 //   join      Orders later work of the compute stream after the transfer. The host does not wait.
 //   barrier   The host waits for all ranks and for its own device.
@@ -19,7 +19,7 @@
 //
 // A rank gives transfers to the device in program order over all groups (turns.hpp), which is the
 // same order on all ranks. The watchdog (watchdog.hpp) detects faults and transfers that do not
-// end. After that, the next call of a function here throws the error.
+// end. The next call of a function of this class then throws the error.
 
 #include <memory>
 
@@ -100,7 +100,7 @@ class communicator final : public ashlar::communicator {
 
   bool is_captured() const override { return is_captured_; }
 
-  /// Begins a capture of the compute stream's work, which ends with end_capture. Throws
+  /// Begins a capture of the compute stream's work. end_capture ends the capture. Throws
   /// ashlar::error if transfers are pending.
   void begin_capture() {
     refuse_if_stopped();
@@ -161,8 +161,9 @@ class communicator final : public ashlar::communicator {
  private:
   friend class pending_transfer<communicator>;
 
-  /// Gives a transfer whose turn has come to the device. If `follower` is not null, orders this
-  /// stream's later work after it. Returns the number of the operation.
+  /// Gives a transfer to the device. The turn of the transfer must have come. If `follower` is not
+  /// null, orders later work of that stream after the transfer. Returns the number of the
+  /// operation.
   std::uint64_t give(transfer_request const& s, cuda::stream* follower) {
     auto const number = put(*s.what, s.type, s.source, s.target, follower);
     if (s.ticket == 0) return number;

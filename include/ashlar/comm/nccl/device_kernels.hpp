@@ -31,8 +31,8 @@ inline void copy_block(int size, strided_block const& b, std::byte const* from, 
                              b.source_strides, to + b.target_offset * size, b.target_strides);
 }
 
-/// Returns the block whose source (if `source`) or target (otherwise) is a packed array, which
-/// contains only the block.
+/// Returns block `b` with a packed array as its source (if `source`) or as its target (otherwise).
+/// The packed array contains only the block.
 inline strided_block with_packed(strided_block b, bool source) {
   (source ? b.source_offset : b.target_offset) = 0;
   std::int64_t stride = 1;

@@ -103,8 +103,8 @@ class environment {
   environment(environment const&) = delete;
   environment& operator=(environment const&) = delete;
   ~environment() {
-    // During stack unwinding, other ranks may never finalize. So this aborts the communicator
-    // instead of waiting for them.
+    // During stack unwinding, other ranks may never finalize. So the destructor aborts the
+    // communicator instead of waiting for the other ranks.
     if (std::uncaught_exceptions() > 0 && world_.all != nullptr)
       world_.all->abort("An exception left the scope of nccl::environment.");
   }

@@ -5,7 +5,7 @@
 
 // The parts of a transfer for which NCCL has no single call: sends and receives between the members
 // of a group, and sums in the order that comm/transfer.hpp defines. issue.hpp decides when to use
-// them.
+// these parts.
 //
 //   exchange      packs the blocks to send unless all are contiguous; sends and receives them as
 //                 one NCCL group, with at most one message to and from each member; unpacks the
@@ -13,7 +13,7 @@
 //   sum_my_part   sends each member, in the same way, this rank's addend of that member's part;
 //                 then a kernel sums the received addends of this rank's part
 //
-// Each rank begins with the next member, so that not all ranks send to the same one at the same
+// Each rank begins with the next member, so that not all ranks send to the same member at the same
 // time.
 
 #include <ashlar/comm/element_type.hpp>

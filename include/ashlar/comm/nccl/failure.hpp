@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Texts that explain NCCL's errors to the user and suggest what to do. Other functions here detect
-// faults at the start of a program that NCCL reports badly or not at all. This file only makes
-// texts, so that it can be tested without NCCL. error.hpp throws them.
+// Texts that explain NCCL's errors to the user and suggest what to do. Other functions here detect,
+// at the start of a program, faults that NCCL reports badly or not at all. This file only makes
+// texts, so that it can be tested without NCCL. error.hpp throws these texts.
 //
 //   NCCL's result       most frequent cause                         the text refers to
 //   unhandled CUDA      no driver, an old driver, a bad address     nvidia-smi, NCCL_DEBUG
@@ -47,8 +47,8 @@ inline std::string to_string(call_site const& p) {
   return text;
 }
 
-/// Returns an explanation of an error. `name` is NCCL's name of the result, and `last` is its last
-/// message (ncclGetLastError), which may be empty.
+/// Returns an explanation of an error. `name` is NCCL's name of the result, and `last` is NCCL's
+/// last message (ncclGetLastError), which may be empty.
 inline std::string explain(result code, std::string const& name, std::string const& last) {
   std::string text = name + (last.empty() ? "" : " (" + last + ")") + ". ";
   switch (code) {
@@ -78,8 +78,8 @@ inline std::string explain(result code, std::string const& name, std::string con
   }
 }
 
-/// Returns an error message if this rank has no device, otherwise an empty string. `shares` tells
-/// whether several ranks may use one device, which the variable NCCL_HOSTID indicates.
+/// Returns an error message if this rank has no device, otherwise an empty string. `shares` must be
+/// true if several ranks may use one device. A set variable NCCL_HOSTID indicates this.
 inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
     return "there is no device on this node. Start on a node where nvidia-smi shows a device.";
@@ -101,8 +101,8 @@ inline std::string nccl_version_text(int code) {
 /// The oldest version with all functions that are used here, such as named split communicators.
 inline constexpr int least_nccl_version = 22700;
 
-/// Returns an error message if a program built with version `built_with` cannot use the version
-/// `loaded` of NCCL, otherwise an empty string.
+/// Returns an error message if a program built with NCCL version `built_with` cannot use NCCL
+/// version `loaded`, otherwise an empty string.
 inline std::string version_fault(int built_with, int loaded) {
   if (loaded < least_nccl_version)
     return "NCCL " + nccl_version_text(loaded) + " was loaded, but at least " +

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Records the last operations of a rank, to diagnose an operation that does not end: its kind, its
-// axes, its size, and its state. This costs a copy of about fifty bytes per operation. The states
-// are:
+// Records the last operations of a rank, to diagnose an operation that does not end. The record of
+// an operation contains its kind, its axes, its size and its state. This costs a copy of about
+// fifty bytes per operation. The states are:
 //
 //   issued   given to its stream
-//   ended    ended on the device, as far as the watchdog knows
+//   ended    ended on the device, and the watchdog has noticed this
 //
 // Entries are numbered from 1. All ranks of a mesh issue the same operations in the same order, so
 // equal numbers in two ranks' records denote the same operation. The rank whose last entry has the
@@ -35,8 +35,8 @@ struct flight_entry {
   std::int64_t elements = 0;  ///< number of elements that this rank receives
   std::chrono::steady_clock::time_point issued;
   bool ended = false;
-  /// For a replay of a graph: its number, from 1; then `elements` is the number of operations of
-  /// the graph. For a single transfer: 0.
+  /// For a replay of a graph: the number of the replay, counted from 1. In this case, `elements` is
+  /// the number of operations of the graph. For a single transfer: 0.
   std::uint64_t replay = 0;
 };
 
@@ -80,9 +80,10 @@ class flight_record {
   }
   /// Returns the first operation that has not ended, or an entry with number 0 if all have ended.
   ///
-  /// If the previous operation ended after this one was issued, `issued` is the time of that end,
-  /// because this operation waited in its stream until then. If the ring buffer has already
-  /// overwritten its entry, returns the oldest remaining entry, with this operation's number.
+  /// Let x be that first operation. If the operation before x ended after x was issued, the
+  /// returned `issued` is the time of that end, because x waited in its stream until then. If the
+  /// ring buffer no longer contains the entry of x, returns the oldest remaining entry with the
+  /// number of x.
   flight_entry oldest_open() const {
     std::lock_guard const lock(mutex_);
     if (first_open_ > last_) return {};

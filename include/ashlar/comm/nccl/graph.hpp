@@ -14,9 +14,9 @@
 //   tensors   A tensor made during the capture contains the result of the last replay. A tensor
 //             that the work reads must keep its address.
 //   ranks     All ranks must capture the same work and replay in the same order.
-//   watchdog  It treats each replay as one operation: "graph replay 3 of 41 operations".
+//   watchdog  The watchdog treats each replay as one operation: "graph replay 3 of 41 operations".
 //   errors    A capture throws if the work uses host values or waits (barriers, all-reduces of host
-//             values), or if a transfer begins before and ends inside it, or the reverse.
+//             values), or if a transfer begins before the capture and ends inside, or the reverse.
 //
 // Run the same work once before the capture. On first use, libraries select algorithms and load
 // modules, which cannot be captured.

@@ -41,7 +41,7 @@ class groups {
       if (found.empty()) found = made->fault();
     return found;
   }
-  /// Aborts all communicators. Later calls on them report `why`. Thread-safe.
+  /// Aborts all communicators. Later calls on the communicators report `why`. Thread-safe.
   void abort(std::string const& why) {
     std::lock_guard const lock(mutex_);
     for (auto const& [axes, made] : handles_) made->abort(why);

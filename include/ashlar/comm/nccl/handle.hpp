@@ -5,7 +5,7 @@
 
 // One NCCL communicator, from its creation to its destruction. All its calls are non-blocking.
 // settle() polls until a call has ended, at most until the deadline, so that a rank does not wait
-// forever for a dead one.
+// forever for a dead rank.
 //
 //   created     from the unique id of all ranks, or by splitting another communicator; all members
 //               do this at the same point of the program
@@ -30,8 +30,8 @@ class handle {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// Creates the communicator of all ranks. Collective over all ranks of the program. Select the
-  /// device before.
+  /// Creates the communicator of all ranks. Collective over all ranks of the program. The caller
+  /// must have selected the device.
   handle(unique_id const& id, int rank, int size, milliseconds deadline)
       : where_{rank, "", "ncclCommInitRankConfig"}, deadline_(deadline), name_("ashlar") {
     ncclUniqueId bytes;
@@ -40,9 +40,9 @@ class handle {
     auto config = settings();
     make(ncclCommInitRankConfig(&comm_, size, bytes, rank, &config));
   }
-  /// Creates a communicator by splitting `parent`. Its members are the ranks that give the same
-  /// `color`, ordered by their keys. Collective over the parent. `name` is the name of the axes for
-  /// NCCL's log.
+  /// Creates a communicator by splitting `parent`. The members of the new communicator are the
+  /// ranks that give the same `color`, ordered by their keys. Collective over the parent. `name` is
+  /// the name of the axes for NCCL's log.
   handle(handle& parent, int color, int key, std::string name)
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {

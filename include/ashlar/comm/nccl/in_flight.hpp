@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The operations that were given to the device and may not have ended. A CUDA event follows each of
-// them. All are on one stream, so they end in the order of their numbers. The program's thread and
-// the watchdog's thread both query them. Events are reused.
+// The operations that were given to the device and may not have ended. A CUDA event follows each
+// operation. All operations are on one stream, so they end in the order of their numbers. The
+// program's thread and the watchdog's thread both query the events. Events are reused.
 
 #include <algorithm>
 #include <deque>
@@ -31,7 +31,8 @@ class in_flight {
     spare_.pop_back();
   }
 
-  /// Makes `stream` wait for the end of operation `number`, unless its end is already known.
+  /// Makes `stream` wait for the end of operation `number`, unless the operation is already known
+  /// to have ended.
   void follow(std::uint64_t number, cuda::stream& stream) {
     std::lock_guard const lock(mutex_);
     auto const at = std::lower_bound(

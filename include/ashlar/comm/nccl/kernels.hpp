@@ -7,7 +7,7 @@
 // (device_kernels.hpp). All are asynchronous on a stream. Pointers are to device memory, and counts
 // are in elements.
 //
-//   copy      copies a block of an array to its place in another
+//   copy      copies a block of an array to its place in another array
 //   pack      copies blocks of an array one after the other into `to`
 //   unpack    the reverse of pack
 //   fill      writes the identity of the reduction to n elements

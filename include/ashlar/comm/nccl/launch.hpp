@@ -14,7 +14,7 @@
 //   slurm      SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID    file or TCP
 //   none       0, 1, 0                                      none: a single rank
 //
-//   file   a path that all ranks see, if ASHLAR_RENDEZVOUS_FILE is set
+//   file   a path that all ranks can access, if ASHLAR_RENDEZVOUS_FILE is set
 //   TCP    otherwise, at MASTER_ADDR:MASTER_PORT; the defaults on Slurm are the first node and a
 //          port computed from the job id
 //
@@ -119,8 +119,8 @@ launcher const* find_launcher(launch_reader<Lookup> const& from) {
   for (launcher const& l : launchers) {
     is_known = is_known || wanted == l.name;
     if (!wanted.empty() && wanted != l.name) continue;
-    // A shell inside a Slurm allocation has a size but no rank; it counts as a run of one process.
-    // So only `env` is recognized by its size.
+    // A shell inside a Slurm allocation has a size but no rank. Such a shell counts as a run of one
+    // process. So only the launcher `env` is recognized by its size variable.
     bool const is_env = std::string_view(l.name) == "env";
     if (from.has(l.rank) || (is_env && from.has(l.size))) return &l;
   }

@@ -9,7 +9,7 @@
 //   in NCCL   Float32 Float64 Int32 Int64 Bfloat16                    Sum Max Min
 //
 // Scratch memory comes from the stream's arena, and the destructor releases it. NCCL before 2.28
-// has no all-to-all, so it is a group of sends and receives there.
+// has no all-to-all. With such versions, a group of sends and receives replaces the all-to-all.
 
 #include <ashlar/comm/nccl/handle.hpp>
 #include <ashlar/comm/nccl/issue.hpp>

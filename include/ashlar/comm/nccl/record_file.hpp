@@ -18,8 +18,8 @@
 
 namespace ashlar::nccl {
 
-/// Writes `text` to this rank's file. Returns a message for the user that tells where it was
-/// written or that writing failed. It is empty if no file is wanted.
+/// Writes `text` to this rank's file. Returns a message for the user with the path of the file, or
+/// with the fact that writing failed. The message is empty if no file is wanted.
 inline std::string write_record_file(int rank, std::string const& text) noexcept try {
   char const* const folder = std::getenv("ASHLAR_NCCL_RECORDS");
   if (folder == nullptr || *folder == '\0') return "";

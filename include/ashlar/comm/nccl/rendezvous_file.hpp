@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Distributes rank 0's unique id (NCCL's) through files in a folder that all ranks see:
+// Distributes rank 0's unique id (NCCL's) through files in a folder that all ranks can access:
 //
 //   FILE.<r>   written by rank r: "job size token". Once rank r has the id, it adds rank 0's token,
 //              as a receipt.
 //   FILE       written by rank 0: "job size token", the id, and the tokens of the other ranks
 //
-// Tokens are random numbers that belong to this run only. A rank accepts a FILE that contains its
-// own token, and rank 0 accepts a receipt that contains rank 0's token. So files of an earlier run
-// are overwritten or ignored, even if neither run has a job name. Rank 0 writes FILE again if a
-// token changes, and removes all files at the end. Each file is written under a temporary name and
-// then renamed, so that no one reads an incomplete file.
+// Tokens are random numbers that belong to this run only. A rank accepts FILE only if it contains
+// this rank's own token. Rank 0 accepts a receipt only if it contains rank 0's token. So files of
+// an earlier run are overwritten or ignored, even if both runs have no job name. Rank 0 writes FILE
+// again if a token changes, and removes all files at the end. Each file is written under a
+// temporary name and then renamed, so that no one reads an incomplete file.
 
 #include <cstdio>
 #include <filesystem>
@@ -117,8 +117,9 @@ class file_rendezvous {
   }
   std::string card_name(int rank) const { return here_.file + "." + std::to_string(rank); }
 
-  /// Returns the two tokens in rank r's file: its own, and rank 0's if r has the id. Both are empty
-  /// if the file is missing or belongs to another run.
+  /// Returns the two tokens in rank r's file: rank r's own token, and rank 0's token, which is
+  /// empty until rank r has the id. Both are empty if the file is missing or belongs to another
+  /// run.
   std::pair<std::string, std::string> card(int r) const {
     std::ifstream in(card_name(r));
     std::string job, size, token, receipt;

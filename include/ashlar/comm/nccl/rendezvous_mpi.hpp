@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Distributes rank 0's unique id (NCCL's) by MPI, and asks MPI for the rank on the node.
+// Distributes rank 0's unique id (NCCL's) by MPI, and gets the rank on the node from MPI.
 
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/nccl/launch.hpp>

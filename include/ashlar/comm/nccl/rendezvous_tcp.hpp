@@ -4,16 +4,18 @@
 #pragma once
 
 // Distributes rank 0's unique id (NCCL's) by TCP. Rank 0 listens on its port until all other ranks
-// have connected and identified themselves. Then it answers all of them at once. So either every
-// rank gets the id, or every rank that connected gets the reason why not.
+// have connected and identified themselves, or until a fault ends the rendezvous. A passed deadline
+// is a fault, too. Then rank 0 answers all connected ranks at once. So either every rank gets the
+// id, or every connected rank gets the fault.
 //
 //   a rank sends     a magic word, a hash of the job's name, its size, its rank    24 bytes
 //   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
 //
-//   fault   wrong_job      rank 0 of another job uses this port: retry until the deadline
+//   fault   wrong_job      rank 0 of another job uses this port; the rank retries until the
+//                          deadline, and that rank 0 goes on listening
 //           wrong_size     the ranks were given different sizes
 //           taken_twice    two processes claim the same rank
-//           incomplete     the deadline has passed; the answer says how many ranks are missing
+//           incomplete     the deadline has passed; the answer contains the number of missing ranks
 //
 // A peer that sends anything else (such as a port scanner) gets no answer. Numbers are
 // little-endian, like all machines on which NCCL runs.
@@ -118,8 +120,8 @@ class tcp_rendezvous {
             }};
   }
 
-  /// Listens on all network interfaces, because the name by which other nodes reach this one may
-  /// not belong to any of its interfaces.
+  /// Listens on all network interfaces, because the name by which other nodes reach this node may
+  /// not belong to any of this node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
     auto const found = resolve(nullptr, AI_PASSIVE);
@@ -207,8 +209,9 @@ class tcp_rendezvous {
             "own RANK, and the same WORLD_SIZE; ASHLAR_NCCL_TIMEOUT gives more seconds.");
   }
 
-  /// Extra time for reading the answer. If rank 0 started later, its deadline is later too, and its
-  /// answer names the missing ranks.
+  /// Extra time for reading the answer. If rank 0 started later than this rank, the deadline of
+  /// rank 0 is later too. The answer of rank 0 is worth waiting for, because it names the missing
+  /// ranks.
   static constexpr std::chrono::seconds grace{2};
 
   launch const& here_;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// How sums are computed on GPUs. An environment variable, which must be the same on all ranks,
-// selects it:
+// The method by which sums are computed on GPUs. An environment variable, which must be the same on
+// all ranks, selects the method:
 //
 //   ASHLAR_NCCL_SUMS   unset, library   by NCCL where possible: fast, perhaps with the help of the
 //                                       network switch; reproducible on one machine, but not the

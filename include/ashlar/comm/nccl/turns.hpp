@@ -5,9 +5,9 @@
 
 // The order in which a rank gives its transfers to the device: program order over all groups. With
 // MPI, an order within each group is sufficient (comm/operation_queue.hpp). On a device, all
-// collectives of a rank share one stream. If two ranks gave the collectives of two groups to it in
-// different orders, they would deadlock. Without this class that could happen: a rank starts the
-// next step of a plan when it polls, and ranks poll at different times.
+// collectives of a rank share one stream. If two ranks gave the collectives of two groups to their
+// streams in different orders, the ranks would deadlock. Without this class, the orders could
+// differ: a rank starts the next step of a plan when it polls, and ranks poll at different times.
 //
 //   announce   the program has taken a ticket; called in program order
 //   is_next    whether all transfers announced before have been given to the device

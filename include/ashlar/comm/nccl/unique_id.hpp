@@ -36,8 +36,8 @@ inline std::chrono::milliseconds timeout_from_environment() {
 
 namespace detail {
 
-/// Returns rank 0's `id` on every rank. `meeting` distributes it: rank 0 calls its function give(),
-/// and the other ranks call take().
+/// Returns rank 0's `id` on every rank. `meeting` distributes the id: rank 0 calls
+/// meeting.give(id), and the other ranks call meeting.take().
 template <class Meeting>
 unique_id share_id_at(Meeting meeting, int rank, unique_id const& id) {
   if (rank != 0) return meeting.take();

@@ -6,15 +6,15 @@
 // A thread that watches the operations of a rank on its device. It turns a collective that cannot
 // end into an error, so that no job hangs:
 //
-//   the watchdog sees                                       the watchdog
+//   event                                                   action of the watchdog
 //   an operation has ended                                  marks it in the flight record
-//   a fault of a communicator, also of another rank         stops the rank
+//   a communicator reports a fault of this or another rank  stops the rank
 //   an operation has not ended within the deadline          stops the rank
 //
-// To stop a rank, it aborts the communicators, so that the program's thread returns from any wait.
-// It prints the flight record. The next call of refuse_if_stopped in the program's thread throws
-// the fault. If there is no such call within `patience`, the watchdog ends the process, which ends
-// the job.
+// To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from
+// any wait. It then prints the flight record. The next call of refuse_if_stopped in the program's
+// thread throws the fault. If there is no such call within `patience`, the watchdog ends the
+// process, which ends the job.
 //
 // ASHLAR_NCCL_TIMEOUT sets the deadline (unique_id.hpp). All access to the device is in the
 // callbacks of `watched`, so that the watchdog can be tested without a device.

@@ -16,7 +16,7 @@ namespace ashlar::nccl {
 
 struct world {
   launch here;
-  int device = 0;  ///< number of the selected device among those that this process sees
+  int device = 0;  ///< number of the selected device among the devices visible to this process
   std::chrono::milliseconds deadline{0};
   std::shared_ptr<handle> all;
   /// Prints a message and ends this process, and with it the job. Thread-safe; does not return.

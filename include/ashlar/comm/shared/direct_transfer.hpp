@@ -41,8 +41,8 @@ class direct_transfer {
   }
 
   /// Does all work that is possible now. Returns true when the transfer has ended, or when it must
-  /// be carried out with messages (must_be_messages). Throws ashlar::error if it waits for a member
-  /// that has abandoned the mesh.
+  /// be carried out with messages (must_be_messages). Throws ashlar::error if this rank waits for a
+  /// member that has abandoned the mesh.
   bool advance() {
     if (state_ == state::waiting_for_all && sync_.all_arrived()) {
       if (!sync_.all_shared()) {

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// A transfer of small shards within one node. Each rank copies its shard to a buffer in shared
-// memory, its stage. Other ranks read it there when they need it. A rank waits only for the members
-// whose shards it needs, and never for readers. If ranks share cores, this saves every second
-// context switch between them. The synchronization follows the rules of handshake.hpp:
+// A transfer of small shards within one node. Each rank copies its shard to its stage, which is a
+// buffer in shared memory. Other ranks read the shard from the stage when they need it. A rank
+// waits only for the members whose shards it needs, and never for readers. If ranks share cores,
+// this saves every second context switch between them. The synchronization follows the rules of
+// handshake.hpp:
 //
 //   stage · wait until the members whose shards I need have arrived · copy or reduce
 //
@@ -28,7 +29,7 @@ class eager_transfer {
   }
 
   /// Requires carries(what, type, group). All arguments must outlive this object. `source` must not
-  /// be written before the transfer has ended, because it may be copied as late as that.
+  /// be written before the transfer has ended, because any call of advance() may copy it.
   eager_transfer(transfer const& what, element_type type, neighbourhood const& group,
                  std::uint64_t epoch, void const* source, void* target)
       : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
@@ -36,7 +37,7 @@ class eager_transfer {
         offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
 
   /// Does all work that is possible now. Returns true when the transfer has ended. Throws
-  /// ashlar::error if it waits for a member that has abandoned the mesh.
+  /// ashlar::error if this rank waits for a member that has abandoned the mesh.
   bool advance() {
     if (!is_staged_ && !stage()) return false;
     while (next_ < what_->members) {

@@ -6,21 +6,21 @@
 // The protocol by which the ranks of one node read each other's shards in shared memory. This file
 // contains all its rules.
 //
-// Each rank owns one slot per group of axes in shared memory, which tells the other members how far
-// it is. The transfers of a group are numbered by epochs 1, 2, 3, …, which are the same on all
-// members. A rank begins a transfer only after it has ended the previous one of the group
-// (operation_queue.hpp). Each `:=` below is a release store, and each wait for `>=` is an acquire
-// load.
+// Each rank owns one slot per group of axes in shared memory. From this slot, the other members
+// read how far the rank is. The transfers of a group are numbered by epochs 1, 2, 3, …, which are
+// the same on all members. A rank begins a transfer only after it has ended the previous one of the
+// group (operation_queue.hpp). Each `:=` below is a release store, and each wait for `>=` is an
+// acquire load.
 //
 //   1 publish   A rank writes the locations of its source and target shard into its slot, then sets
 //               arrived := epoch. Until rule 5 it does not write to its source, nor to the part of
 //               its target that rule 3 shows.
-//   2 read      It reads a member's source only once that member's arrived >= epoch.
+//   2 read      A rank reads a member's source only once that member's arrived >= epoch.
 //   3 show      Only in an all-reduce: when a rank has reduced its part of the result into its
 //               target, it sets shown := epoch. Others copy this part once shown >= epoch.
-//   4 leave     After its last read of other ranks' memory it sets left := epoch.
-//   5 end       Once left >= epoch for every member, it may write or free its shards, and may write
-//               its slot for the next epoch.
+//   4 leave     After its last read of other ranks' memory, a rank sets left := epoch.
+//   5 end       Once left >= epoch for every member, a rank may write or free its shards, and may
+//               write its slot for the next epoch.
 //
 // So no rank reads a shard before it is written (rules 1 to 3), and no rank overwrites a shard that
 // is still being read (rules 4 and 5). Epochs only grow. A member's `arrived` may be one epoch
@@ -32,16 +32,17 @@
 //
 //   1 stage     Once arrived >= epoch - 1 for every member, a rank copies its shard to the stage of
 //               this epoch, then sets arrived := epoch. Others never access the shard itself.
-//   2 read      It reads a member's stage once that member's arrived >= epoch. After its last read,
-//               the transfer has ended for this rank.
+//   2 read      A rank reads a member's stage once that member's arrived >= epoch. After its last
+//               read, the transfer has ended for this rank.
 //
-// Why a stage is not overwritten too early: it was last used in epoch - 2. A member that has
-// arrived at epoch - 1 has ended its transfer of epoch - 2, and so does not read the stage any
+// Why a stage is not overwritten too early: this stage was last used in epoch - 2. A member that
+// has arrived at epoch - 1 has ended its transfer of epoch - 2, and so does not read the stage any
 // more.
 //
-// If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. It never
-// again writes or reuses memory that others may still read. A rank that would wait for a step that
-// the abandoned rank never takes throws instead. Steps taken before the exception remain valid.
+// If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. That rank
+// never again writes or reuses memory that others may still read. A rank that would wait for a step
+// that the abandoned rank never takes throws instead. Steps taken before the exception remain
+// valid.
 
 #include <atomic>
 #include <cstddef>
@@ -58,22 +59,22 @@ namespace ashlar::shared {
 /// The offset of a shard that is outside its owner's shared window.
 inline constexpr std::int64_t not_shared = -1;
 
-/// The size in bytes of a stage, a buffer in shared memory for a small shard. Copying this many
-/// bytes takes less time than a context switch between ranks on one core.
+/// The size in bytes of a stage. A stage is a buffer in shared memory for a small shard. Copying
+/// this many bytes takes less time than a context switch between ranks on one core.
 inline constexpr std::int64_t stage_bytes = 8 * 1024;
 /// The size in bytes of the largest shard that is copied to a stage if every rank has a core of its
-/// own. Then this saves only one access to another core's cache.
+/// own. In that case, a stage saves only one access to another core's cache.
 inline constexpr std::int64_t staged_by_own_core = 1024;
 
-/// The state of one rank in one group, as the other members see it. It fills one cache line, and
-/// only its owner writes it.
+/// The state of one rank in one group, which the other members read. A slot fills one cache line,
+/// and only its owner writes it.
 struct alignas(64) slot {
   std::atomic<std::uint64_t> arrived{0}, shown{0}, left{0};
   std::atomic<std::uint64_t> abandoned{0};  ///< 0 until abandon(), then 1 + the owner's rank
   std::int64_t source = not_shared;         ///< offsets of the shards in the owner's window
   std::int64_t target = not_shared;
-  /// The size in bytes of the largest shard that the owner copies to its stages, or 0 if it has
-  /// none.
+  /// The size in bytes of the largest shard that the owner copies to its stages, or 0 if the owner
+  /// has no stages.
   std::atomic<std::int64_t> stages{0};
 
   void abandon(int rank) {
@@ -83,14 +84,14 @@ struct alignas(64) slot {
 static_assert(sizeof(slot) == 64);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// The members of a group as seen by this rank.
+/// The memory of the members of a group, as addresses in this process.
 struct neighbourhood {
   /// The start of each member's window in shared memory, as an address in this process.
   std::vector<std::byte*> windows;
   std::vector<slot*> slots;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
-  /// The size in bytes of the largest shard that all members copy to their stages, or 0 if there
-  /// are none.
+  /// The size in bytes of the largest shard that all members copy to their stages, or 0 if a member
+  /// has no stages.
   std::int64_t most_staged = 0;
 };
 
@@ -106,7 +107,8 @@ class handshake {
     mine_->target = target;
     mine_->arrived.store(epoch_, std::memory_order_release);
   }
-  /// Announces that this rank's shard is in its stage, its buffer in shared memory.
+  /// Announces that this rank has copied its shard to its stage. The stage is a buffer in shared
+  /// memory.
   void publish() const { mine_->arrived.store(epoch_, std::memory_order_release); }
   void show() const { mine_->shown.store(epoch_, std::memory_order_release); }
   void leave() const { mine_->left.store(epoch_, std::memory_order_release); }
@@ -159,11 +161,12 @@ class handshake {
     return false;
   }
 
-  /// Throws if the owner of `s` has abandoned the mesh before it took this step. This check is
-  /// cheap, because the mark is in the cache line that was just read.
+  /// Throws if the owner of `s` has abandoned the mesh before it took the step `step` of this
+  /// epoch. This check is cheap, because the mark is in the cache line that was just read.
   void refuse_if_never(slot const& s, word const& step, std::uint64_t epoch) const {
     auto const by = s.abandoned.load(std::memory_order_acquire);
-    // The owner may have taken the step just before it abandoned the mesh. So this looks once more.
+    // The owner may have taken the step just before it abandoned the mesh. So this function loads
+    // `step` once more.
     if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
     throw error(to_string(what_), "an exception on rank " + std::to_string(by - 1) +
                                       " ended this mesh, and other ranks wait for that rank. "

@@ -24,7 +24,7 @@
 namespace ashlar::shared {
 
 /// Makes the system fill `bytes` bytes from `first` on with zeros. Returns how many bytes have
-/// pages now. These are fewer than `bytes` if the system has no more pages.
+/// pages now. The result is less than `bytes` if the system has no more pages.
 inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
 #if defined(__unix__) || defined(__APPLE__)
   int const zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -44,8 +44,8 @@ inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
 #endif
 }
 
-/// Frees the pages of `bytes` bytes from `first` on, which must be the start of a page. Their
-/// contents are lost.
+/// Frees the pages of `bytes` bytes from `first` on. `first` must be the start of a page. The
+/// contents of the pages are lost.
 inline void give_back_pages(std::byte* first, std::size_t bytes) {
 #if defined(__linux__)
   if (bytes > 0) (void)madvise(first, bytes, MADV_REMOVE);  // where unsupported, the pages stay

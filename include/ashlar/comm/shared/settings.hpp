@@ -5,7 +5,7 @@
 
 // Whether the ranks of a node share their tensors' memory, and how much of it. The setting is an
 // environment variable, which is read when a mesh is created. The value on the mesh's first rank
-// applies to all. If the value on any rank is invalid, creating the mesh throws on all ranks
+// applies to all ranks. If the value on any rank is invalid, creating the mesh throws on all ranks
 // (mpi/agreed_settings.hpp):
 //
 //   ASHLAR_SHARED_MEMORY   unset        the ranks share a quarter of the free shared memory
@@ -30,7 +30,7 @@
 
 namespace ashlar::shared {
 
-/// The largest number of bytes of shared memory per rank that a user may ask for, 64 TiB. The sum
+/// The largest number of bytes of shared memory per rank that a user may ask for (64 TiB). The sum
 /// over a node's ranks still fits into an address.
 inline constexpr std::int64_t most_bytes = std::int64_t(1) << 46;
 
