@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests the algorithms of collectives: pairwise, ring, and the MPI library's own. An algorithm
-// table can force each of them. All must give the same bits and move the same bytes, both in a
-// blocking call and in the background. Also tests how a mesh selects an algorithm by its table, the
-// text form of tables, and their errors.
+// table can force each of them. All algorithms must give the same bits and move the same bytes,
+// both in a blocking call and in the background. Also tests how a mesh selects an algorithm by its
+// table, the text form of tables, and the error messages for wrong tables.
 
 #include <algorithm>
 #include <bit>

@@ -233,7 +233,8 @@ TEST_CASE("wrong settings on one rank are the same error on all ranks") {
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
           "mesh: the requested shared memory is -7 bytes per rank" + on + advice);
   }
-  // If several ranks have wrong settings, the error is that of the first of them.
+  // If several ranks have wrong settings, the error is about the setting of the lowest of these
+  // ranks.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
                                    ("x" + std::to_string(world_rank())).c_str());
   CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
@@ -316,7 +317,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
         if (what == ended::before_its_turn) m->operations().abandon();
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
-        // Waits for the exception on the rank that leaves. Else its transfer might end normally.
+        // Waits for the exception on the leaving rank. Without this wait, the transfer of that rank
+        // might end normally before the exception.
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
         auto const x = ashlar::full<float>(*m, {elements}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
@@ -324,8 +326,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
           if (asynchronous) y = redistribute_async(x, sbp<B>{}).wait();
           else y = x | ashlar::to<B>;
         });
-        // The transfer may succeed in two cases: the leaving rank was the last one to begin it, or
-        // its data was already in a staging buffer.
+        // The transfer may succeed in two cases: the leaving rank was the last one to begin the
+        // transfer, or the data of the leaving rank was already in a staging buffer.
         if (y && (what == ended::mesh || (eager && what == ended::handle)))
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == elements);
         else CHECK_MESSAGE(message.starts_with(expected), message);

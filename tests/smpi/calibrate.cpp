@@ -3,7 +3,7 @@
 
 // Runs the measurements and fits of bench/calibrate on a simulated cluster. The results must be the
 // numbers from which the cluster was made: α and β of both tiers, fitted to all collectives
-// together and to each collective alone. The ranks of a node share its link to other nodes.
+// together and to each collective alone. The ranks of a node share the node's link to other nodes.
 //
 // run: node=4,gpu=4 workstation
 // run: node=4,gpu=4 gpu_cluster

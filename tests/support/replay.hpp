@@ -5,7 +5,7 @@
 // Executes a redistribution plan on simulated ranks, element by element. A rank is a map from
 // global index to value. The seven kinds of step are implemented from the definition of the
 // collectives, without the library's layouts. A rank reads only elements that ranks of its group
-// hold. A step throws if it needs other elements, or if two ranks hold different copies of an
+// hold. A step throws if a rank needs other elements, or if two ranks hold different copies of an
 // element.
 //
 // Reductions use the library's canonical order, so results are bitwise equal also in floating
@@ -241,8 +241,8 @@ class basic_replay {
     return group;
   }
 
-  /// Returns the reduction of element i over the group. Member j of the group computes it, so its
-  /// own addend is the last one.
+  /// Returns element i, reduced over the group by its member j. The addend of member j is therefore
+  /// the last one.
   static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
                        reduction op, int j, int i) {
     int const p = static_cast<int>(group.size());
