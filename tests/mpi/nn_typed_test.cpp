@@ -22,8 +22,8 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// An identity layer. It compiles only if its tensors have static placements exactly when the plan
-/// is a constexpr one.
+/// An identity layer that checks its tensors at compile time. With a constexpr plan they must have
+/// static placements, and with a run-time plan they must not.
 class probe {
  public:
   constexpr search::layer_spec spec(ashlar::shape const& x) const {
@@ -47,8 +47,8 @@ class probe {
   }
 };
 
-/// A linear layer. It compiles only if its parameters and their gradients have static placements
-/// exactly when the plan is a constexpr one.
+/// A linear layer that checks its parameters and their gradients at compile time. With a constexpr
+/// plan they must have static placements, and with a run-time plan they must not.
 class probed_linear : public nn::linear<1, 1> {
  public:
   using nn::linear<1, 1>::linear;

@@ -4,11 +4,12 @@
 
 // Runs tensor operators on several ranks with one device each. Their results must agree with those
 // of the host's kernels on unsharded arrays. The cases run on a real device (tests/cuda) and on the
-// fake device (tests/cuda/fake), and are compiled once for both. Every rank calls each function.
+// fake device (tests/cuda/fake), and are compiled once for both. Every rank must call each
+// function.
 //
 // These tests do not check which placements an operator accepts: tests on host meshes cover the
-// shared code that decides this. They skip the placements that an operator rejects, and only
-// require that it accepts some.
+// shared code that decides this. The tests here skip the placements that an operator rejects, and
+// only require that each operator accepts some placements.
 //
 //   values             small integers, so that sums and products are exact; the addends of a
 //                      partial tensor differ between ranks

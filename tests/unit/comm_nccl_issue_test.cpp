@@ -4,8 +4,9 @@
 // Tests the NCCL calls that the library makes for redistribution plans between all pairs of
 // placements. The test executes the calls of all ranks in host memory, by NCCL's rules
 // (support/nccl_player.hpp). It checks four facts: no rank waits forever, matching calls agree in
-// kind and count, each rank receives as many bytes as the plan predicts and as over MPI, and the
-// results have the same bits as those of an element-by-element simulation (support/replay.hpp).
+// kind and count, each rank receives as many bytes as the plan predicts and as the MPI transport
+// receives, and the results have the same bits as those of an element-by-element simulation
+// (support/replay.hpp).
 
 #include <cstring>
 

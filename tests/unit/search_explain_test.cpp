@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the text of explain. It shows every placement and collective and the totals of the plan,
-// lists repeated blocks once, and is at most 100 columns wide.
+// Tests the text of explain. The text must show every placement and collective and the totals of
+// the plan, list repeated blocks once, and be at most 100 columns wide.
 
 #include <sstream>
 
