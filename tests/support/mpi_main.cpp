@@ -49,8 +49,8 @@ ashlar_test::rank_stream* out_ = nullptr;
   std::_Exit(1);
 }
 
-// Aborts the job if a test calls exit(0). Without this, some launchers would report such a test as
-// passed.
+// Aborts the job if a test calls exit(0). Otherwise the launcher would decide whether such a test
+// has failed.
 void refuse_early_exit() {
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, verdicts_);
     status = worst;
     MPI_Comm_free(&verdicts_);
-    MPI_Finalize();  // within the deadline, because an unreceived message can make MPI_Finalize hang
+    MPI_Finalize();  // within the deadline, because unreceived messages can make this call hang
   }
   return status;
 }

@@ -5,9 +5,9 @@
 // Finds out by enumeration which signature rows are valid for an operation. An operation consists
 // of a generator of random operands and a naive kernel. A trial draws operands and gives each
 // simulated rank its shards under the placements of the row. The row is valid if in every trial the
-// kernel, run on each rank's shards, computes the shards of the true result. The row is also
-// invalid if the kernel cannot run because extents do not fit. Invalid rows usually fail in the
-// first trials.
+// kernel, run on each rank's shards, computes the shards of the true result. Otherwise it is
+// invalid, also if the kernel cannot run because extents do not fit. Invalid rows usually fail in
+// the first trials.
 //
 // `pieces` also contains the global index at which each shard begins. Kernels use this index only
 // for vocabulary and class offsets, where the documentation of the library's operator permits it.

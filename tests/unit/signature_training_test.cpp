@@ -163,9 +163,9 @@ TEST_CASE("each row of attention's training table holds in all its parts") {
 
 namespace {
 
-/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. The shard of a
-/// third operand gives the number of rows that the rank holds, and the index of the first of these
-/// rows.
+/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. The third operand
+/// is the table. A rank reads only the extents of its shard of the table, and the index of the
+/// first row of this shard.
 operation embedding_gradient() {
   return {[](extent_source& extents) {
             int const b = extents(), s = extents(), d = extents(), vocabulary = extents(1);
