@@ -66,7 +66,7 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   return most;
 }
 
-/// Counts the operator calls that succeed, and those among them whose results are wrong. A call
+/// Counts the operator calls that succeed, and how many of these calls have wrong results. A call
 /// that throws ashlar::error is skipped, unless NCCL caused the error.
 struct operator_count {
   int done = 0, wrong = 0;

@@ -44,8 +44,8 @@ class basic_replay {
   }
 
   /// Gives each simulated rank its shard of x with placement p. The addends of a sum are different
-  /// and of both signs. For max and min, one addend holds the value of x, and the others do not
-  /// change the result.
+  /// and of both signs. For max and min, one addend holds the value of x, and the other addends do
+  /// not change the result.
   void start(dense const& x, placement const& p, std::mt19937& random) {
     auto const parts = addends(x, p, mesh_, random);
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -220,7 +220,8 @@ class basic_replay {
   }
 
   /// Returns the group of rank r along `axes`: the ranks whose coordinates equal those of r on all
-  /// other axes. They are in group order, in which the first axis in `axes` varies slowest.
+  /// other axes. These ranks are listed in group order, in which the first axis in `axes` varies
+  /// slowest.
   std::vector<int> group_of(ashlar::axis_list const& axes, std::size_t r) const {
     std::vector<int> group;
     for (std::size_t other = 0; other < all_.size(); ++other) {

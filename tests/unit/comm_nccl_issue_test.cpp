@@ -87,7 +87,7 @@ std::string run_step(trial const& on, ashlar::redistribution_step const& s,
   return "";
 }
 
-/// Issues the calls of all steps of a plan before any of them runs, and checks that they all end.
+/// Issues the calls of all steps of a plan before any call runs, and checks that all calls end.
 void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
   nccl_player player(on.t);
   for (int r = 0; r < on.t.ranks(); ++r)
@@ -151,7 +151,7 @@ TEST_CASE("all pairs of placements of a tensor of three dims on 5 ranks") {
   CHECK(check_all_pairs({{"gpu", 5}}, {{5, 10, 3}, {7, 2, 11}}) >= 40);
 }
 
-/// Returns steps along one axis. In some of them, a rank must pack or unpack its data.
+/// Returns steps along one axis. In some of these steps, a rank must pack or unpack its data.
 std::vector<ashlar::redistribution_step> steps_of_one_axis() {
   ashlar::placement const rows{ashlar::split(0)}, columns{ashlar::split(1)},
       whole{ashlar::broadcast()}, sum{ashlar::partial()};

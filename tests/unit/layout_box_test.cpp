@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests local boxes, the index ranges of the shards, for every placement on several meshes. Tensor
-// extents are below and above those of the mesh axes. The boxes must equal those of the naive
-// definition, and together cover the tensor.
+// Tests local boxes (the index ranges of the shards) for every placement on several meshes. Some
+// tensor extents are smaller and some are larger than the extents of the mesh axes. The boxes must
+// equal those of the naive definition, and must together cover the tensor.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

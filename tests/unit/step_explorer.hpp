@@ -46,8 +46,9 @@ class explorer {
     }
   }
 
-  /// Explores all interleavings. Returns a description of what goes wrong in one of them, or an
-  /// empty text. `right` holds the symbols that must exist at the end, as symbols() returns them.
+  /// Explores all interleavings. Returns a description of what goes wrong in one interleaving, or
+  /// an empty text. `right` holds the symbols that must exist at the end, as symbols() returns
+  /// them.
   std::string explore(std::vector<std::uint64_t> const& right) {
     std::vector<state> open{initial()};
     seen_.insert(key_of(open[0]));

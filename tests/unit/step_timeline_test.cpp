@@ -74,7 +74,7 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
     for (auto& p : own.parameters) p = {whole, partial, whole};
   auto const serial = c.build();
   // Forward takes 100 + 100 s and backward 200 + 200 s. Each layer has an all-reduce of 64 elements
-  // for its weight, and one of 8 for its bias.
+  // for its weight, and an all-reduce of 8 elements for its bias.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(744));
 
   // Without buckets, each all-reduce starts as soon as its gradient is available. The gradients of
@@ -108,8 +108,8 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
   CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
-  // Without buckets, the all-reduces of layer 1 end after 514 s and 572 s, those of layer 0 after
-  // 714 s and 772 s.
+  // Without buckets, the all-reduces of layer 1 end after 514 s and 572 s, and the all-reduces of
+  // layer 0 after 714 s and 772 s.
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
