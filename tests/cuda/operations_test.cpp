@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the results of a device's operations (device/cuda/operations.hpp) with the host's
-// results. Both run the same calls with the same arguments, in which only the processor differs.
-// Inputs are bfloat16 values, which every element type represents exactly. The host computes with
-// accumulation_t. The edge cases of the kernels are in elements_test.cpp and rows_test.cpp.
+// results. The device and the host run the same calls with the same arguments, in which only the
+// processor differs. Inputs are bfloat16 values, which every element type represents exactly. The
+// host computes with accumulation_t. The edge cases of the kernels are in elements_test.cpp and
+// rows_test.cpp.
 
 #include <span>
 #include <vector>

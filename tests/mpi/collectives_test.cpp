@@ -308,8 +308,8 @@ TEST_CASE("the last table row that applies to a transfer selects its algorithm")
   CHECK((x.type = element_type::f64, taken(x)) == algorithm::ring);
   CHECK((x.type = element_type::bf16, taken(x)) == algorithm::pairwise);
   CHECK((x.kind = collective::all_gather, taken(x)) == algorithm::pairwise);
-  // A floating-point sum of two operands is the same in both orders. A maximum is not, because of
-  // NaN and the sign of zero.
+  // A floating-point sum of two operands is the same in both orders. A maximum may depend on the
+  // order, because of NaN and the sign of zero.
   exchange_facts two{
       collective::reduce_scatter, element_type::f32, reduction::sum, 2, 8, spread::any, true};
   CHECK(may_carry(algorithm::library, two));

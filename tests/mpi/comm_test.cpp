@@ -79,8 +79,8 @@ struct floats {
   std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// The first shape is so large that shared memory all-reduces it in two phases, and that its
-/// messages are divided into chunks. The others are small.
+/// The first shape is so large that shared memory all-reduces it in two phases, and that messages
+/// transfer it in several chunks. The other shapes are small.
 ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
@@ -141,7 +141,7 @@ TEST_CASE("several transfers of one group and of others are pending; dropping on
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
                                  background.back()->data, m.take_ticket(what)}));
     }
-    // Each of these blocking transfers must wait for the pending ones.
+    // Each of these blocking transfers must wait for the pending transfers.
     for (std::size_t i = 0; i < whats.size(); ++i)
       m.run(whats[i], element_type::f32, sources[i]->data, at_once[i]->data);
     while (!pending.empty()) pending.pop_back();
@@ -155,7 +155,8 @@ TEST_CASE("if one shard is not in shared memory, the whole group uses messages")
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
-  // The last rank fills its shared-memory region. Its next shard is then in ordinary memory.
+  // The last rank fills its shared-memory region. The next shard of that rank is then in ordinary
+  // memory.
   std::vector<std::unique_ptr<floats>> fill;
   auto const has_room = [&] {
     return fill.empty() || m.memory().offset_in_region(fill.back()->data) >= 0;

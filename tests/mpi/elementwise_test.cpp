@@ -41,7 +41,7 @@ bool partial_on(placement const& p, int axis, reduction op) {
 bool has_extremum(placement const& p) { return p.has_partial() && p.op() != reduction::sum; }
 
 /// Returns whether both placements split the same dimensions along the same axes. A partial axis
-/// may correspond to a replicated one.
+/// may correspond to a replicated axis.
 bool same_splits(placement const& p, placement const& q) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;

@@ -22,8 +22,7 @@ using namespace ashlar_test;
 using namespace ashlar_bench;
 using ashlar::link_sample;
 
-/// Returns the simulated seconds of a step on arrays of ones, on the slowest rank. All ranks get
-/// the result.
+/// Runs a step on arrays of ones. Returns the simulated seconds of the slowest rank, on all ranks.
 double seconds_of(ashlar::mesh const& m, measured_step const& s) {
   auto const what = make_transfer(s.step, s.extents, m.topology(), m.coordinate());
   ashlar::buffer<float> const source(m.memory(), what.from.elements()),

@@ -3,8 +3,8 @@
 
 // Compares the pairwise and the ring algorithm of collectives on several nodes, where the ranks of
 // a node share the node's link to other nodes. With the pairwise algorithm, the data of a rank
-// crosses that link once for every member on another node. With the ring it crosses the link only
-// once.
+// crosses that link once for every member on another node. With the ring, the data crosses the link
+// only once.
 //
 // The simulated seconds of both algorithms must agree with formulas in α and β within 3 %. The
 // results of both algorithms must be the same bit by bit. The default table must choose an

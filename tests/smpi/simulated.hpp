@@ -87,7 +87,7 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
 }
 
 /// Returns whether `t` has the values of value_at. Communicates only if `t` is partial: one
-/// MPI_Reduce, after which only rank 0 knows the result and the others return true.
+/// MPI_Reduce. Then only rank 0 returns the result, and the other ranks return true.
 inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   auto const& p = t.placement();
   bool right = true;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the compiler finds plans of matrix products within its default limits, as values.
+// Checks that the compiler finds plans of matrix products within its default limits, and that these
+// plans are constant expressions.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/matmul_layouts.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares conversions to bfloat16 with a reference. The reference finds the nearest bfloat16
-// number by a binary search through all bit patterns, with distances in long double. At a tie, it
-// takes the number whose last bit is even.
+// number by a binary search through all bit patterns, with distances in long double. At a tie, the
+// reference takes the number whose last bit is 0.
 
 #include <bit>
 #include <cmath>

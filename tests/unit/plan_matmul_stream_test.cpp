@@ -32,10 +32,10 @@ std::vector<int> indices(panel_cuts const& cuts, int panel) {
   return all;
 }
 
-/// Compares two ways to distribute each panel of a vector of n items with placement p. In the
-/// first, each rank takes the items of its shard that belong to the panel. In the second, the panel
-/// is a tensor of its own with placement p. Returns whether every rank gets the same items in the
-/// same order.
+/// Compares two ways to distribute each panel of a vector of n items with placement p. In the first
+/// way, each rank takes the items of its shard that belong to the panel. In the second way, the
+/// panel is a tensor of its own with placement p. Returns whether every rank gets the same items in
+/// the same order.
 bool lies_like_the_whole(panel_cuts const& cuts, placement const& p, ashlar::topology const& t) {
   auto const n = static_cast<int>(cuts.extent);
   naive_mesh const mesh(t);

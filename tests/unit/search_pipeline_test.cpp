@@ -99,8 +99,8 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
 }
 
 /// Computes the peak memory of a rank of stage j by counting its passes in the order of the 1F1B
-/// schedule. One micro-batch uses the peak memory of a step. Each other micro-batch between its two
-/// passes uses the bytes that are saved for its backward pass.
+/// schedule. One micro-batch uses the peak memory of a step. Every other micro-batch that is
+/// between its forward and its backward pass uses the bytes that are saved for its backward pass.
 std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j) {
   auto const chain = chain_of(net, p);
   auto stage = stage_of(chain, p, j);

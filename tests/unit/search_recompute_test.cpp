@@ -135,8 +135,8 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
       auto const parts = breakdown(net, plan, m);
       CHECK(parts.memory() == plan.memory);
       CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
-      // With a filter, even one that permits everything, the search takes another code path. It
-      // must find the same cost.
+      // With a filter, even one that permits everything, the search takes another code path. This
+      // code path must find the same cost.
       auto const other = optimal(net, t, m, [](int, auto const&) { return true; });
       CHECK(other.seconds == doctest::Approx(plan.seconds));
     }
