@@ -6,14 +6,14 @@
 //   compare_bits OLD NEW [--tolerance T]    lines of the program bits (suite.hpp)
 //   compare_bits OLD NEW --plans            lines of the program plan_bits (plans.cpp)
 //
-// A case of the program bits is a training. It is equal if its losses and the hash of its
-// parameters are equal. With --tolerance the hash is ignored, and the case is accepted if its
-// losses differ by at most T relative to the old losses. Differences of gradient norms are only
-// counted. If the two versions trained under different plans, the case is marked in the list, since
-// its results may differ.
+// A case of the program bits is a training. The case is equal if its losses and the hash of its
+// parameters are equal in both outputs. With --tolerance the hash is ignored, and the case is
+// accepted if its losses differ by at most T relative to the old losses. Differences of gradient
+// norms are only counted. If the two versions trained under different plans, the case is marked in
+// the list, since its results may differ.
 //
-// The first 12 cases that differ are listed, or all of them with --all. The exit status is 0 if all
-// cases are equal or accepted, 1 if some differ or exist in one version only, and 2 if there is
+// The first 12 cases that differ are listed, or all such cases with --all. The exit status is 0 if
+// all cases are equal or accepted, 1 if some differ or exist in one version only, and 2 if there is
 // nothing to compare.
 
 #include <algorithm>
@@ -61,7 +61,8 @@ double apart(std::string const& a, std::string const& b) {
     double const d = x[i] == y[i] ? 0 : std::abs(u - v) / std::max(std::abs(u), 1e-300);
     worst = d <= worst ? worst : (d < HUGE_VAL ? d : HUGE_VAL);
   }
-  // The texts differ. If no number does, they differ in something that is not a number.
+  // The texts differ. If all their numbers are equal, they differ in something that is not a
+  // number.
   return worst == 0 ? HUGE_VAL : worst;
 }
 
@@ -122,7 +123,7 @@ struct comparison {
       bool const limited = a[0].find("no limit") == std::string::npos;
       auto const seconds = [](columns const& c) { return std::strtod(c[2].c_str(), nullptr); };
       // With a memory limit, the new version passes as "no slower" if its plan is not slower than
-      // the old one, or if only the old version found no plan.
+      // the old plan, or if only the old version found no plan.
       bool const none_before = seconds(a) == 0, none_now = seconds(b) == 0;
       bool const faster = !none_now && (none_before || seconds(b) <= seconds(a) * (1 + 1e-9));
       if (!limited) ++unlimited;

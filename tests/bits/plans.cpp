@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Prints the training plans that the search finds, so that tests/same_bits.sh --plans can compare
-// two versions of the library. It uses the nets, meshes and machines of
+// two versions of the library. The program uses the nets, meshes and machines of
 // tests/unit/search_*_test.cpp and of bench/search, with and without memory limits. Each plan is a
 // line of columns separated by tabs:
 //
@@ -12,13 +12,13 @@
 //   seconds   the same as a decimal number
 //   memory    the predicted bytes per rank
 //   others    the number of micro-batches, the number of recomputed segments, the gap to the lower
-//             bound, and the mesh, which a factored search chooses
+//             bound, and the mesh (a factored search chooses it)
 //
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
 // A memory limit is a percentage of the memory that the plan without a limit needs. Without
-// --limits, that is the plan that this program has just found. With --limits it is the plan in
-// FILE, which is the output of another version of this program, so that both versions get the same
+// --limits, the program itself has just found this plan. With --limits, the memory of this plan is
+// read from FILE, the output of another version of this program, so that both versions get the same
 // limits.
 
 #include <cinttypes>

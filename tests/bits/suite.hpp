@@ -6,16 +6,16 @@
 // Rank 0 prints one line per case, with columns separated by tabs:
 //
 //   name   net | mesh | plan | transport | optimizer
-//   plan   the fingerprint of the training plan. If it differs between two versions, they trained
-//          under different plans.
+//   plan   the fingerprint of the training plan. If it differs between two versions of the library,
+//          these versions trained under different plans.
 //   loss   the loss of each step, as hexadecimal numbers
 //   norm   the norm of the gradient in each step, as hexadecimal numbers
 //   hash   the FNV-1a hash of the bits of all parameters after the last step, in the order of the
 //          net
 //
-// The same source must compile against both versions. It therefore calls only functions that stay
-// the same from version to version: describe, the search, layer_choices, place, the trainer,
-// for_each_parameter and to_full. It includes no other header of tests/.
+// The same source must compile against both versions. The source therefore calls only functions
+// that stay the same from version to version: describe, the search, layer_choices, place, the
+// trainer, for_each_parameter and to_full. It includes no other header of tests/.
 
 #include <cinttypes>
 #include <cstdint>
@@ -184,8 +184,8 @@ class suite {
   }
 
   /// Trains a net under one plan: with adam_w on both transports (messages and shared memory), and
-  /// with sgd on one of them. `form` is the plan as place() expects it: `plan` itself, or
-  /// nn::constant<Plan> for a plan that is known at compile time.
+  /// with sgd on only one of these transports. `form` is the plan as place() expects it: `plan`
+  /// itself, or nn::constant<Plan> for a plan that is known at compile time.
   template <class T, class Net, class Batch, class Plan, class Form>
   void train_under(std::string const& name, Net const& net, Batch const& batch,
                    ashlar::topology const& t, ashlar::machine const& machine, Plan const& plan,
@@ -200,7 +200,7 @@ class suite {
       train_case<T>(on + "adam_w", net, batch, m, fingerprint, form, vocabulary, classes,
                     train::adam_w{.lr = 0.01}, {});
       // The collectives of the two transports may round differently. Optimizers do not depend on
-      // the transport, so sgd runs on one only, which the fingerprint chooses.
+      // the transport, so sgd runs on only one transport. The fingerprint determines which one.
       if (messages == (fingerprint % 2 == 0) || ranks_ == 1)
         train_case<T>(on + "sgd with clip", net, batch, m, fingerprint, form, vocabulary, classes,
                       train::sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}, {.clip = 0.5});
@@ -227,7 +227,8 @@ class suite {
       }
       hash = hash_of_parameters(model);
     } catch (ashlar::error const& e) {
-      // Every rank throws. If only some did, MPI would end the job.
+      // The error must occur on every rank, as errors of place and of the trainer do. After an
+      // error on only some ranks, the later collectives of the ranks would not match.
       losses += std::string(losses.empty() ? "" : " ") + "error: " + e.what();
     }
     if (rank_ != 0) return;

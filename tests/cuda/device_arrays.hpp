@@ -4,7 +4,8 @@
 #pragma once
 
 // Makes the test cases of tests/support/kernel_*.hpp run on a real device. The class has the same
-// interface as the one in tests/support/emulated_arrays.hpp, which runs them on an emulated device.
+// interface as the class in tests/support/emulated_arrays.hpp, which runs the test cases on an
+// emulated device.
 
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares cuBLASLt's products with the host's: transposed, batched, with padded rows, with
-// epilogues, with extents for which cuBLASLt has no fused epilogue, and with a tuned algorithm.
+// Compares cuBLASLt's products with the host's products. The cases are transposed and batched
+// products, padded rows, epilogues, extents for which cuBLASLt has no fused epilogue, and a tuned
+// algorithm.
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +55,8 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
         engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
                                     on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
         CHECK(gap(device.download(on_c), expected) < enough);
-        // With C of type A, in which gradients are accumulated, the result is not rounded to T.
+        // If C has type A, the type in which gradients are accumulated, the result is not rounded
+        // to T.
         if constexpr (!std::is_same_v<T, A>) {
           auto const sums = wide(c);
           auto on_sums = device.upload(sums);

@@ -3,8 +3,9 @@
 // ranks: 1 2 4
 
 // Tests meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks share
-// one (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake. One more tests
-// sums::ordered, whose results must be bitwise the sums in the canonical order.
+// one device (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake, and one test
+// case for sums::ordered. With sums::ordered, results must be bitwise equal to sums in the
+// canonical order.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>

@@ -3,8 +3,8 @@
 // ranks: 1 2 4
 
 // A net with every layer that runs on a device, on GPU ranks: predictions, gradients, losses and
-// communication are the same as on the host in float, and close to it in bfloat16, under many kinds
-// of parallelization plans.
+// communication must be the same as on the host in float, and close to the host's results in
+// bfloat16, under many kinds of parallelization plans.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the operations of a device (device/cuda/operations.hpp) with the host's: the same calls
-// with the same arguments, in which only the processor differs. Inputs are bfloat16 values, which
-// every element type represents exactly. The host computes with accumulation_t. The edge cases of
-// the kernels are in elements_test.cpp and rows_test.cpp.
+// Compares the results of a device's operations (device/cuda/operations.hpp) with the host's
+// results. The device and the host run the same calls with the same arguments, in which only the
+// processor differs. Inputs are bfloat16 values, which every element type represents exactly. The
+// host computes with accumulation_t. The edge cases of the kernels are in elements_test.cpp and
+// rows_test.cpp.
 
 #include <span>
 #include <vector>

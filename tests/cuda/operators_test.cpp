@@ -3,7 +3,7 @@
 // ranks: 1 2 4
 
 // Tests the operators of tensors on real devices. The test cases are those that tests/cuda/fake
-// runs on the fake device. If there are fewer devices than ranks, all ranks share one.
+// runs on the fake device. If there are fewer devices than ranks, all ranks share one device.
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>

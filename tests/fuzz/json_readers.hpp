@@ -3,8 +3,8 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of plan files, pipeline files and machine files. A reader
-// must return a value or throw ashlar::error. It is a fault if it throws another exception, or if
-// it accepts a plan that the rules of the layers do not permit.
+// must return a value or throw ashlar::error. A reader is faulty if it throws any other exception,
+// or if it accepts a plan that the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>

@@ -32,7 +32,8 @@ using ashlar::bfloat16;
 using ashlar::reduction;
 using ashlar::sbp;
 
-/// Rounds the numbers of both lists to bfloat16. Returns whether they then have the same bits.
+/// Rounds the numbers of both lists to bfloat16. Returns whether the rounded lists have the same
+/// bits.
 template <class X, class Y>
 bool same_bits(X const& x, Y const& y) {
   if (x.size() != y.size()) return false;
@@ -191,8 +192,8 @@ TEST_CASE("a_partial_of_bfloat16_becomes_its_float_sum_rounded_once") {
         return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
       };
       for (std::int64_t i = 0; i < n; ++i) x.data()[i] = addend(world_rank(), i);
-      // Member j of the group sums block j. It starts with the addend of member j + 1 and adds its
-      // own last.
+      // Member j of the group sums block j. Member j starts with the addend of member j + 1, and
+      // adds its own addend last.
       std::vector<bfloat16> expected;
       for (int j = 0; j < p; ++j) {
         auto const part = ashlar::balanced_part({0, n}, p, j);

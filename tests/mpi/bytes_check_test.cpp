@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 3
 
-// Tests the byte check (support/traffic_check.hpp). It must detect data movement that is not
+// Tests the byte check (support/traffic_check.hpp). The check must detect data movement that is not
 // planned, not recorded, or not counted.
 
 #include <doctest/doctest.h>

@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests the algorithms of collectives: pairwise, ring, and the MPI library's own. An algorithm
-// table can force each of them. All must give the same bits and move the same bytes, both in a
-// blocking call and in the background. Also tests how a mesh selects an algorithm by its table, the
-// text form of tables, and their errors.
+// table can force each of them. All algorithms must give the same bits and move the same bytes,
+// both in a blocking call and in the background. Also tests how a mesh selects an algorithm by its
+// table, the text form of tables, and the error messages for wrong tables.
 
 #include <algorithm>
 #include <bit>
@@ -308,8 +308,8 @@ TEST_CASE("the last table row that applies to a transfer selects its algorithm")
   CHECK((x.type = element_type::f64, taken(x)) == algorithm::ring);
   CHECK((x.type = element_type::bf16, taken(x)) == algorithm::pairwise);
   CHECK((x.kind = collective::all_gather, taken(x)) == algorithm::pairwise);
-  // A floating-point sum of two operands is the same in both orders. A maximum is not, because of
-  // NaN and the sign of zero.
+  // A floating-point sum of two operands is the same in both orders. A maximum may depend on the
+  // order, because of NaN and the sign of zero.
   exchange_facts two{
       collective::reduce_scatter, element_type::f32, reduction::sum, 2, 8, spread::any, true};
   CHECK(may_carry(algorithm::library, two));

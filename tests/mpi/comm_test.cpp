@@ -79,8 +79,8 @@ struct floats {
   std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// The first shape is so large that shared memory all-reduces it in two phases, and that its
-/// messages are divided into chunks. The others are small.
+/// The first shape is so large that shared memory all-reduces it in two phases, and that messages
+/// transfer it in several chunks. The other shapes are small.
 ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
@@ -141,7 +141,7 @@ TEST_CASE("several transfers of one group and of others are pending; dropping on
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
                                  background.back()->data, m.take_ticket(what)}));
     }
-    // Each of these blocking transfers must wait for the pending ones.
+    // Each of these blocking transfers must wait for the pending transfers.
     for (std::size_t i = 0; i < whats.size(); ++i)
       m.run(whats[i], element_type::f32, sources[i]->data, at_once[i]->data);
     while (!pending.empty()) pending.pop_back();
@@ -155,7 +155,8 @@ TEST_CASE("if one shard is not in shared memory, the whole group uses messages")
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
-  // The last rank fills its shared-memory region. Its next shard is then in ordinary memory.
+  // The last rank fills its shared-memory region. The next shard of that rank is then in ordinary
+  // memory.
   std::vector<std::unique_ptr<floats>> fill;
   auto const has_room = [&] {
     return fill.empty() || m.memory().offset_in_region(fill.back()->data) >= 0;
@@ -233,7 +234,8 @@ TEST_CASE("wrong settings on one rank are the same error on all ranks") {
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
           "mesh: the requested shared memory is -7 bytes per rank" + on + advice);
   }
-  // If several ranks have wrong settings, the error is that of the first of them.
+  // If several ranks have wrong settings, the error is about the setting of the lowest of these
+  // ranks.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
                                    ("x" + std::to_string(world_rank())).c_str());
   CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
@@ -316,7 +318,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
         if (what == ended::before_its_turn) m->operations().abandon();
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
-        // Waits for the exception on the rank that leaves. Else its transfer might end normally.
+        // Waits for the exception on the leaving rank. Without this wait, the transfer of that rank
+        // might end normally before the exception.
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
         auto const x = ashlar::full<float>(*m, {elements}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
@@ -324,8 +327,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
           if (asynchronous) y = redistribute_async(x, sbp<B>{}).wait();
           else y = x | ashlar::to<B>;
         });
-        // The transfer may succeed in two cases: the leaving rank was the last one to begin it, or
-        // its data was already in a staging buffer.
+        // The transfer may succeed in two cases: the leaving rank was the last one to begin the
+        // transfer, or the data of the leaving rank was already in a staging buffer.
         if (y && (what == ended::mesh || (eager && what == ended::handle)))
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == elements);
         else CHECK_MESSAGE(message.starts_with(expected), message);

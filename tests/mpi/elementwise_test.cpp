@@ -3,9 +3,9 @@
 // ranks: 1 2 3 4 6
 
 // Tests elementwise operators and softmax on every placement, or on every pair of placements. If
-// the signature table allows an operation, its result must be correct. If not, the error must
-// contain the sentence for the violated rule, and both operands. The test derives what is allowed
-// from the meaning of placements, not from the tables.
+// the signature table allows an operation, its result must be correct. If the table does not allow
+// it, the error must contain the sentence for the violated rule, and both operands. The test
+// derives what is allowed from the meaning of placements, not from the tables.
 
 #include <cmath>
 
@@ -41,7 +41,7 @@ bool partial_on(placement const& p, int axis, reduction op) {
 bool has_extremum(placement const& p) { return p.has_partial() && p.op() != reduction::sum; }
 
 /// Returns whether both placements split the same dimensions along the same axes. A partial axis
-/// may correspond to a replicated one.
+/// may correspond to a replicated axis.
 bool same_splits(placement const& p, placement const& q) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
@@ -99,7 +99,8 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
     for (auto const& q : states) {
       auto const x = placed<T, 2>(m, a, p, 1), y = placed<T, 2>(m, b, q, 2);
       // A sum of a P(max) tensor and a replicated one has placement P(max), because adding a
-      // constant is monotone. The library may accept such a pair, so it is skipped below.
+      // constant is monotone. The library may accept such a pair of placements, so such pairs are
+      // skipped below.
       bool const max_plus_whole = [&] {
         if (!same_splits(p, q)) return false;
         for (int i = 0; i < p.axes(); ++i) {

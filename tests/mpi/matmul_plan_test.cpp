@@ -114,7 +114,7 @@ TEST_CASE("the costs lead to the textbook algorithms") {
   CHECK(data.b.is_local());
   CHECK(data.c.is_local());
 
-  // The inner dimension is long. It is split, so only partial results move.
+  // The long inner dimension is split, so only partial results move.
   auto const inner = plan_of({{64, 100000}, {100000, 64}, p("S(1),S(1)"), p("S(0),S(0)"), p("B,B")},
                              t, m);
   CHECK(inner.a.is_local());
@@ -128,8 +128,8 @@ TEST_CASE("the costs lead to the textbook algorithms") {
   CHECK(blocks.b.to == p("B,S(1)"));
   CHECK(blocks.c.is_local());
 
-  // 3-D: two axes split the result. The third splits the inner dimension, so partial results are
-  // reduced and scattered.
+  // 3-D: two axes split the result. The third axis splits the inner dimension, so partial results
+  // are reduced and scattered.
   ashlar::topology const cube{{"a", 4}, {"b", 4}, {"c", 4}};
   auto const three = plan_of(
       {{4096, 16384}, {16384, 4096}, p("S(0),B,S(1)"), p("B,S(1),S(0)"), p("S(0),S(1),S(0)")}, cube,

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests matrix products that are streamed: computed in panels, one after another, to save memory.
-// Their values must be correct, and their memory must not exceed the prediction of the plan. They
-// must move the bytes of the plan. If splits are even, these are as many bytes as without panels.
-// Values are integers, so sums are exact.
+// Tests streamed matrix products. A streamed product is computed in panels, one after another, to
+// save memory. Its values must be correct, and its memory must not exceed the prediction of the
+// plan. It must move the bytes of the plan. If splits are even, a streamed product moves as many
+// bytes as the same product without panels. Values are integers, so sums are exact.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -25,7 +25,7 @@ using ashlar::matmul_options;
 static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 
 /// Returns an upper bound for the memory that the mesh's allocator (the arena) uses for `bytes` in
-/// at most 32 blocks. It rounds block sizes up.
+/// at most 32 blocks. The arena rounds block sizes up.
 std::size_t rounded_up(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes) / 8 * 9 + 32 * 512;
 }
@@ -67,8 +67,8 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
                              plan.panels.letter + ":" + wrong;
 }
 
-/// Tries products of random placements, in random numbers of panels. Returns how many of them could
-/// be computed in panels.
+/// Tries products of random placements, in random numbers of panels. Returns how many of these
+/// products could be computed in panels.
 template <class T, int Rank>
 int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta, bool tb,
            int samples) {

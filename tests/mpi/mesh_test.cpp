@@ -162,12 +162,12 @@ TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") 
     works(*second);
     (world_rank() % 2 == 0 ? first : second).reset();
     MPI_Barrier(MPI_COMM_WORLD);
-    // Creating a mesh frees meshes that no rank uses any more. Some rank still uses the first and
-    // some rank the second one, so neither is freed here.
+    // Creating a mesh frees meshes that no rank uses any more. Here, some ranks still use the first
+    // mesh and the other ranks the second mesh, so neither mesh is freed.
     auto const third = mesh_on(on, t);
     works(third);
     (world_rank() % 2 == 0 ? second : first).reset();
-    works(mesh_on(on, t));  // creating this mesh frees both
+    works(mesh_on(on, t));  // creating this mesh frees the first and the second mesh
     CHECK(ashlar::mpi::collective_handles::meshes() <= 3);
     works(third);
   }
@@ -196,7 +196,8 @@ TEST_CASE("pages of a mesh that has ended are free before its window is") {
     auto const m = mesh_on(transport::shared_memory, t);
     auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
     bool const is_shared = m.memory().offset_in_region(x.data()) >= 0;
-    // The kernel's count of shared pages is updated in batches, so it may be a little too low.
+    // The operating system updates its count of shared pages in batches, so the count may be a
+    // little too low.
     if (before >= 0 && is_shared) CHECK(shared_pages() - before > 3 * elements);
   }
   if (before >= 0) CHECK(shared_pages() - before < 2 * elements);

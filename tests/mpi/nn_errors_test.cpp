@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests the error messages for layers, batches, plans and data that do not fit: one sentence, on
-// every rank.
+// Tests the error messages for layers, batches, plans and data that do not fit. Every rank must get
+// the message, which must be one sentence.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -116,9 +116,9 @@ TEST_CASE("plans that are priced but cannot be run yet") {
   CHECK(has(message_of([&] { nn::place<double>(net, m, pipeline); }),
             "nn::place: the plan has 3 pipeline stages, and these do not run yet. Plan without"));
 
-  // A plan may split the rows of an image for max pooling. This needs a halo, the rows at the
-  // borders of neighbouring ranks. The library does not exchange halos yet. The plan is accepted on
-  // a single rank, which has no neighbours, and rejected otherwise.
+  // A plan may split the rows of an image for max pooling. This needs a halo (the rows at the
+  // borders of neighbouring ranks). The library does not exchange halos yet. The plan is accepted
+  // on a single rank, which has no neighbours, and rejected otherwise.
   auto const images = nn::chain(nn::max_pool(3, {.stride = 1, .halo = true}), nn::flatten());
   auto const of_images = any_length(nn::describe<double>(images, nn::image_batch{2, 3, 9, 9}));
   auto plan = plan_source(of_images, m).whole();

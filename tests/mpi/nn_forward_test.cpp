@@ -4,7 +4,8 @@
 
 // Compares the output of a GPT, a BERT and a perceptron with plain loops over the gathered
 // parameters. The networks run under random plans. Other tests compare gradients with the network's
-// own forward pass, and plans with each other. Both would miss a wrong formula in the forward pass.
+// own forward pass, or plans with each other. Both kinds of test would miss a wrong formula in the
+// forward pass.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>

@@ -3,7 +3,8 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests gradients of the layers on rows of features. Tensor extents are not divisible by the
-// extents of the mesh axes, and some are smaller, so shards are uneven and some are empty.
+// extents of the mesh axes, and some extents are smaller than these axes. Shards are therefore
+// uneven, and some shards are empty.
 
 #include <support/gradients.hpp>
 #include <support/with_dx.hpp>

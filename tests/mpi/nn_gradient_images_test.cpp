@@ -3,7 +3,8 @@
 // ranks: 1 2 4
 
 // Tests gradients of the layers on images. The numbers of images and channels are not divisible by
-// the extents of the mesh axes, and some are smaller, so shards are uneven and some are empty.
+// the extents of the mesh axes, and some of the numbers are smaller than these extents. Shards are
+// therefore uneven, and some shards are empty.
 
 #include <support/gradients.hpp>
 #include <support/with_dx.hpp>

@@ -4,8 +4,8 @@
 // ranks: 4
 
 // Tests a model whose plan comes from a C++ header (io/plan_header.hpp), as nn::constant<...>. The
-// tensors must have their placements in their types. The loss must equal that of the same plan as a
-// run-time value.
+// tensors must have their placements in their types. The loss must equal the loss under the same
+// plan as a run-time value.
 
 #include <doctest/doctest.h>
 #include <plans/mlp_2x2.inc>

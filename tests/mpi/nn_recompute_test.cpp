@@ -55,7 +55,7 @@ void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes
   }
 }
 
-/// Returns the peak memory of tensors during a step, the maximum over ranks.
+/// Returns the peak memory of tensors during a step (the maximum over all ranks).
 template <class Model, class Data>
 std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data) {
   accumulate_step(model, data);

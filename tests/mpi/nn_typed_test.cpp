@@ -23,8 +23,8 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// An identity layer. It compiles only if its tensors have static placements exactly when the plan
-/// is a constexpr one.
+/// An identity layer that checks its tensors at compile time. With a constexpr plan they must have
+/// static placements, and with a run-time plan they must not.
 class probe {
  public:
   constexpr search::layer_spec spec(ashlar::shape const& x) const {

@@ -4,8 +4,8 @@
 
 // Tests that nn::verify rejects wrong signature rows. In each row of several layers, each entry is
 // replaced by every other placement in turn. nn::verify must reject the changed row, with two
-// exceptions. The changed row may be another row of the layer's table. And P(max) may replace B for
-// y, because the maximum of equal copies is the copy itself.
+// exceptions. The changed row may be another row of the layer's table. Also, P(max) may replace B
+// as the placement of y, because the maximum of equal copies is the copy itself.
 
 #include <algorithm>
 

@@ -42,8 +42,8 @@ struct spoiling {
   bool counts_rank = false;  ///< y depends on the rank's coordinates
 };
 
-/// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row, which y does
-/// not use. It makes the mistakes that `wrong` selects.
+/// A layer that computes y = x · gain. Its statistic 0 is the largest x of each row. The formula of
+/// y does not use this statistic. The layer makes the mistakes that `wrong` selects.
 class spoilt_gain {
  public:
   using parameters = nn::ranks<1>;

@@ -4,7 +4,7 @@
 
 // Tests products of random matrices and batches between random placements on random meshes, with
 // all transpositions. A product is computed at once, or in panels one after another. Results must
-// equal those of three nested loops, and the moved bytes those of the plan.
+// equal those of three nested loops, and the moved bytes must equal the bytes of the plan.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests asynchronous redistributions. Values and bytes must equal those of blocking ones, even if
-// other transfers are pending, and in any order of waiting. Also tests results with static
-// placements, and handles that are destroyed without waiting.
+// Tests asynchronous redistributions. Values and bytes must equal those of blocking
+// redistributions, even if other transfers are pending, and in any order of waiting. Also tests
+// results with static placements, and handles that are destroyed without waiting.
 
 #include <random>
 
@@ -145,8 +145,8 @@ TEST_CASE("repeated redistributions allocate no new memory") {
           CHECK(wrong_with(move(), values) == "");
           CHECK(traffic.difference(predicted(m, plan_redistribution(x, to).plan)) == "");
         }
-        // The lists in the memory allocator grow until each has held its maximum number of blocks.
-        // These runs reach this state.
+        // The lists in the memory allocator grow until each list has held its maximum number of
+        // blocks. These runs reach this state.
         for (int i = 0; i < 5; ++i) (void)redistribute(move(), x.placement());
         int const before = allocations;
         auto const moved = move();

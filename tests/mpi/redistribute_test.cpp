@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests redistribution between all ordered pairs of placements. It checks the values and the list
-// of collectives with their axes and bytes. The MPI calls must move the same bytes.
+// Tests redistribution between all ordered pairs of placements. The test checks the values, and the
+// list of collectives with their axes and bytes. The MPI calls must move the same bytes.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

@@ -3,8 +3,8 @@
 // ranks: 1 2 4 6
 
 // Tests redistribution between static placements. Plan and values must equal those of run-time
-// placements, and a round trip is the identity. If the placement stays the same, the result shares
-// the memory of the source. Impossible redistributions give a clear error.
+// placements, and a round trip must be the identity. If the placement stays the same, the result
+// must share the memory of the source. Impossible redistributions must give a clear error.
 
 #include <sstream>
 #include <tuple>

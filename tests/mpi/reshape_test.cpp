@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests reshapes, slices and concatenations on every placement. Each must be correct without
-// communication, or be rejected with a message that advises another placement. If the operand is
-// redistributed to exactly this placement, the operation must succeed.
+// Tests reshapes, slices and concatenations on every placement. Each operation must be correct
+// without communication, or be rejected with a message that advises another placement. If the
+// operand is redistributed to exactly this placement, the operation must succeed.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -51,8 +51,8 @@ struct tally {
   int local = 0, refused = 0;
 };
 
-/// Checks that operation(x) gives `truth`. If it is rejected, redistributes x as the message
-/// advises and tries again.
+/// Checks that operation(x) gives `truth`. If the operation is rejected, redistributes x as the
+/// message advises and tries again.
 template <class X, class Operation>
 void check(X const& x, std::string const& name, dense const& truth, Operation operation,
            tally& seen) {
@@ -131,7 +131,8 @@ TEST_CASE("typed reshapes have the requested placement, or the error says what t
                    with_extents(a, {12 * n})) == "");
   if (n == 1) return;
 
-  // Without communication, the result would have another placement. The message names it.
+  // Without communication, the result would have another placement. The message names this
+  // placement.
   auto message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(x, {1, 2 * n, 6}); });
   CHECK_MESSAGE(has(message, "reshape: " + describe(x) + " to 1x" + std::to_string(2 * n) +
                                  "x6 as [B,S(0)]: elements would have to move between ranks. "),
@@ -139,7 +140,7 @@ TEST_CASE("typed reshapes have the requested placement, or the error says what t
   CHECK_MESSAGE(has(message, "Nothing moves if the result has placement [B,S(1)]: reshape it to "
                              "that placement, and redistribute that to [B,S(0)]."),
                 message);
-  // With another placement of x, the operation would succeed. The message names it.
+  // With another placement of x, the operation would succeed. The message names this placement.
   auto const columns = placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(1)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(columns, {12 * n}); });
   CHECK_MESSAGE(has(message, "Redistribute it to [B,S(0)] first."), message);

@@ -4,7 +4,8 @@
 
 // Tests training steps whose transfers overlap with computation. The optimization passes of the
 // step's program move transfers to other places. For every pass and every transport, the results
-// must be bitwise equal to those without overlap. The same bytes are moved, in a different order.
+// must be bitwise equal to those without overlap. The same bytes must be moved, but their order may
+// differ.
 
 #include <algorithm>
 #include <map>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the parts of a trainer's step other than the parameter update. Micro-batches accumulate
-// gradients. Equal runs give equal bits. Copies of a parameter on several ranks stay equal. Bad
-// data changes nothing and is reported on every rank.
+// Tests the parts of a trainer's step other than the parameter update. Micro-batches must
+// accumulate gradients. Equal runs must give equal bits. Copies of a parameter on several ranks
+// must stay equal. Bad data must change nothing, and must be reported on every rank.
 
 #include <cstring>
 #include <limits>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Compares parameter updates with naive ones, under plans that replicate and plans that shard the
-// parameters. The naive updates apply the formulas of AdamW and of gradient descent to gathered
-// values and gradients, and clip by a naively computed norm. Also compares one complete training
-// with plain loops.
+// Compares parameter updates with naive updates, under plans that replicate the parameters and
+// plans that shard them. The naive updates apply the formulas of AdamW and of gradient descent to
+// gathered values and gradients, and clip by a naively computed norm. Also compares one complete
+// training with a training by plain loops.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

@@ -3,7 +3,7 @@
 
 // A program that fails in the way that its argument names, for tests/scripts/failing_rank.sh:
 //
-//   mesh     asks for a mesh of 12 ranks, whatever the number of ranks is
+//   mesh     tries to create a mesh of 12 ranks, whatever the number of ranks is
 //   one      the last rank throws while the others wait for it in a collective
 //   all      every rank throws the same exception
 //   foreign  the last rank throws an object that is not a std::exception

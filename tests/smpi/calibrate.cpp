@@ -3,7 +3,7 @@
 
 // Runs the measurements and fits of bench/calibrate on a simulated cluster. The results must be the
 // numbers from which the cluster was made: α and β of both tiers, fitted to all collectives
-// together and to each collective alone. The ranks of a node share its link to other nodes.
+// together and to each collective alone. The ranks of a node share the node's link to other nodes.
 //
 // run: node=4,gpu=4 workstation
 // run: node=4,gpu=4 gpu_cluster
@@ -22,8 +22,7 @@ using namespace ashlar_test;
 using namespace ashlar_bench;
 using ashlar::link_sample;
 
-/// Returns the simulated seconds of a step on arrays of ones, on the slowest rank. All ranks get
-/// the result.
+/// Runs a step on arrays of ones. Returns the simulated seconds of the slowest rank, on all ranks.
 double seconds_of(ashlar::mesh const& m, measured_step const& s) {
   auto const what = make_transfer(s.step, s.extents, m.topology(), m.coordinate());
   ashlar::buffer<float> const source(m.memory(), what.from.elements()),

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the pairwise and the ring algorithm of collectives on several nodes, where the ranks of
-// a node share its link to other nodes. With the pairwise algorithm, the data of a rank crosses
-// that link once for every member on another node. With the ring it crosses the link only once.
+// a node share the node's link to other nodes. With the pairwise algorithm, the data of a rank
+// crosses that link once for every member on another node. With the ring, the data crosses the link
+// only once.
 //
-// The simulated seconds of both algorithms must agree with formulas in α and β within 3 %. Their
-// results must be the same bit by bit. The default table must choose an algorithm that takes at
-// most a fifth longer than the faster one. The last arguments are the numbers of elements of the
-// arrays, which are multiples of the number of ranks.
+// The simulated seconds of both algorithms must agree with formulas in α and β within 3 %. The
+// results of both algorithms must be the same bit by bit. The default table must choose an
+// algorithm that takes at most a fifth longer than the faster algorithm. The last arguments are the
+// numbers of elements of the arrays, which are multiples of the number of ranks.
 //
 // run: node=4,gpu=4 latency:gpu_cluster 16384 65536 262144 1048576
 // run: node=8,gpu=8 latency:gpu_cluster 65536 524288

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Causes a deadlock: one rank waits for a message that nobody sends, while the others redistribute
-// a tensor. simulate.sh must report it, because smpirun itself exits with 0.
+// a tensor. simulate.sh must report the deadlock, because smpirun itself exits with 0.
 //
 // run: a=4 workstation
 // expect: deadlock

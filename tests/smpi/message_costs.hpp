@@ -3,14 +3,14 @@
 #pragma once
 
 // Makes a simulated network follow the α-β model. A message of n bytes takes n β on its links, and
-// longer if other messages share them. Then the receiving rank is busy for α:
+// longer if other messages share these links. Then the receiving rank is busy for α:
 //
 //   from a rank of the same node   α intra
 //   from another node              α inter
 //
 // SMPI charges a receiver only for messages that are buffered at the sender, so this header makes
 // SMPI buffer all messages. Deadlocks of sends that wait for their receives are then not detected.
-// tests/smpi/pairs.cpp detects them, because it does not use this header.
+// tests/smpi/pairs.cpp detects such deadlocks, because it does not use this header.
 
 #include <climits>
 

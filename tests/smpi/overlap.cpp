@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs training steps in which moves overlap with simulated computations, and compares their
-// simulated time with the timelines of their programs. They must agree within 5 % on a flat
-// network, and within 15 % on nodes that share one link each. Programs in serial order must take
-// the sum of all times.
+// Runs training steps in which moves overlap with simulated computations, and compares the
+// simulated times of the steps with the timelines of their programs. Both times must agree within 5
+// % on a flat network. The tolerance is 15 % if the ranks of each node share one link. Programs in
+// serial order must take the sum of all times.
 //
 // The executor and the transports are those of the library. The layers only consume simulated time
 // (support/simulated_element.hpp), and polling for messages takes no time (patient_transport.hpp).
@@ -60,8 +60,8 @@ auto from_rank_0(Make const& make) {
   return copied;
 }
 
-/// Returns the machine with a larger α: it includes the time of the 16 bytes that SMPI adds to each
-/// message.
+/// Returns the machine with a larger α. The larger α includes the time of the 16 bytes that SMPI
+/// adds to each message.
 ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
   m.intra.alpha += 16 * m.intra.beta;
   m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
@@ -80,8 +80,8 @@ void open_groups(step::program const& p, ashlar::mesh const& m) {
               ashlar::element_type::f32, &one, &sum);
 }
 
-/// Scales the computations of a program so that together they take `ratio` times as long as its
-/// communication. Updates of the parameters take no time in the result.
+/// Scales the computations of a program so that all computations together take `ratio` times as
+/// long as all communication. Updates of the parameters take no time in the result.
 step::program with_work(step::program p, ashlar::machine const& m, double ratio) {
   auto const when = step::timeline_of(p, m);
   for (auto& a : p.actions) {

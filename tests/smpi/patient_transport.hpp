@@ -3,9 +3,9 @@
 #pragma once
 
 // A transport for simulated ranks that polls for messages without cost. A poll (MPI_Test,
-// MPI_Iprobe) takes no simulated time, and a waiting rank sleeps between two polls. Without it,
-// SMPI would charge growing costs for every request in every poll, and would simulate a long wait
-// poll by poll.
+// MPI_Iprobe) takes no simulated time, and a waiting rank sleeps between two polls. Without this
+// transport, SMPI would charge growing costs for every request in every poll, and would simulate a
+// long wait poll by poll.
 
 #include <utility>
 

@@ -7,13 +7,14 @@
 //   platform MESH MACHINE FOLDER          platform node=2,gpu=4 gpu_cluster /tmp/x
 //
 //   each rank   a host with a duplex link to the switch of its node, of bandwidth 1 / β intra
-//   each node   a switch with a duplex link to the spine, which its ranks share, of bandwidth
-//               1 / β inter. If there is only one node, the cluster is a flat crossbar.
+//   each node   a switch with a duplex link to the spine. The ranks of the node share this link.
+//               Its bandwidth is 1 / β inter. If there is only one node, the cluster is a flat
+//               crossbar.
 //
 // Links have no latency, because concurrent messages would wait for a latency only once. Instead,
 // each message keeps the receiving rank busy for α (tests/smpi/message_costs.hpp). For a machine
 // latency:NAME, links do have latencies: α intra / 2 on the links of ranks, and on the links of
-// nodes so much that the path between two nodes has α inter in total.
+// nodes as much as gives the path between two nodes a total latency of α inter.
 //
 // A path between nodes crosses a rank link, two node links and a rank link. The slowest or most
 // heavily shared link determines the time, as in the formula of machine/link.hpp.

@@ -87,7 +87,7 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
 }
 
 /// Returns whether `t` has the values of value_at. Communicates only if `t` is partial: one
-/// MPI_Reduce, after which only rank 0 knows the result and the others return true.
+/// MPI_Reduce. Then only rank 0 returns the result, and the other ranks return true.
 inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   auto const& p = t.placement();
   bool right = true;
@@ -113,8 +113,8 @@ inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
 }
 
 /// Synchronizes all ranks without messages: sleeps until a multiple of 0.25 simulated seconds. The
-/// work between two calls must take much less, so that all ranks wait for the same moment. Sleeping
-/// takes no real time.
+/// work between two calls must take much less than 0.25 seconds, so that all ranks wait for the
+/// same moment. Sleeping takes no real time.
 inline void meet() {
   constexpr double apart = 0.25;
   double const rest = (std::floor(MPI_Wtime() / apart + 0.5) + 1) * apart - MPI_Wtime();
@@ -123,8 +123,9 @@ inline void meet() {
   nanosleep(&wait, nullptr);
 }
 
-/// Returns the simulated seconds of `call` on this rank. All ranks start together. Each waits at
-/// the end until all have finished, so that its later work does not slow down the others.
+/// Returns the simulated seconds of `call` on this rank. All ranks start together. At the end, each
+/// rank waits until all ranks have finished, so that its later work does not slow down the other
+/// ranks.
 template <class Call>
 double simulated_seconds(Call call) {
   meet();

@@ -29,9 +29,9 @@ placement on(placement p, axis_list const& axes, ashlar::axis_placement role) {
 }
 
 /// Returns redistributions of every kind along each choice of axes. On the other axes the tensor is
-/// either replicated or split along dim 1. If it is replicated, the planner may use these axes for
-/// a faster plan of several steps. If it is split, the planner cannot, so that a redistribution
-/// along one axis is a single step.
+/// either replicated or split along dim 1. If the tensor is replicated on these axes, the planner
+/// may use them for a faster plan of several steps. If the tensor is split there, the planner
+/// cannot use them, so that a redistribution along one axis is a single step.
 std::vector<move> single_moves(ashlar::topology const& t) {
   auto const whole = placement::all_broadcast(t.axes());
   std::vector<move> all;

@@ -46,7 +46,7 @@ inline std::string text_of(ashlar::redistribution_plan const& plan, ashlar::topo
 }
 
 /// Runs and times the plans that communicate. Checks the values of results that are not partial,
-/// since that needs no messages.
+/// since this check needs no messages.
 inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
                                           std::vector<ashlar::redistribution_plan> const& plans,
                                           verdict& all) {
@@ -106,8 +106,8 @@ inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology c
   return true;
 }
 
-/// Checks the simulated times of redistributions against their plans, and prints them. Only rank 0
-/// does this.
+/// Compares the simulated seconds of redistributions with the seconds of their plans, and prints
+/// both. Only rank 0 compares and prints.
 inline void check_times(std::vector<timed_move> const& timed, ashlar::mesh const& m, verdict& all) {
   if (m.rank() != 0 || timed.empty()) return;
   auto const& t = m.topology();

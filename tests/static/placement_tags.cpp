@@ -35,8 +35,8 @@ static_assert(spelled<placement{partial(), partial(reduction::max)}, sbp<P, Pmax
 static_assert(spelled<placement{partial(reduction::min)}, sbp<Pmin>>);
 static_assert(spelled<placement::all_broadcast(6), sbp<B, B, B, B, B, B>>);
 
-// There is one canonical spelling of a placement. It states the shard depth, the second argument of
-// S, only for dimensions whose shard order is not the default.
+// There is one canonical spelling of a placement. The canonical spelling states the shard depth
+// (the second argument of S) only for dimensions whose shard order is not the default.
 template <class Tags, class Canonical>
 inline constexpr bool is_canonical_spelling = std::is_same_v<canonical<Tags>, Canonical> &&
                                               std::is_same_v<canonical<Canonical>, Canonical> &&

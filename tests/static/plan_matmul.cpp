@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the compiler finds plans of matrix products within its default limits, as values.
+// Checks that the compiler finds plans of matrix products within its default limits, and that these
+// plans are constant expressions.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/matmul_layouts.hpp>
@@ -21,7 +22,8 @@ constexpr ashlar::matmul_plan plan_on(ashlar::topology const& t, ashlar::shape c
                              ashlar::machines::workstation, wanted);
 }
 
-// With operands in 2-D blocks, the plan is that of SUMMA: each operand is gathered along one axis.
+// With operands in 2-D blocks, the planner finds the SUMMA algorithm: each operand is gathered
+// along one axis.
 constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(mesh, {512, 512},
                                                                                    {512, 512});
 static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares a table of signature rows with the list of all valid rows, which role_prover.hpp finds
-// by enumeration on one mesh axis of two and of three ranks.
+// Compares a table of signature rows with the list of all valid rows. role_prover.hpp finds this
+// list by enumeration on a mesh of one axis, once with two ranks and once with three.
 
 #include <doctest/doctest.h>
 #include <support/role_prover.hpp>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Enumerates the combinations of test parameters, so that one loop can replace several nested ones.
+// Enumerates the combinations of test parameters, so that one loop can replace several nested
+// loops.
 
 #include <initializer_list>
 #include <tuple>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs networks on several ranks with one device each, and compares them with the same networks on
-// one rank of the host. It compares predictions, gradients, losses of training steps, and the
-// collectives that each step records. The cases run on a real device (tests/cuda) and on the fake
-// device (tests/cuda/fake). All ranks must call each function that takes a device mesh. A failure
-// throws.
+// Runs networks on several ranks with one device each. Their predictions, gradients and losses of
+// training steps must agree with the results of the same networks on one rank of the host. The
+// collectives that each step records must agree with the planned ones. The cases run on a real
+// device (tests/cuda) and on the fake device (tests/cuda/fake). All ranks must call each function
+// that takes a device mesh. A failure throws.
 
 #include <optional>
 #include <stdexcept>
@@ -80,15 +80,15 @@ inline double apart(std::vector<double> const& made, std::vector<double> const& 
   return difference({made}, {right});
 }
 
-/// The largest allowed differences from the host's results. Those of predictions and gradients are
-/// relative to the largest value. Those of losses are absolute.
+/// The largest allowed differences from the host's results. Differences of predictions and
+/// gradients are relative to the largest value. Differences of losses are absolute.
 struct tolerances {
   double predictions, gradients, losses;
 };
 
-/// Holds a network, its data, and its results in float on one rank of the host. The constructor
-/// initializes and finalizes MPI if the program has not initialized it. Such a program may
-/// construct only one object, because MPI can be initialized only once.
+/// Holds a network, its data, and its results in float on one rank of the host. If the program has
+/// not initialized MPI, the constructor initializes and finalizes MPI. Such a program may construct
+/// only one object of this class, because MPI can be initialized only once.
 template <class Net, class Batch>
 class device_trial {
  public:
@@ -98,7 +98,7 @@ class device_trial {
       : net_(net), batch_(batch), steps_(steps) {
     for (unsigned i = 0; i < 4; ++i)
       data_.push_back(random_batch<input>(batch, vocabulary, classes, i, 5));
-    // Programs that use the fake device do not initialize MPI, but this reference run needs it.
+    // Programs that use the fake device do not initialize MPI, but this reference run needs MPI.
     int begun = 0, argc = 0;
     char** argv = nullptr;
     MPI_Initialized(&begun);
@@ -110,7 +110,7 @@ class device_trial {
   }
 
   /// Checks the results of the data-parallel, tensor-parallel, ZeRO-3 and optimal plans, and of
-  /// `drawn` random plans. Throws if they differ from the host's by more than `near`.
+  /// `drawn` random plans. Throws if a result differs from the host's result by more than `near`.
   template <class T>
   void hold_all(ashlar::nccl::mesh const& m, int drawn, tolerances const& near) const {
     auto const problem = any_length(nn::describe<T>(net_, batch_));
@@ -125,7 +125,7 @@ class device_trial {
   }
 
  private:
-  /// Throws unless the results of a plan agree with the host's.
+  /// Throws unless the results of a plan agree with the host's results.
   template <class T>
   void hold(ashlar::nccl::mesh const& m, search::problem const& problem, search::plan const& plan,
             tolerances const& near) const {

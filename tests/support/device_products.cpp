@@ -13,9 +13,9 @@
 namespace ashlar_test {
 namespace {
 
-/// Checks one in `one_in` of all combinations of placements of a, b and their product. mnk holds
-/// the extents m, n and k. Successive combinations vary which operands are transposed. They also
-/// vary whether the product is computed at once or in panels along m, n or k, one after another.
+/// Checks products under one in `one_in` combinations of three placements: of a, of b and of the
+/// product. mnk holds the extents m, n and k. Successive combinations vary which operands are
+/// transposed, and whether the product is computed at once or in panels along m, n or k.
 template <class T, int Rank>
 void try_products(device_mesh const& m, index const& mnk, int one_in) {
   using ashlar::matmul;

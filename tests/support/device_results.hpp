@@ -31,8 +31,8 @@ inline dense small_integers(index extents, unsigned seed) {
   return random_integers(random, std::move(extents), -3, 3);
 }
 
-/// Returns a tensor with the values of x and the placement p. If p has partial axes, each rank
-/// along them holds a different addend, and the addends sum to x.
+/// Returns a tensor with the values of x and the placement p. If p has partial axes, the ranks
+/// along these axes hold different addends, which sum to x.
 template <class T, int Rank>
 auto put(device_mesh const& m, dense const& x, placement const& p) {
   std::vector<T> values;
@@ -66,7 +66,7 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   return most;
 }
 
-/// Counts the operator calls that succeed, and those among them whose results are wrong. A call
+/// Counts the operator calls that succeed, and how many of these calls have wrong results. A call
 /// that throws ashlar::error is skipped, unless NCCL caused the error.
 struct operator_count {
   int done = 0, wrong = 0;

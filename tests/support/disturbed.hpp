@@ -11,10 +11,10 @@
 //   flops    of matrix products
 //   memory   bandwidth
 //
-// Each is multiplied by its own factor 1 + u, with u uniform in [-most, most].
+// Each of these parameters is multiplied by its own factor 1 + u, with u uniform in [-most, most].
 //
 // The plan keeps the placements and redistribution steps that were chosen for the disturbed
-// machine. Its cost is then computed with the true machine.
+// machine. The cost of this plan is then computed with the true machine.
 
 #include <cstdint>
 
@@ -47,9 +47,9 @@ inline ashlar::machine disturbed(ashlar::machine m, double most, std::uint64_t s
   return m;
 }
 
-/// Returns the seconds of a training step on the machine `truth`. The plan `chosen` gives the
-/// placements. The redistributions between them are those that are cheapest on the machine
-/// `supposed`.
+/// Returns the seconds of a training step on the machine `truth`. The step uses the placements of
+/// the plan `chosen`. Between these placements, it uses the redistributions that are cheapest on
+/// the machine `supposed`.
 inline double seconds_on(ashlar::search::problem const& net, ashlar::search::plan const& chosen,
                          ashlar::machine const& supposed, ashlar::machine const& truth) {
   namespace search = ashlar::search;

@@ -4,19 +4,19 @@
 #pragma once
 
 // A device emulated on the host, so that index arithmetic is tested on machines without a device.
-// It runs the same kernels: every index of every loop and every thread of every block, one after
-// the other. device/cuda/kernel/launcher.hpp describes the launcher interface.
+// The emulated device runs the same kernels: every index of every loop and every thread of every
+// block, one after the other. device/cuda/kernel/launcher.hpp describes the launcher interface.
 //
 //   order                threads, blocks and indices run in rising order, or in falling order if
 //                        `backwards` is set; a kernel that depends on the order, for example
 //                        because a barrier is missing, then gives different results
 //   shared memory        has exactly the requested size, and is initialized to NaN
 //   fold                 combines values of threads in the same order as a device's warp shuffles
-//   mma, load_matrices   place elements as kernel/warp_matrix.hpp says; each row of 16 bytes must
-//                        be aligned
+//   mma, load_matrices   place elements as kernel/warp_matrix.hpp describes; each row of 16 bytes
+//                        must be aligned
 //   copy_async           sets its target to NaN at once, and writes the data when the kernel waits
-//                        for it; overwriting a row that another warp has loaded since the last
-//                        barrier is an error
+//                        for the copy; overwriting a row that another warp has loaded since the
+//                        last barrier is an error
 
 #include <cmath>
 #include <cstddef>

@@ -4,8 +4,8 @@
 
 // Compares the predictions of a network with formulas that the test writes as plain loops. The
 // network runs under random plans, with noise added to its parameters. Other tests compare
-// gradients with the network's own forward pass, and plans with each other. Both would miss a wrong
-// formula in the forward pass.
+// gradients with the network's own forward pass, or plans with each other. Both kinds of test would
+// miss a wrong formula in the forward pass.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

@@ -18,8 +18,8 @@
 
 namespace ashlar_test {
 
-/// Checks the gradients of one network. Every rank holds an unsharded copy of the network, with the
-/// same parameters and the same data, as the reference.
+/// Checks the gradients of one network. As the reference, every rank holds an unsharded copy of the
+/// network, with the same parameters and the same data.
 template <class Net, class Batch>
 class gradient_check {
  public:
@@ -40,7 +40,8 @@ class gradient_check {
   }
 
   /// Compares the backward pass of the unsharded network with finite differences. Returns the
-  /// largest error of an element, relative to the largest gradient of its parameter. Communicates.
+  /// largest error of a gradient's element, divided by the largest element of this gradient.
+  /// Communicates.
   double error_of_backward() {
     double const h = 1e-4;
     whole_parameters numeric;

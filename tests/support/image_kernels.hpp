@@ -89,8 +89,8 @@ inline operation convolution(naive_window const& w, int result) {
           }};
 }
 
-/// Returns max pooling or average pooling (`maximum`), in one direction. If `result` is 0, the
-/// operation computes y from x. If it is 1, it computes dx from (dy, x).
+/// Returns an operation of max pooling if `maximum` is true, else of average pooling. If `result`
+/// is 0, the operation computes y from x. If `result` is 1, the operation computes dx from (dy, x).
 inline operation pooling(naive_window const& w, bool maximum, int result) {
   return {[=](extent_source& extents) {
             index const x = image(extents, w);

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Compares elementwise and column kernels with the host's: maps, conversions, random elements and
-// dropout, optimizer updates, sums of squares, column sums, embeddings. The numbers of elements are
-// close to the size of a thread block and to the number of elements in one 16-byte load. Arrays are
-// aligned and unaligned.
+// Compares elementwise and column kernels with the host's kernels. These are maps, conversions,
+// random elements and dropout, optimizer updates, sums of squares, column sums and embeddings. The
+// numbers of elements are close to the size of a thread block and to the number of elements in one
+// 16-byte load. Arrays are aligned and unaligned.
 
 #include <cmath>
 #include <cstdint>
@@ -107,8 +107,8 @@ void check_random(Machine& m) {
         CAPTURE(first);
         std::vector<T> expected(size_of(n));
         auto made = m.template make<T>(n, skip);
-        // Both sides use the same random words and operations, so uniform values are equal. Normal
-        // deviates may differ if a compiler fuses a multiplication and an addition.
+        // The host and the device use the same random words and operations, so uniform values are
+        // equal. Normal deviates may differ if a compiler fuses a multiplication and an addition.
         host::fill_uniform<T>(7, 3, first, n, A(0), A(1), expected.data());
         fill_uniform(m.queue(), 7, 3, first, n, A(0), A(1), made.data());
         CHECK(m.download(made) == expected);

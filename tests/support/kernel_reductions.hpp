@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Compares two kinds of reductions with the host's: sums, maxima and minima over one dimension, and
-// sums that are added to an existing value. Maxima, minima and integer sums must be equal, other
-// sums equal within rounding.
+// Compares two kinds of reductions with the host's reductions. The first kind computes sums, maxima
+// or minima over one dimension. The second kind adds sums to existing values. Maxima, minima and
+// integer sums must be equal, other sums equal within rounding.
 
 #include <algorithm>
 #include <cstdint>
@@ -80,8 +80,8 @@ void check_added_sums(Machine& m) {
   }
 }
 
-/// Checks conversions of arrays. Each value must be rounded only once. From double to bfloat16, it
-/// must not be rounded to float first.
+/// Checks conversions of arrays. Each value must be rounded only once. A conversion from double to
+/// bfloat16 must not round to float first.
 template <class From, class To, class Machine>
 void check_conversion(Machine& m) {
   for (std::int64_t const n : {0, 1, 8, 37})

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Compares the row kernels with the host's: softmax, cross-entropy and layer norm. Each is tested
-// as a single kernel, and as the separate phases that a sharded row needs. The lengths of rows are
-// close to the sizes of a warp, a 16-byte load, a thread block, and the part of a row that threads
-// hold in registers. Rows are aligned and unaligned. In some cases, results overwrite the input.
+// Compares the row kernels (softmax, cross-entropy and layer norm) with the host's kernels. Each
+// operation is tested as a single kernel, and as the separate phases that a sharded row needs. The
+// lengths of rows are close to the sizes of a warp, a 16-byte load, a thread block, and the part of
+// a row that threads hold in registers. Rows are aligned and unaligned. In some cases, results
+// overwrite the input.
 
 #include <algorithm>
 #include <cstdint>
@@ -59,8 +60,8 @@ void check_softmax(Machine& m) {
     softmax_forward(m.queue(), static_cast<T const*>(in_place.data()), rows, cols, in_place.data());
     CHECK(m.download(in_place) == m.download(on_y));
 
-    // The device's backward pass reads its own y, which is rounded to T. The reference reads the
-    // same rounded values.
+    // The device's backward pass reads the y of the device's forward pass, which is rounded to T.
+    // The reference reads the same rounded values.
     auto const rounded = wide(m.download(on_y));
     host::softmax_backward(wide(dy).data(), rounded.data(), rows, cols, dx.data());
     auto on_dy = m.upload(dy, skip);

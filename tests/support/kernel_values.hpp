@@ -45,7 +45,8 @@ double gap(std::vector<T> const& actual, std::vector<A> const& expected) {
   return ashlar::test::distance(wide(actual), wide(expected));
 }
 
-/// Returns the tolerance for results of type T. It is sufficient for sums of some hundred values.
+/// Returns the tolerance for results of type T. This tolerance is sufficient for sums of some
+/// hundred values.
 template <class T>
 constexpr double tolerance() {
   if (std::is_same_v<T, double>) return 1e-12;

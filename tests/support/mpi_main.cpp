@@ -11,8 +11,8 @@
 //                       because the following communication of the ranks would not match
 //   too slow            the job is aborted after ASHLAR_TEST_DEADLINE seconds (default 120)
 //
-// This file also defines the MPI calls that traffic_check counts, because they must be defined once
-// per program.
+// This file also defines the MPI functions whose calls traffic_check counts. They must be defined
+// once per program.
 //
 // Ranks synchronize at the end of a case and whenever a case is re-entered for another SUBCASE.
 // doctest's decorators should_fail, may_fail and expected_failures are not supported.
@@ -49,8 +49,8 @@ ashlar_test::rank_stream* out_ = nullptr;
   std::_Exit(1);
 }
 
-// Prevents a test that calls exit(0) from looking as if it passed. Launchers differ in how they
-// treat such a rank.
+// Aborts the job if a test calls exit(0). Otherwise the launcher would decide whether such a test
+// has failed.
 void refuse_early_exit() {
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -150,7 +150,7 @@ struct mpi_reporter : doctest::ConsoleReporter {
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
       // A rank that left the case early prints the reason and aborts the job. This rank waits for
-      // that.
+      // the abort.
       std::this_thread::sleep_for(ashlar_test::grace);
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, verdicts_);
     status = worst;
     MPI_Comm_free(&verdicts_);
-    MPI_Finalize();  // within the deadline, because an unreceived message can make it hang
+    MPI_Finalize();  // within the deadline, because unreceived messages can make this call hang
   }
   return status;
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the bytes that the program asks MPI to move. It intercepts the MPI calls of the library
-// and uses only their arguments. support/mpi_traffic_calls.hpp defines the intercepted calls;
-// include it in programs that need the count.
+// Counts the bytes that the program moves through MPI. The counter intercepts the library's MPI
+// calls, and uses only the arguments of these calls. support/mpi_traffic_calls.hpp defines the
+// intercepted calls; include it in programs that need the count.
 //
 //   collectives       bytes that this rank receives with the bandwidth-optimal algorithm
 //   point to point    bytes received from another rank, and bytes sent to another

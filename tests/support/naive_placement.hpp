@@ -3,9 +3,9 @@
 #pragma once
 
 // A second, naive definition of placements, against which the library is tested. It uses only the
-// library's type of a placement, not its layouts. It says which indices a rank holds, how a tensor
-// is divided into the shards of the ranks, and whether given shards form a given tensor. Partial
-// tensors are divided into different addends of both signs.
+// library's type of a placement, not the library's layouts. It defines which indices a rank holds,
+// how a tensor is divided into the shards of the ranks, and whether given shards form a given
+// tensor. Partial tensors are divided into different addends of both signs.
 
 #include <algorithm>
 #include <map>
@@ -52,8 +52,9 @@ struct naive_mesh {
   }
 };
 
-/// Returns part number `part` of a balanced split: consecutive items, where part sizes differ by at
-/// most one. The sizes are counted as if the items were dealt to the parts in turn.
+/// Splits `items` into `parts` parts of consecutive items, and returns part number `part`. A part
+/// has as many items as if the items were dealt to the parts in turn, so sizes differ by at most
+/// one.
 inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part) {
   std::vector<int> sizes(static_cast<std::size_t>(parts), 0);
   for (std::size_t i = 0; i < items.size(); ++i) ++sizes[i % sizes.size()];
@@ -107,7 +108,7 @@ inline double combine(reduction op, double a, double b) {
   return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
-/// Returns a full tensor for each addend of placement p. Their reduction is x.
+/// Returns a full tensor for each addend of placement p. The reduction of these tensors is x.
 inline std::map<index, dense> addends(dense const& x, placement const& p, naive_mesh const& mesh,
                                       std::mt19937& random) {
   std::map<index, dense> parts;

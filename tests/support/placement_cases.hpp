@@ -84,7 +84,7 @@ inline rc::Gen<mesh_case> meshes(int most_axes = 4, int least_axes = 1) {
 }
 
 /// Returns the mesh of a case. Creating a mesh is collective and expensive. Up to 12 meshes are
-/// cached, and all ranks cache the same ones.
+/// cached, and all ranks cache the same meshes.
 inline ashlar::mesh const& mesh_of(mesh_case const& c) {
   static std::map<std::string, ashlar::mesh> kept;
   std::string const key = rc::toString(c);

@@ -114,8 +114,8 @@ void append_records(std::vector<ashlar::collective_record>& records,
 }
 
 /// Returns the collectives that this rank must record in a training step. First come the
-/// collectives of each micro-batch, then the synchronization of gradients. The last one is the
-/// trainer's all-reduce of the loss and the gradient norms.
+/// collectives of each micro-batch, then the synchronization of gradients. The last collective is
+/// the trainer's all-reduce of the loss and the gradient norms.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,

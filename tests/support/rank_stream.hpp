@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An ostream that prefixes each line with its rank: `[2] text`. It buffers lines until a flush and
-// then writes them at once, so that the reports of several ranks do not interleave.
+// An ostream that prefixes each line with the rank of this process: `[2] text`. It buffers lines
+// until a flush and then writes all of them at once, so that the reports of several ranks do not
+// interleave.
 
 #include <mutex>
 #include <ostream>

@@ -5,7 +5,7 @@
 // Executes a redistribution plan on simulated ranks, element by element. A rank is a map from
 // global index to value. The seven kinds of step are implemented from the definition of the
 // collectives, without the library's layouts. A rank reads only elements that ranks of its group
-// hold. A step throws if it needs other elements, or if two ranks hold different copies of an
+// hold. A step throws if a rank needs other elements, or if two ranks hold different copies of an
 // element.
 //
 // Reductions use the library's canonical order, so results are bitwise equal also in floating
@@ -44,8 +44,8 @@ class basic_replay {
   }
 
   /// Gives each simulated rank its shard of x with placement p. The addends of a sum are different
-  /// and of both signs. For max and min, one addend holds the value of x, and the others do not
-  /// change the result.
+  /// and of both signs. For max and min, one addend holds the value of x, and the other addends do
+  /// not change the result.
   void start(dense const& x, placement const& p, std::mt19937& random) {
     auto const parts = addends(x, p, mesh_, random);
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -220,7 +220,8 @@ class basic_replay {
   }
 
   /// Returns the group of rank r along `axes`: the ranks whose coordinates equal those of r on all
-  /// other axes. They are in group order, in which the first axis in `axes` varies slowest.
+  /// other axes. These ranks are listed in group order, in which the first axis in `axes` varies
+  /// slowest.
   std::vector<int> group_of(ashlar::axis_list const& axes, std::size_t r) const {
     std::vector<int> group;
     for (std::size_t other = 0; other < all_.size(); ++other) {
@@ -241,8 +242,8 @@ class basic_replay {
     return group;
   }
 
-  /// Returns the reduction of element i over the group. Member j of the group computes it, so its
-  /// own addend is the last one.
+  /// Returns element i, reduced over the group by its member j. The addend of member j is therefore
+  /// the last one.
   static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
                        reduction op, int j, int i) {
     int const p = static_cast<int>(group.size());

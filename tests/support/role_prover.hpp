@@ -4,12 +4,13 @@
 
 // Finds out by enumeration which signature rows are valid for an operation. An operation consists
 // of a generator of random operands and a naive kernel. A trial draws operands and gives each
-// simulated rank its shards, as the row says. The row is valid if in every trial the kernel, run on
-// each rank's shards, computes the shards of the true result. It is invalid if the kernel cannot
-// run because extents do not fit. Invalid rows usually fail in the first trials.
+// simulated rank its shards under the placements of the row. The row is valid if in every trial the
+// kernel, run on each rank's shards, computes the shards of the true result. Otherwise it is
+// invalid, also if the kernel cannot run because extents do not fit. Invalid rows usually fail in
+// the first trials.
 //
-// `pieces` also tells a kernel the global index at which its shards begin. Kernels use this only
-// where the documentation of the library's operator says so, for vocabulary and class offsets.
+// `pieces` also contains the global index at which each shard begins. Kernels use this index only
+// for vocabulary and class offsets, where the documentation of the library's operator permits it.
 
 #include <functional>
 #include <optional>
@@ -33,8 +34,8 @@ struct pieces {
 
 using kernel = std::function<std::optional<dense>(pieces const&)>;
 
-/// Draws the extents of a trial. In early trials they are at least as large as the largest mesh
-/// axis. Later trials draw smaller extents. The last trials may draw 0.
+/// Draws the extents of a trial. In early trials the extents are at least as large as the largest
+/// mesh axis. Later trials draw smaller extents. The last trials may draw 0.
 struct extent_source {
   std::mt19937& random;
   int trial;
@@ -54,8 +55,8 @@ struct operation {
 
 inline constexpr int trials = 20;
 
-/// Returns those of the `candidates` that are correct placements of the result in every trial, if
-/// the operands have the placements `in`.
+/// Gives the operands the placements `in`, and returns each placement in `candidates` that is
+/// correct for the result in every trial.
 inline std::vector<placement> results_of(operation const& op, naive_mesh const& mesh,
                                          std::vector<placement> const& in,
                                          std::vector<placement> candidates, unsigned seed = 1) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checks a rapidcheck property on all ranks together. They draw the same cases from one seed, which
-// rank 0 chooses and prints. They agree on the result of each case, so all of them simplify a
+// Checks a rapidcheck property on all ranks together. The ranks draw the same cases from one seed,
+// which rank 0 chooses and prints. They agree on the result of each case, so all ranks simplify a
 // failing case in the same way.
 //
 //   for_all("there and back", 200, cases, [](move_case const& c) { return what_is_wrong(c); });
@@ -11,7 +11,8 @@
 //   RC_PARAMS="seed=7"           sets the seed; the default is drawn by rank 0
 //   RC_PARAMS="max_success=1000" runs ten times as many cases
 //
-// If a rank fails while others still wait inside the case, it prints the case and ends the job.
+// If a case fails on a rank while others still wait inside the case, the failing rank prints the
+// case and ends the job.
 
 #include <exception>
 #include <iostream>

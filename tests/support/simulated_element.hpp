@@ -3,12 +3,13 @@
 #pragma once
 
 // An element of a network (a layer, or an end of a residual) that sleeps instead of computing. With
-// such elements, nn::executor can run the program of any step. It moves tensors of their real
-// extents over the real transports.
+// such elements, nn::executor can run the program of any step. The executor moves tensors of their
+// real extents over the real transports.
 //
 //   an action of s seconds   sleeps for s seconds in total, in short intervals between which
 //                            transfers progress
-//   a value                  an uninitialized shard if it is redistributed, else an empty tensor
+//   a value                  an uninitialized shard if the value is redistributed, else an empty
+//                            tensor
 
 #include <time.h>
 
@@ -68,8 +69,9 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   any shard(ashlar::redistribution_plan const& path) const {
     return ashlar::tensor<float, Rank>(mesh_, path.extents, path.from);
   }
-  /// Adds parameter k if the program has it. If no move reads its value or its sum, an array of one
-  /// element takes its place.
+  /// Adds parameter k of the element if the program has such a parameter. If no move reads the
+  /// parameter's value, the tensor of the parameter's gradient sum is added as the value. If no
+  /// move reads this sum either, a tensor with one element is added as the value.
   bool add_parameter(int element, int k) {
     any value, sum;
     bool found = false;

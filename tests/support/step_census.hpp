@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the steps of redistribution plans by kind. Property tests use it to show which kinds their
-// random cases cover.
+// Counts the steps of redistribution plans by kind. Property tests use it to show which kinds of
+// steps their random cases cover.
 
 #include <array>
 #include <string>
@@ -28,7 +28,7 @@ class step_census {
   }
 
   int steps(ashlar::collective kind) const { return steps_[static_cast<std::size_t>(kind)]; }
-  /// Returns the number of steps of a kind that have at least two ranks in a group and move data.
+  /// Returns the number of steps of the given kind that move data in groups of at least two ranks.
   int among_ranks(ashlar::collective kind) const {
     return among_ranks_[static_cast<std::size_t>(kind)];
   }

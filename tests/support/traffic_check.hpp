@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares the bytes of a redistribution or a product at three levels. They must agree exactly on
-// every rank, transfer by transfer:
+// Counts the bytes of a redistribution or a product at three levels. The three counts must agree
+// exactly on every rank, transfer by transfer:
 //
 //   predicted      step_traffic of the plan's steps         the bytes in the predicted cost
 //   recorded       communication_log                        the bytes handed to the transport
-//   asked of MPI   mpi_traffic.hpp, below the library       the bytes that MPI is asked to move
+//   asked of MPI   mpi_traffic.hpp, below the library       the bytes that the MPI calls move
 //
 //   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
 //

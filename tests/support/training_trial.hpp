@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares three training steps of a network under a plan with the fully replicated plan: the
-// losses, and the collectives of each step with their bytes.
+// Checks three training steps of a network under a plan. The losses must be those of the fully
+// replicated plan. The collectives of each step and their bytes must be those that the plan
+// predicts.
 
 #include <support/nets.hpp>
 #include <support/plans.hpp>
@@ -12,8 +13,8 @@
 
 namespace ashlar_test {
 
-/// Holds a network, its data, and the losses of the fully replicated plan. Compares other plans
-/// with these losses, and describes the differences.
+/// Holds a network, its data, and the losses of the fully replicated plan. Compares the losses of
+/// other plans with these losses, and their collectives with the prediction.
 template <class Net, class Batch>
 class training_trial {
  public:

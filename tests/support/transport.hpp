@@ -3,7 +3,7 @@
 #pragma once
 
 // Creates meshes on a chosen transport, whatever the environment says. A mesh reads
-// ASHLAR_SHARED_MEMORY when it is constructed, so the variable is set for that moment.
+// ASHLAR_SHARED_MEMORY when it is constructed, so the variable is set during the construction.
 
 #include <cstdlib>
 #include <optional>

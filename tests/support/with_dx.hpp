@@ -52,7 +52,8 @@ class with_dx {
 };
 
 /// Compares the networks make(layer) and make(with_dx(layer)). `make` returns a network that begins
-/// with the given layer. The first one omits dx of this layer, the second one computes it.
+/// with the given layer. The first network omits dx of this layer, and the second network computes
+/// dx.
 template <class Make, class Layer, class Batch>
 void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, int classes) {
   auto const without = make(layer);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares conversions to bfloat16 with a reference. The reference finds the nearest bfloat16
-// number by a binary search through all bit patterns, with distances in long double. At a tie, it
-// takes the number whose last bit is even.
+// number by a binary search through all bit patterns, with distances in long double. At a tie, the
+// reference takes the number whose last bit is 0.
 
 #include <bit>
 #include <cmath>
@@ -120,7 +120,7 @@ TEST_CASE("infinities_and_nans_are_preserved") {
   CHECK(bfloat16(std::numeric_limits<float>::max()) == limits::infinity());
   CHECK(bfloat16(float_of(0x7f7f7fff)) == limits::max());
   // Rounding must not turn a NaN into an infinity, even if its fraction bits are set only in the
-  // lower half. It must not carry into the sign bit.
+  // lower half. Rounding must also not carry into the sign bit.
   for (std::uint32_t bits : {0x7f800001u, 0xff800001u, 0x7fffffffu, 0xffffffffu, 0x7fc00000u}) {
     auto const nan = bfloat16(float_of(bits));
     CHECK(nan != nan);

@@ -3,7 +3,7 @@
 
 // Tests the arena, the memory allocator of a mesh, when memory is exhausted. In one case, a
 // shared-memory region has fewer pages than addresses, and writing to a missing page would end the
-// program. In the other, the heap is exhausted.
+// program. In the other case, the heap is exhausted.
 
 #include <algorithm>
 #include <cstring>
@@ -39,7 +39,7 @@ TEST_CASE("if a region has no more pages, blocks come from the heap") {
       std::memset(blocks.back().first, 1, bytes);  // ends the program if no page backs the block
       in_region += memory.offset_in_region(blocks.back().first) >= 0 ? 1 : 0;
     }
-    CHECK(in_region == 5);  // all but those of 8 and of 64 pages
+    CHECK(in_region == 5);  // all blocks except those of 8 and of 64 pages
     for (auto const& [block, bytes] : blocks) memory.release(block, bytes);
     CHECK(memory.bytes_in_use() == 0);
   }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests guarded blocks, which the mesh's memory allocator uses to find wrong accesses. They are
-// filled with NaN (-1 as an integer), and so are the margins before and behind them. Reading a
-// block before it is written, or beyond its ends, gives NaN. Writing beyond its ends is detected,
-// both while the block is allocated and after its release.
+// Tests guarded blocks, which the mesh's memory allocator uses to find wrong accesses. Guarded
+// blocks and the margins before and behind them are filled with NaN (-1 as an integer). Reading a
+// block before it is written, or beyond its ends, gives NaN. Writing beyond the ends of a block is
+// detected, both while the block is allocated and after its release.
 
 #include <cmath>
 

@@ -86,8 +86,8 @@ std::int64_t flat(shape const& e, box const& b, std::int64_t i) {
   return (b[0].begin + i / columns) * e[1] + b[1].begin + i % columns;
 }
 
-/// Runs one rank through `rounds` transfers. Each starts as soon as the previous one has ended.
-/// Returns the number of wrong elements.
+/// Runs one rank through `rounds` transfers. Each transfer starts as soon as the previous one has
+/// ended. Returns the number of wrong elements.
 int play(node& n, int rank, int ranks, int rounds) {
   topology const t{{"gpu", ranks}};
   coordinates here{};
@@ -239,7 +239,7 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
   auto const again = [&] {
     auto next = begin(0, 2);
     // The root may reuse its staging buffer in epoch 2 only when all ranks have reached epoch 1.
-    // Rank 2 has not.
+    // Rank 2 has not reached epoch 1.
     CHECK_FALSE(next.advance());
   };
   again();

@@ -4,8 +4,9 @@
 // Tests the NCCL calls that the library makes for redistribution plans between all pairs of
 // placements. The test executes the calls of all ranks in host memory, by NCCL's rules
 // (support/nccl_player.hpp). It checks four facts: no rank waits forever, matching calls agree in
-// kind and count, each rank receives as many bytes as the plan predicts and as over MPI, and the
-// results have the same bits as those of an element-by-element simulation (support/replay.hpp).
+// kind and count, each rank receives as many bytes as the plan predicts and as the MPI transport
+// receives, and the results have the same bits as those of an element-by-element simulation
+// (support/replay.hpp).
 
 #include <cstring>
 
@@ -86,7 +87,7 @@ std::string run_step(trial const& on, ashlar::redistribution_step const& s,
   return "";
 }
 
-/// Issues the calls of all steps of a plan before any of them runs, and checks that they all end.
+/// Issues the calls of all steps of a plan before any call runs, and checks that all calls end.
 void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
   nccl_player player(on.t);
   for (int r = 0; r < on.t.ranks(); ++r)
@@ -150,7 +151,7 @@ TEST_CASE("all pairs of placements of a tensor of three dims on 5 ranks") {
   CHECK(check_all_pairs({{"gpu", 5}}, {{5, 10, 3}, {7, 2, 11}}) >= 40);
 }
 
-/// Returns steps along one axis. In some of them, a rank must pack or unpack its data.
+/// Returns steps along one axis. In some of these steps, a rank must pack or unpack its data.
 std::vector<ashlar::redistribution_step> steps_of_one_axis() {
   ashlar::placement const rows{ashlar::split(0)}, columns{ashlar::split(1)},
       whole{ashlar::broadcast()}, sum{ashlar::partial()};

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Distributes NCCL's unique id from rank 0 to the other ranks. The test runs 1 to 8 real processes,
-// which arrive in any order, over TCP and through a file. It also checks the errors if a process
-// does not arrive, arrives twice, or expects a different number of ranks.
+// Tests the rendezvous, which distributes NCCL's unique id from rank 0 to the other ranks, over TCP
+// or through a file. The test runs 1 to 8 real processes, which arrive in any order. It also checks
+// the errors if a process does not arrive, arrives twice, or expects a different number of ranks.
 
 #include <filesystem>
 #include <fstream>

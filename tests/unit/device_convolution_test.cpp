@@ -3,7 +3,8 @@
 
 // Compares convolution with its definition, written as loops over all indices. Values are integers,
 // so results must be equal. The cases include windows that do not divide the image, windows that
-// reach over its border, and extents of 0. They cover both implementations, im2col and Winograd.
+// reach over the border of the image, and extents of 0. The cases cover both implementations,
+// im2col and Winograd.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

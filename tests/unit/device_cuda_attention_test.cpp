@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the CUDA attention kernels on an emulated device, in rising and falling order of threads.
-// Its shared memory has exactly the requested size and is initialized to NaN, so that reads of
-// uninitialized memory are detected.
+// The shared memory of the emulated device has exactly the requested size and is initialized to
+// NaN, so that reads of uninitialized memory are detected.
 
 #include <doctest/doctest.h>
 
@@ -58,7 +58,7 @@ TEST_CASE("loaded_matrices_are_the_operands_of_a_product") {
       CHECK(first.row == a.row);
       CHECK(first.column + lane % 4 * 2 == a.column);
       // A load for operand b covers two 8 x 8 operands side by side. Rows of memory are columns of
-      // b, or rows of b if it is stored transposed.
+      // b, or rows of b if b is stored transposed.
       auto const b = ashlar::cuda::place_in_b(lane, word % 2);
       auto const column = ashlar::cuda::row_for_b(8 * word + lane / 4);
       CHECK(column.row == b.column + word / 2 * 8);

@@ -12,7 +12,8 @@
 
 #include "support/emulated_arrays.hpp"
 
-// The header below calls the kernels without a namespace. This directive lets it find them.
+// The header below calls the kernels without a namespace. This directive makes the kernels visible
+// to that header.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

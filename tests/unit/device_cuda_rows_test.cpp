@@ -13,7 +13,8 @@
 
 #include "support/emulated_arrays.hpp"
 
-// The header below calls the kernels without a namespace. This directive lets it find them.
+// The header below calls the kernels without a namespace. This directive makes the kernels visible
+// to that header.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test
@@ -31,8 +32,8 @@ TEST_CASE_TEMPLATE("row_kernels_agree_with_the_host", T, float, ashlar::bfloat16
 
 namespace {
 
-/// A row operation that overwrites the row in memory after it was read. It writes correct values to
-/// y only if the threads kept x in registers.
+/// A row operation that overwrites a row of x in memory after the threads have read it. The values
+/// of y are correct only if the threads kept x in registers.
 struct spoiling_op {
   static constexpr int kept = 1;
   using partial = float;

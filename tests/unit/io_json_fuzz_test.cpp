@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the fuzz target of the JSON readers on the files of its corpus and on mutations of them, in
-// which a few bytes, lines or numbers are changed. Each file must be accepted, or rejected with
-// ashlar::error.
+// Runs the fuzz target of the JSON readers on the files of its corpus and on mutations of these
+// files, in which a few bytes, lines or numbers are changed. Each file must be accepted, or
+// rejected with ashlar::error.
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the output of pipeline plans. They can be saved and loaded, their text has at most 100
-// columns, and their HTML page draws one box per pass. Each error in a file gives a message that
-// names the file.
+// Tests the output of pipeline plans. Such plans can be saved and loaded, their text has at most
+// 100 columns, and their HTML page draws one box per pass. Each error in a file gives a message
+// that names the file.
 
 #include <filesystem>
 #include <fstream>
@@ -57,7 +57,7 @@ struct saved_pipeline {
   search::pipeline_plan load() const { return load_pipeline(path, net, mesh, cluster); }
 };
 
-/// Returns the same network with every block as a segment, so that it can be recomputed.
+/// Returns the same network with every block as a segment, so that every block can be recomputed.
 search::problem segmented(search::problem net) {
   auto const blocks = search::find_blocks(net);
   for (int b = 0; b < blocks.count; ++b)
@@ -133,7 +133,8 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
     CHECK(has(said, s.path));
     CHECK(has(said, says));
   }
-  // load_plan expects a plan without stages. Its error message explains the difference.
+  // load_plan expects a plan without stages. For a file with stages, the error message of load_plan
+  // must explain the difference.
   std::ofstream(s.path) << good.dump();
   CHECK(has(message_of([&] { ashlar::io::load_plan(s.path, s.net, s.mesh, cluster); }),
             "this is a plan in pipeline stages, and these do not run yet"));

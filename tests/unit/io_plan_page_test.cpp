@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the HTML page of a plan. It needs no other file, is well formed, and shows every element,
-// collective and total of the plan. Colours distinguish only the owners of shards.
+// Tests the HTML page of a plan. The page needs no other file, is well formed, and shows every
+// element, collective and total of the plan. Colours distinguish only the owners of shards.
 
 #include <set>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests local boxes, the index ranges of the shards, for every placement on several meshes. Tensor
-// extents are below and above those of the mesh axes. The boxes must equal those of the naive
-// definition, and together cover the tensor.
+// Tests local boxes (the index ranges of the shards) for every placement on several meshes. Some
+// tensor extents are smaller and some are larger than the extents of the mesh axes. The boxes must
+// equal those of the naive definition, and must together cover the tensor.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -48,8 +48,8 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
       owners(i) += inside && representative;
     });
   }
-  // Among ranks with equal copies, is_representative is true for one. Together, these ranks hold
-  // each element once. If some axes are partial, they hold it once per addend.
+  // Among ranks with equal copies, is_representative is true for exactly one rank. Together, the
+  // ranks for which it is true hold each element once, or once per addend if some axes are partial.
   int addend_count = 1;
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial()) addend_count *= t.extent(a);

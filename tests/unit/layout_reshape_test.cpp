@@ -42,8 +42,8 @@ contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement c
   return all;
 }
 
-/// Returns one number for each axis: 0 if it is not partial, else a number for its reduction. A
-/// reshape does not change these numbers.
+/// Returns one number for each axis: 0 if the axis is not partial, else a number that identifies
+/// its reduction. A reshape does not change these numbers.
 std::vector<int> addends_of(placement const& p) {
   std::vector<int> kinds;
   for (auto const& a : p.axis) kinds.push_back(a.is_partial() ? 1 + static_cast<int>(a.op) : 0);
@@ -208,7 +208,8 @@ TEST_CASE("large and uneven tensors") {
 
 TEST_CASE("an idle axis may have to change its place in the order") {
   // Dimension 0 has one row, so splitting it over axis "a" leaves half of the ranks without
-  // elements. The result has only one dimension. There, "b" must be the outermost axis.
+  // elements. The result has only one dimension. In the shard order of this dimension, "b" must be
+  // the outermost axis.
   auto const q = ashlar::reshape_placement({1, 2}, {2}, {{"a", 2}, {"b", 2}},
                                            {ashlar::split(0), ashlar::split(1)});
   REQUIRE(q.has_value());

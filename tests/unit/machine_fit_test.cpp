@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests fits of machine parameters. The test computes times from known values of α, β, flops and
-// gemm_half. A fit recovers these values exactly without noise and closely with noise, and no other
-// pair of parameters fits better. Samples that do not determine the parameters are errors.
+// gemm_half. Without noise, a fit must recover these values exactly. With noise, it must recover
+// them closely, and no other pair of parameters may fit better. Samples that do not determine the
+// parameters must give an error.
 
 #include <random>
 

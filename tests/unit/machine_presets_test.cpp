@@ -57,8 +57,8 @@ TEST_CASE("links within a node are no slower than between nodes, and the newer G
   namespace machines = ashlar::machines;
   for (auto const& m : ashlar::named_machines) {
     CHECK(m.is->intra.alpha <= m.is->inter.alpha);
-    // The ranks of a node share the link between nodes. With 8 ranks per node, each of them sees 8
-    // times the β of the link.
+    // The ranks of a node share the link between nodes. With 8 ranks per node, the β of each rank
+    // is 8 times the β of the link.
     CHECK(m.is->intra.beta <= 8 * m.is->inter.beta);
   }
   CHECK(machines::p3_8xlarge.intra.beta > machines::a100_server.intra.beta);

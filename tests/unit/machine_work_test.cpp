@@ -46,7 +46,7 @@ TEST_CASE("a linear layer's products are those of its busiest rank") {
                           search::work_fraction(spec, c, t);
     double const products = 3 * seconds_of(x[0].size * x[1].size, y[2].size, x[2].size, on);
     // The formula holds only if one rank has the largest part of every dimension. A split batch of
-    // 7 is uneven, so this need not be true, and the choice is skipped.
+    // 7 is uneven, so there may be no such rank, and the choice is skipped.
     if (x[0].size != 7) continue;
     CHECK(search::work_seconds(spec, c, t, on, 4) == doctest::Approx(products + values));
     ++rows;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the text form of placements. Every valid placement survives a round trip, and malformed
-// text gives an error that quotes it. Random text is parsed or gives such an error.
+// text gives an error that quotes the text. Random text is either parsed or gives such an error.
 
 #include <random>
 #include <set>

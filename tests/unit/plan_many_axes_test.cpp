@@ -40,8 +40,9 @@ ashlar::machine calibrated() {
   return m;
 }
 
-/// Draws `sources` random placements, and for each of them `targets` more. Compares the plans
-/// between them with the cheapest paths in the graph of all placements.
+/// Draws `sources` random source placements, and for each source `targets` random target
+/// placements. Compares the plans from each source to its targets with the cheapest paths in the
+/// graph of all placements.
 void check_against_graph(ashlar::shape const& extents, ashlar::topology const& t,
                          ashlar::machine const& m, int sources, int targets) {
   std::mt19937 random(3);

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests products that are streamed: computed in panels, one after another, to save memory. A panel
-// is a part of the dimension m, n or k, which is called the streamed letter. The panels must cover
-// this dimension exactly once. A panel of a tensor must have the same placement as the full tensor.
-// Tensors with the same letter must have the same indices in the same order in each panel. Also
-// tests the predicted seconds and memory.
+// Tests streamed products. A streamed product is computed in panels, one after another, to save
+// memory. The panels are parts of one of the dimensions m, n and k. This dimension is called the
+// streamed letter. The panels must cover this dimension exactly once. A panel of a tensor must have
+// the same placement as the full tensor. All tensors that have the streamed letter must have the
+// same indices in the same order in each panel. Also tests the predicted seconds and memory.
 
 #include <algorithm>
 #include <numeric>
@@ -32,10 +32,10 @@ std::vector<int> indices(panel_cuts const& cuts, int panel) {
   return all;
 }
 
-/// Compares two ways to distribute each panel of a vector of n items with placement p. In the
-/// first, each rank takes the items of its shard that belong to the panel. In the second, the panel
-/// is a tensor of its own with placement p. Returns whether every rank gets the same items in the
-/// same order.
+/// Compares two ways to distribute each panel of a vector of n items with placement p. In the first
+/// way, each rank takes the items of its shard that belong to the panel. In the second way, the
+/// panel is a tensor of its own with placement p. Returns whether every rank gets the same items in
+/// the same order.
 bool lies_like_the_whole(panel_cuts const& cuts, placement const& p, ashlar::topology const& t) {
   auto const n = static_cast<int>(cuts.extent);
   naive_mesh const mesh(t);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the planner's choice among several acceptable target placements. It must choose the one
-// with the cheapest redistribution plan. The test computes the cost of the plans to all of them.
+// Tests the planner's choice among several acceptable target placements. The planner must choose
+// the target with the cheapest redistribution plan. The test computes the costs of the plans to all
+// acceptable targets.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that redistribution plans are the cheapest. No path of one or two steps costs less,
-// distances equal those of an independent all-pairs algorithm, and distances are a metric. The
-// placement graph must contain every placement.
+// Tests that redistribution plans are the cheapest. No path of one or two steps may cost less.
+// Distances between placements must equal those of an independent all-pairs algorithm, and must be
+// a metric. The placement graph must contain every placement.
 
 #include <algorithm>
 #include <sstream>

@@ -149,8 +149,8 @@ TEST_CASE("plans are right for vectors, scalars and tensors of rank 3") {
 TEST_CASE("plans are right for maxima and minima, and from one reduction to another") {
   std::vector<reduction> const all{reduction::sum, reduction::max, reduction::min};
   CHECK(check_all_pairs({5, 4}, {{"p", 3}}, all).pairs == 6 * 6);
-  // With one kind of reduction there are 18 placements, 11 of them without P. Each kind adds 7, so
-  // three kinds give 32.
+  // With one kind of reduction there are 18 placements, 11 of them without P. Each kind of
+  // reduction adds 7 placements with P, so three kinds give 32 placements.
   CHECK(check_all_pairs({5, 4}, {{"a", 2}, {"b", 3}}, all).pairs == 32 * 32);
   CHECK(check_all_pairs({0, 4}, {{"a", 2}, {"b", 2}}, all).pairs == 32 * 32);
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests every search algorithm through the common interface. Each algorithm finds the optimum of
-// small networks. It finds no plan below the lower bound that it reports. It gives the same result
-// for the same seed, stops when cancelled, and reports the true cost of its plan.
+// Tests every search algorithm through the common interface. Each algorithm must find the optimum
+// of small networks, and no plan below the lower bound that it reports. It must give the same
+// result for the same seed, stop when cancelled, and report the true cost of its plan.
 
 #include <doctest/doctest.h>
 
@@ -234,7 +234,8 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
     CHECK(brief.how == ending::out_of_budget);
     CHECK(says(message([&] { a.run(net, t, m, {}); }), "Give it a budget"));
   }
-  // The search trusts a lower bound that the caller gives. It ends when a plan reaches it.
+  // The search trusts a lower bound that the caller gives. The search ends when a plan reaches this
+  // bound.
   double const known = optimal(net, t, m).seconds;
   auto const r = coordinate_descent(net, t, m, {.evaluations = 300'000, .lower_bound = known});
   CHECK(r.how == ending::finished);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests problems that cannot be searched. Each gives an error of one sentence, and no count
-// overflows unnoticed.
+// Tests problems that cannot be searched. Each such problem must give an error of one sentence, and
+// no count may overflow unnoticed.
 
 #include <clocale>
 #include <limits>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that first ignores and then chooses the order of shards: which axis is the outer
-// one if several split a dimension. It must find the optimum of the complete search space, which is
-// found here by exhaustive search or by dynamic programming over all choices. Its lower bounds must
-// hold.
+// Tests the search that first ignores and then chooses the order of shards (which axis is the outer
+// one if several axes split a dimension). The search must find the optimum of the complete search
+// space. The test finds this optimum by exhaustive search or by dynamic programming over all
+// choices. The search's lower bounds must hold.
 
 #include <doctest/doctest.h>
 

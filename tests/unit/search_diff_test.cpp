@@ -166,7 +166,8 @@ TEST_CASE("two pipelines: their differences add up, by kind, by stage and by ele
     CHECK(d.same_stages == (a.stages.size() == b.stages.size()));
     CHECK(printed(d).find("  b: " + d.layout_b) != std::string::npos);
     CHECK(back.layout_a == d.layout_b);
-    // If both pipelines have the same stages, each stage must equal the sum over its elements.
+    // If both pipelines have the same stages, the difference of each stage must equal the sum of
+    // the differences of its elements.
     for (std::size_t s = 0; d.same_stages && s < a.stages.size(); ++s) {
       search::cost_breakdown sum;
       std::int64_t kept = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the text of explain. It shows every placement and collective and the totals of the plan,
-// lists repeated blocks once, and is at most 100 columns wide.
+// Tests the text of explain. The text must show every placement and collective and the totals of
+// the plan, list repeated blocks once, and be at most 100 columns wide.
 
 #include <sstream>
 
@@ -125,8 +125,8 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   CHECK(as_text(blocks) == "0:2x3 ");
   blocks[3].back = 7;  // an inner copy that differs
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
-  // The list has two residuals. Each consists of its begin, one layer and its end. A repeated
-  // stretch must not begin inside a residual and end outside it.
+  // The list has two residuals. Each residual consists of its begin, one layer and its end. A
+  // repeated stretch must not begin inside a residual and end outside it.
   std::vector<foldable> const residuals{{1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0},
                                         {1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0}};
   CHECK(as_text(residuals) == "0:3x2 ");

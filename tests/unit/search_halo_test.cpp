@@ -3,7 +3,7 @@
 
 // Tests the predicted halo of a layer that splits the rows of an image. The halo consists of the
 // rows that the layer's windows read from other ranks. The test counts these rows window by window,
-// and computes the cost of one halo by hand. It also checks that the search splits rows where
+// and computes the cost of one halo by hand. The test also checks that the search splits rows where
 // splitting the batch is not enough.
 
 #include <algorithm>
@@ -42,7 +42,8 @@ std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& 
 
 /// Counts the halo of window w on n rows, row by row. Returns the messages and rows of the busiest
 /// rank. In the forward pass, a rank receives the rows that its windows read from other ranks. In
-/// the backward pass, it receives gradients of its own rows that other ranks read.
+/// the backward pass, a rank receives gradients of those of its own rows that other ranks have
+/// read.
 search::halo_traffic counted(sliding_window const& w, std::int64_t n, topology const& t,
                              axis_list const& axes) {
   auto const x = parts(n, t, axes), y = parts(w.places(n), t, axes);

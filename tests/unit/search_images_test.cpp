@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search on image networks: the plan that AutoDDL's section 4.5 reports for VGG13, the
-// usual baselines, and the optimum of a small network against enumeration.
+// usual baselines, and a small network whose optimum the test also finds by enumeration.
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search on a GPT in bfloat16 whose parameters, gradients and statistics are in float. It
-// must find the optimum over all choices. The test computes the cost of every redistribution
-// separately, with the element size of its tensor.
+// Tests the search on a GPT in bfloat16 whose parameters, gradients and statistics are in float.
+// The search must find the optimum over all choices. The test computes the cost of every
+// redistribution separately, with the element size of its tensor.
 
 #include <doctest/doctest.h>
 
@@ -89,7 +89,7 @@ class brute_force {
   }
 
   /// A step of dynamic programming. `value` holds the least cost up to and including element i, for
-  /// each choice of element i. Returns the same for element i + 1.
+  /// each choice of element i. Returns the least costs up to and including element i + 1.
   std::vector<double> next(int i, std::vector<double> const& value) const {
     auto const& costs = own_[static_cast<std::size_t>(i) + 1];
     std::vector<double> result(costs.size(), 1e300);

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that does not distinguish interchangeable mesh axes: axes with equal extents and
-// equal links. It reports a true lower bound. Its plan is legal, costs as much as its schedule, and
-// equals the optimum of dynamic programming over all choices. On five and six axes, no other search
-// here can find the optimum. There, the plan's gap states how far from the optimum it may be.
+// Tests the search that does not distinguish interchangeable mesh axes (axes with equal extents and
+// equal links). The search must report a true lower bound. Its plan must be legal, and must cost as
+// much as its schedule and as the optimum of dynamic programming over all choices. On five and six
+// axes, no other search in this test can find the optimum. On such meshes, the plan's gap limits
+// how far the plan's cost may be above the optimum.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -99,8 +100,8 @@ TEST_CASE(
     search::search_by_multisets<-1> alike(net, fine, m);
     CHECK(plan.seconds * (1 - plan.gap) <= alike.bound() * (1 + 1e-9));
     CHECK(plan.gap < 0.05);
-    // The five axes of `fine` are factors of the two axes of `t`. They allow every plan on `t` that
-    // does not exchange axes, so the lower bound must hold for such plans as well.
+    // The five axes of `fine` are factors of the two axes of `t`. These five axes allow every plan
+    // on `t` that does not exchange axes, so the lower bound must hold for such plans as well.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
   }
 }

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how much a plan costs above the optimum if it was optimized for a machine whose α, β and
-// flops are up to 20 % wrong. HiDup's table 5 reports the mean over trials: for one network, such
-// plans take 100.2 % of the optimal time. bench/search --noise has more networks, machines and
-// trials.
+// Tests by how much the cost of a plan exceeds the optimum if the plan was optimized for a machine
+// whose α, β and flops are wrong by up to 20 %. HiDup's table 5 reports the mean over trials: for
+// one network, such plans take 100.2 % of the optimal time. bench/search --noise has more networks,
+// machines and trials.
 //
 //   GPT and VGG13    at most 1 % above the optimum in the mean over trials, and 2 % in every trial
-//   any network      at most 56 %, by proof: every term of the cost is between 0.8 and 1.25 times
-//                    its assumed value, so a plan that seemed cheapest costs at most 1.25 / 0.8
-//                    times the optimum. The benchmark reached 22 %, for a DLRM of few layers with
-//                    two plans of nearly equal cost, each with one collective.
+//   any network      at most 56 % above the optimum, by proof: every term of the cost is between
+//                    0.8 and 1.25 times its assumed value, so a plan that seemed cheapest costs at
+//                    most 1.25 / 0.8 times the optimum. The benchmark reached 22 %, for a DLRM of
+//                    few layers with two plans of nearly equal cost, each with one collective.
 
 #include <doctest/doctest.h>
 #include <support/disturbed.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search for the optimal plan. On random networks, meshes and machines, it finds the same
-// cost as exhaustive search, and its costs are those of the plan's schedule. Equal blocks of a
-// network are solved only once.
+// Tests the search for the optimal plan. On random networks, meshes and machines, the search must
+// find the same cost as exhaustive search, and the cost that it reports must be the cost of the
+// plan's schedule. Equal blocks of a network must be solved only once.
 
 #include <chrono>
 

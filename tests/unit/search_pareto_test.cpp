@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the front of plans in time and memory. It must begin with the fastest plan and end with the
-// plan of least memory. No plan may dominate another. If the memory of a plan is given to the
-// search as the limit, the search must find a plan of the same cost.
+// Tests the front of plans in time and memory. The front must begin with the fastest plan and end
+// with the plan of least memory. No plan may dominate another. If the memory of a plan on the front
+// is given to the search as the limit, the search must find a plan of the same cost.
 
 #include <sstream>
 

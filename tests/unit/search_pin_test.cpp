@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pins, by which a user fixes the placement of a tensor in a plan. They are parsed, and the
-// plan obeys them at the least cost. Impossible pins are rejected with a list of the possible
-// placements.
+// Tests pins, by which a user fixes the placement of a tensor in a plan. Pins must be parsed, and
+// the plan must obey them at the least cost. Impossible pins must be rejected with a list of the
+// possible placements.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -157,7 +157,8 @@ TEST_CASE("the error for impossible pins lists the nearest choices") {
                      "node=2,gpu=2. The nearest are x=[S(0),"));
   CHECK(!has(addends, "P]"));
   CHECK(has(refused({parse_pin("layer_norm.x=S(2),B")}), "element 2 (layer_norm)"));
-  // Each pin is possible, but not both: rows of the weight correspond to columns of x.
+  // Each pin is possible alone, but both together are not: rows of the weight correspond to columns
+  // of x.
   auto const both = refused({parse_pin("3.x=S(0),S(2)"), parse_pin("3.weight=B,S(1)")});
   CHECK(has(both, "3.x=S(0),S(2) and 3.weight=B,S(1)"));
   CHECK(has(both, "x=[S(0),S(2)] with weight=[B,S(0)]"));

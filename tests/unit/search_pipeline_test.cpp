@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search for plans with pipeline stages. The search finds the repeated blocks of a
-// network. With a single stage, its plan equals the plan without a pipeline. A simulation of the
-// schedule, micro-batch by micro-batch, must give the predicted seconds and memory. Memory limits
-// are obeyed. Lower bounds hold, also against all plans of small chains of layers.
+// Tests the search for plans with pipeline stages. The search must find the repeated blocks of a
+// network. With a single stage, its plan must equal the plan without a pipeline. A simulation of
+// the schedule, micro-batch by micro-batch, must give the predicted seconds and memory. Plans must
+// obey memory limits. The costs of all plans, including all plans of small chains of layers, must
+// be at least the lower bounds.
 
 #include <algorithm>
 #include <map>
@@ -98,8 +99,8 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
 }
 
 /// Computes the peak memory of a rank of stage j by counting its passes in the order of the 1F1B
-/// schedule. One micro-batch uses the peak memory of a step. Each other micro-batch between its two
-/// passes uses the bytes that are saved for its backward pass.
+/// schedule. One micro-batch uses the peak memory of a step. Every other micro-batch that is
+/// between its forward and its backward pass uses the bytes that are saved for its backward pass.
 std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j) {
   auto const chain = chain_of(net, p);
   auto stage = stage_of(chain, p, j);
@@ -149,8 +150,8 @@ double seconds_again(search::problem const& net, search::pipeline_plan const& p,
   return seconds;
 }
 
-/// Returns the number of segments of each stage. If a stage recomputes this many, it recomputes
-/// all.
+/// Returns the number of segments of each stage. A stage that recomputes this many segments
+/// recomputes all of its segments.
 std::vector<int> recomputed_all(search::problem const& net, std::vector<int> const& limits) {
   std::vector<int> list;
   for (std::size_t s = 0; s + 1 < limits.size(); ++s)
@@ -231,7 +232,7 @@ TEST_CASE("the segments of stages: the first of each stage are recomputed, a cut
   CHECK(part[14].segment == -1);
   auto const cut = search::in_stages(segmented_net_of(4, 3)(1), limits, {0, 1});
   // The network has two segments, of three blocks and of one block. The stage boundary divides the
-  // first one into segments of two blocks and of one block.
+  // first segment into a segment of two blocks and a segment of one block.
   CHECK(cut.segments == 3);
   CHECK(cut.runs(8, 1) == search::forward_runs::once);
   CHECK(cut.runs(15, 1) == search::forward_runs::twice_from_here);
@@ -426,12 +427,12 @@ TEST_CASE("stages, their seconds and their memory") {
   CHECK(piped.chosen.memory == memory);
   CHECK(piped.lower_bound <= piped.seconds());
   CHECK(piped.lower_bound > 0.5 * piped.seconds());
-  // The two inner stages are equal, but the earlier one holds the activations of more
+  // The two inner stages are equal, but the earlier stage holds the activations of more
   // micro-batches.
   CHECK(piped.stages[1].seconds == Approx(piped.stages[2].seconds));
   CHECK(piped.stages[1].memory > piped.stages[2].memory);
-  // At each stage boundary, the activation is sent forward and its gradient backward. Each is a
-  // complete shard of the tensor.
+  // At each stage boundary, the activation is sent forward and its gradient backward. Each of these
+  // two messages contains the rank's whole shard of the tensor.
   auto const& c = piped.chosen;
   int const border = piped.stages[0].last;
   auto const shard = std::min(max_local_elements({2, 8, 64}, c.mesh, c[border - 1].y),
@@ -477,7 +478,7 @@ TEST_CASE("below a limit stages recompute, the first ones most, which makes the 
   auto m = cluster;
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(free.chosen.recomputed == 0);
-  // This is too low for the first stage, which also holds the embedding.
+  // This memory limit is too low for the first stage, which also holds the embedding.
   m.memory = free.stages[1].memory;
   auto const some = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(some.chosen.memory <= m.memory);

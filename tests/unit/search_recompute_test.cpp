@@ -38,8 +38,8 @@ void add_segments(search::problem& net, random_cases& draw) {
   }
 }
 
-/// Returns a chain of elementwise layers. Some save much for the backward pass and compute little.
-/// Others save little and compute much.
+/// Returns a chain of elementwise layers. Some layers save much for the backward pass and compute
+/// little. Other layers save little and compute much.
 search::problem chain_of_maps(random_cases& draw) {
   search::problem net;
   shape const x{2 + draw.below(5), 2 + draw.below(5)};
@@ -58,8 +58,8 @@ bool is_recomputed(search::problem const& net, int i, int again) {
   return net[i].segment >= 0 && net[i].segment < again;
 }
 
-/// Computes the cost that the plan's recomputed segments add to a training step. It does so from
-/// the schedule of the same plan without recomputation.
+/// Computes the cost that the plan's recomputed segments add to a training step. Derives this cost
+/// from the schedule of the same plan without recomputation.
 search::step_cost added(search::problem const& net, search::plan plan, ashlar::machine const& m) {
   int const again = plan.recomputed;
   plan.recomputed = 0;
@@ -135,8 +135,8 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
       auto const parts = breakdown(net, plan, m);
       CHECK(parts.memory() == plan.memory);
       CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
-      // With a filter, even one that permits everything, the search takes another code path. It
-      // must find the same cost.
+      // With a filter, even one that permits everything, the search takes another code path. This
+      // code path must find the same cost.
       auto const other = optimal(net, t, m, [](int, auto const&) { return true; });
       CHECK(other.seconds == doctest::Approx(plan.seconds));
     }

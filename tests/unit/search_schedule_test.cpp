@@ -125,7 +125,7 @@ TEST_CASE("memory is the largest number of bytes held at one time") {
   // which the gathered weight exceeds the shard, and buffers of 36 to send and 36 to receive.
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
   // With replicated parameters, the peak occurs while the linear layer runs. These elements are in
-  // memory then: its saved x, its workspace, and x and y or dy and dx.
+  // memory then: the layer's saved x, its workspace, and either x and y or dy and dx.
   c.plan.choices[0].parameters = {
       {parse_placement("B"), parse_placement("B"), parse_placement("B")},
       {parse_placement("B"), parse_placement("B"), parse_placement("B")}};
@@ -150,7 +150,8 @@ TEST_CASE("gradients of parameters and statistics move in the size in which they
   CHECK(sizes(c) == std::vector<int>(14, 4));
   c.net.element_size = 2;
   // The order is that of the first test case. Numbers 5 and 6 (counted from 0) are statistics of
-  // the loss, and the last two are parameter gradients. These have 4 bytes per element.
+  // the loss, and the last two are parameter gradients. These four redistributions have 4 bytes per
+  // element.
   CHECK(sizes(c) == std::vector<int>{2, 2, 2, 2, 2, 4, 4, 2, 2, 2, 2, 2, 4, 4});
   c.net.element_size = c.net.accumulation_size = 8;
   CHECK(sizes(c) == std::vector<int>(14, 8));

@@ -3,7 +3,8 @@
 
 // Checks the signature tables of elementwise operators, transposes, reductions and softmax against
 // all possible rows (support/role_prover.hpp). Each row of a table must be valid, and no valid row
-// may be missing. If a table is for a class of functions, a row must be valid for all of them.
+// may be missing. If a table is for a class of functions, a row must be valid for all functions of
+// the class.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>

@@ -17,7 +17,7 @@ using namespace ashlar_test;
 namespace {
 
 // Windows with and without overlap and padding. No window has extent 1, because more rows are valid
-// for it.
+// for such a window.
 std::vector<naive_window> const windows{{3, 1, 1}, {2, 2, 0}, {3, 2, 2}};
 
 template <class Make>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Checks the signature tables of neural-network operators against all possible rows
-// (support/role_prover.hpp). A table may omit valid rows only if they are listed here.
+// (support/role_prover.hpp). A table may omit valid rows only if this test lists these rows.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>

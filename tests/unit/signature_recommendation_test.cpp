@@ -46,9 +46,9 @@ operation tables(int result) {
           }};
 }
 
-/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. If d is split,
-/// the extent of the vector v tells a rank the full d. As in the library, the columns of the first
-/// vector of x keep their global position in y.
+/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. If d is split, a
+/// rank reads the full d from the extent of the vector v. As in the library, the columns of the
+/// first vector of x keep their global position in y.
 ///
 ///   0    computes y from (x, v)
 ///   1    computes dx from (dy, x, v)
@@ -86,8 +86,8 @@ operation interacting(int result) {
           }};
 }
 
-/// Returns the valid rows in which the last operand is replicated. This operand only tells a rank
-/// an extent, so its entry is removed from the rows.
+/// Returns the valid rows in which the last operand is replicated. The operation reads only an
+/// extent of this operand and none of its values, so the operand's entry is removed from the rows.
 row_set without_last_operand(operation const& op, int p) {
   row_set rows;
   for (auto const& row : holding_rows(op, p)) {

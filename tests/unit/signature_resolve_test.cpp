@@ -4,7 +4,7 @@
 // Compares `resolve`, which derives the placement of a result from its operands' placements, with
 // brute force on meshes of several axes. For every combination of operand placements, the test
 // tries every result placement on simulated ranks, with uneven extents. The placement that resolve
-// returns must be correct. If it returns none, no placement may be correct.
+// returns must be correct. If resolve returns no placement, no placement may be correct.
 
 #include <doctest/doctest.h>
 #include <support/naive_kernels.hpp>
@@ -82,8 +82,8 @@ TEST_CASE("resolve agrees with brute force for embedding, whose dims change thei
 }
 
 TEST_CASE("resolve agrees with brute force for matmul on three axes, all orders of shards") {
-  // Small vectors keep the enumeration short. It covers all orders of three axes on one dimension,
-  // which is summed over or appears in the result.
+  // Small vectors keep the enumeration short. The enumeration covers all orders of three axes on
+  // one dimension, which is summed over or appears in the result.
   check_resolve(ashlar::contraction_signatures("k", "k", ""), contraction("k", "k", ""), {2, 3, 2},
                 1, 1, 0, {reduction::sum});
   check_resolve(ashlar::contraction_signatures("m", "n", "mn"), contraction("m", "n", "mn"),

@@ -163,8 +163,9 @@ TEST_CASE("each row of attention's training table holds in all its parts") {
 
 namespace {
 
-/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. A third operand
-/// tells the rank the number of rows that it holds and the index of the first one.
+/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. The third operand
+/// is the table. A rank reads only the extents of its shard of the table, and the index of the
+/// first row of this shard.
 operation embedding_gradient() {
   return {[](extent_source& extents) {
             int const b = extents(), s = extents(), d = extents(), vocabulary = extents(1);
@@ -196,8 +197,8 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
       CHECK(is_gradient_of(row.grad[0], row.use[0]));
       CHECK(row.dx.is_broadcast());
       if (!positions) continue;
-      // This is valid only if there are as many positions as elements of a sequence, as here.
-      // Otherwise positions and sequences would be split at different places.
+      // The next two checks hold only if there are as many positions as elements of a sequence, as
+      // here. Otherwise positions and sequences would be split at different places.
       check_part("y + positions", row, binary("bsd", "sd", sum), {row.y, row.use[1]}, row.y);
       check_part("dpositions", row, sum_to("bsd", "sd"), {row.dy}, row.grad[1]);
       CHECK(is_gradient_of(row.grad[1], row.use[1]));
@@ -247,7 +248,7 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       auto const targets = by_class ? broadcast() : row.x;
       REQUIRE(row.stat.size() == 2);
       auto const [maxima, sums] = std::pair{row.stat[0], row.stat[1]};
-      // Checks the statistics that each rank computes, and their use after they are redistributed.
+      // Checks the statistics that each rank computes, and the use of the redistributed statistics.
       check_part("maxima", row, reduce(rank, rank - 1, reduction::max), {row.x}, maxima.from);
       check_part("sums", row, shifted_exponentials(rank), {row.x, maxima.to}, sums.from);
       check_part("targets", row, target_logits(rank), {row.x, targets}, sums.from);

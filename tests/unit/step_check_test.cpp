@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests that `check`, which finds errors in the programs of training steps, accepts correct
-// programs. They are the programs of `build`, and their versions after the optimization passes, for
-// many networks, meshes and plans.
+// programs. The tested programs are those that `build` makes for many networks, meshes and plans,
+// and the versions of these programs after the optimization passes.
 
 #include <doctest/doctest.h>
 

@@ -2,22 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a program on two ranks in all interleavings, as each rank proceeds at its own pace. It does
-// not use the rules of check.hpp. It computes with symbols instead of tensors, and compares the
-// results.
+// Runs a program on two ranks in all interleavings, as each rank proceeds at its own pace. The
+// explorer does not use the rules of check.hpp. It computes with symbols instead of tensors, and
+// compares the final symbols with those of a reference program.
 //
 //   computation   sets its values to symbols of its inputs; the values must not exist yet
 //   adds          appends to the symbol, so that the number and the order of addends matter
-//   begin_move    lends its source to the transfer, so that no action may release or change it, and
-//                 takes a ticket of its group for every step that communicates
+//   begin_move    lends its source to the transfer, so that no action may release or change the
+//                 source, and takes a ticket of its group for every step that communicates
 //   a step ends   at any time after both ranks have its ticket, the earlier tickets of its group
 //                 have ended, and the earlier steps of the move have ended
 //   end_move      waits for the last step, then sets the target to the symbol of both ranks' data
 //
-// A run is wrong if a value is read that does not exist, created or released twice, or changed or
-// released during a transfer. It is wrong if tickets of different moves meet, or if there is a
-// deadlock. It is also wrong if a value is left over at the end, or if a parameter, sum or gradient
-// has a different symbol than in the reference program. Both ranks are in the group of every axis.
+// A run is wrong if it reads a value that does not exist, creates or releases a value twice, or
+// changes or releases a value during its transfer. A run is also wrong if tickets of different
+// moves meet, if there is a deadlock, if a value is left over at the end, or if a parameter, sum or
+// gradient has a different symbol than in the reference program. Both ranks are in the group of
+// every axis.
 
 #include <cstdint>
 #include <set>
@@ -29,8 +30,8 @@ namespace ashlar_test {
 
 class explorer {
  public:
-  /// Runs `first` and `second` on the two ranks. Both contain the actions of `reference` in some
-  /// order.
+  /// Runs `first` and `second` on the two ranks. Both programs contain the actions of `reference`
+  /// in some order.
   explorer(search::program const& reference, search::program const& first,
            search::program const& second)
       : reference_(reference), programs_{&first, &second} {
@@ -45,8 +46,9 @@ class explorer {
     }
   }
 
-  /// Explores all interleavings. Returns a description of what goes wrong in one of them, or an
-  /// empty text. `right` holds the symbols that must exist at the end, as symbols() returns them.
+  /// Explores all interleavings. Returns a description of what goes wrong in one interleaving, or
+  /// an empty text. `right` holds the symbols that must exist at the end, as symbols() returns
+  /// them.
   std::string explore(std::vector<std::uint64_t> const& right) {
     std::vector<state> open{initial()};
     seen_.insert(key_of(open[0]));
@@ -95,7 +97,7 @@ class explorer {
   };
   struct cell {
     bool alive = false;
-    int held = 0;  // number of pending transfers that read it
+    int held = 0;  // number of pending transfers that read the value
     std::uint64_t symbol = 0;
   };
   struct rank_state {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the folds, which compute seconds, memory and bytes from the program of a step. They must
-// equal the values that the search predicts for the plan.
+// Tests the folds, which compute seconds, memory and bytes from the program of a step. The computed
+// values must equal the values that the search predicts for the plan.
 
 #include <doctest/doctest.h>
 

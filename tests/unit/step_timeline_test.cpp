@@ -74,11 +74,11 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
     for (auto& p : own.parameters) p = {whole, partial, whole};
   auto const serial = c.build();
   // Forward takes 100 + 100 s and backward 200 + 200 s. Each layer has an all-reduce of 64 elements
-  // for its weight, and one of 8 for its bias.
+  // for its weight, and an all-reduce of 8 elements for its bias.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(744));
 
-  // Without buckets, each all-reduce starts as soon as its gradient is available. For layer 1 this
-  // is 400 s after the start of the step, for layer 0 it is 600 s after it.
+  // Without buckets, each all-reduce starts as soon as its gradient is available. The gradients of
+  // layer 1 are available 400 s after the start of the step, and those of layer 0 after 600 s.
   auto const alone = early_synchronization(serial, 0).made;
   auto const t = timeline_of(alone, c.m);
   CHECK(t.seconds == doctest::Approx(672));
@@ -92,8 +92,9 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(arrivals == doctest::Approx(672));
 
   // A bucket is full when it has 256 bytes. The first bucket holds the weight's gradient of layer
-  // 1. The second one holds the bias's gradient of layer 1 and the weight's gradient of layer 0. It
-  // moves from 600 s to 672 s. The bias's gradient of layer 0 follows.
+  // 1. The second one holds the bias's gradient of layer 1 and the weight's gradient of layer 0.
+  // The transfer of this second bucket lasts from 600 s to 672 s. The bias's gradient of layer 0
+  // follows.
   auto const filled = early_synchronization(serial, 256).made;
   CHECK(timeline_of(filled, c.m).seconds == doctest::Approx(680));
   CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
@@ -107,8 +108,8 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
   CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
-  // Without buckets, the all-reduces of layer 1 end after 514 s and 572 s, those of layer 0 after
-  // 714 s and 772 s.
+  // Without buckets, the all-reduces of layer 1 end after 514 s and 572 s, and the all-reduces of
+  // layer 0 after 714 s and 772 s.
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
@@ -206,9 +207,9 @@ TEST_CASE("two links work at a time, each carries one transfer after another") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
   auto const ahead = prefetch(serial).made;
   auto const t = timeline_of(ahead, c.m);
-  // No computation can overlap with the gathers for layer 0. Its weight takes 64 s. Then its bias
-  // takes 4 s, because the serial order begins it afterwards. After these 68 s, the parameters of
-  // layer 1 use both links.
+  // No computation can overlap with the gathers for layer 0. The gather of its weight takes 64 s.
+  // Then the gather of its bias takes 4 s, because the serial order begins it afterwards. After
+  // these 68 s, the parameters of layer 1 use both links.
   CHECK(t.seconds == doctest::Approx(668));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));

@@ -9,9 +9,9 @@
 //   B                  broadcast
 //   P  P(max)  P(min)  partial
 //   S(0)               split of dim 0
-//   S(0,1)             split of dim 0 with shard depth 1 (0 is outermost). The depth is written
-//                      only if the axes that split the dim do not nest in the order of the mesh
-//                      axes
+//   S(0,1)             split of dim 0 with shard depth 1 (0 is outermost). Depths are
+//                      written for dims that several axes split, if in any dim of the placement
+//                      these axes do not nest in the order of the mesh axes
 //
 // The input may contain spaces, and brackets around the list. The full form [S(0),B]@node=2,gpu=4
 // also contains the mesh (mesh/text.hpp).
@@ -50,7 +50,8 @@ ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth) {
   if (a.is_broadcast()) return "B";
   if (a.is_partial())
     return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
-  std::string text = "S(" + std::to_string(a.dim);
+  std::string text = "S(";  // appended to, because GCC 12 warns wrongly about "S(" + ...
+  text += std::to_string(a.dim);
   if (with_depth) text += "," + std::to_string(a.depth);
   return text + ")";
 }

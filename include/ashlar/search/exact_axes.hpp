@@ -6,7 +6,7 @@
 // The largest number of mesh axes on which every search finds the optimum. Searches with pins, a
 // filter, recomputed segments or a memory limit enumerate all choices of a layer. The number of
 // choices grows exponentially with the number of axes, so such searches are refused on more axes.
-// Other searches may leave a gap there.
+// Other searches may leave a gap on more axes.
 
 #include <string>
 

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Finds the fastest plan on one mesh, in two steps: a lower bound, then a plan. It is meant for
-// three or more axes. A search over many meshes can thus compare their bounds before it makes any
-// plan. On up to `most_exact_axes` axes the plan is the optimum. On more axes it is the optimum if
-// plan.gap is 0. Otherwise plan.gap bounds the fraction of the time that another plan can save.
+// Finds the fastest plan on one mesh, in two steps: a lower bound, then a plan. Because of the two
+// steps, a search over many meshes can compare their bounds before it makes any plan. This search
+// is meant for meshes of three or more axes. On up to `most_exact_axes` axes the plan is the
+// optimum. On more axes it is the optimum if plan.gap is 0. Otherwise plan.gap bounds the fraction
+// of the time that another plan can save.
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
-//   interchangeable axes                          by multisets; if that leaves a gap on up to
-//   (interchangeable_axes.hpp)                    most_exact_axes axes, by_roles.hpp
+//   interchangeable axes                          by multisets. Then also by_roles.hpp, if a gap is
+//   (interchangeable_axes.hpp)                    left and there are at most most_exact_axes axes
 //
 // The search by multisets suits meshes of many axes of extent two:
 //
@@ -63,8 +64,8 @@ class search_by_multisets {
   /// 1e9, because a tiny tie-breaking weight is added per collective.
   double bound() const { return bound_; }
 
-  /// Decides which axes have which signature row, and returns the plan. Its memory is not limited.
-  /// If its gap is 0, it is the optimum.
+  /// Decides which axes have which signature row, and returns the plan. The memory of the plan is
+  /// not limited. If plan.gap is 0, the plan is the optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -131,7 +132,8 @@ class search_on_mesh {
   /// 1e9, because a tiny tie-breaking weight is added per collective.
   double bound() const { return alike_ ? alike_->bound() : rows_->bound(); }
 
-  /// Returns the fastest plan found. Its memory is not limited. If its gap is 0, it is the optimum.
+  /// Returns the fastest plan found. The memory of the plan is not limited. If plan.gap is 0, the
+  /// plan is the optimum.
   basic_plan<N> plan() {
     if (alike_) {
       auto found = alike_->plan();

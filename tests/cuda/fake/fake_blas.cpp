@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A fake cuBLASLt that runs on the host: the functions that device/cuda/gemm.hpp calls,
-// column-major like the library. A product is a loop over its elements, which the thread of the
-// stream executes.
+// A fake cuBLASLt that runs on the host. It defines the functions that device/cuda/gemm.hpp calls.
+// Its matrices are column-major, as in the real library. A product is a loop over its elements,
+// which the thread of the stream executes.
 //
 //   types        A and B are 32F, 64F or 16BF; C and D have the same type, or 32F if A and B are
 //                16BF
 //   sums         in float or double, in the order of k; alpha, beta, bias and gelu are applied
 //                before the result is rounded once
 //   epilogues    bias, gelu of the biased result with and without aux, dgelu
-//   proposals    as many algorithms as requested, all the same. As in the library, there are none
-//                for a leading dimension smaller than a column, for an aux with a leading dimension
-//                that is not a multiple of 8, and for epilogues of double.
+//   proposals    as many algorithms as requested, all the same. As in the library, no algorithm is
+//                proposed for a leading dimension smaller than a column, for an aux with a leading
+//                dimension that is not a multiple of 8, and for epilogues of double.
 //
 // A product that is not supported gives CUBLAS_STATUS_INVALID_VALUE.
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A fake CUDA runtime and a fake NCCL that run on the host, for tests of the code that calls them.
-// They define the functions that ashlar calls (fake_cuda.cpp, fake_nccl.cpp). The linker prefers
-// these definitions to the real libraries.
+// A fake CUDA runtime and a fake NCCL that run on the host, for tests of code that calls CUDA and
+// NCCL. They define the functions that ashlar calls (fake_cuda.cpp, fake_nccl.cpp). The linker
+// prefers these definitions to the real libraries.
 //
 //   stream     a thread that executes its work in order, with random pauses, so that a missing wait
 //              for another stream shows in the results
@@ -55,7 +55,8 @@ void set_machine(machine const& m);
 machine const& fake_machine();
 /// Makes the next check of a kernel launch fail with `status`.
 void fail_launch(cudaError_t status);
-/// Makes all communicators of this process report `status` from now on. ncclSuccess ends this.
+/// Makes all communicators of this process report `status` from now on. Calling this function with
+/// ncclSuccess ends the failure.
 void fail_communicators(ncclResult_t status);
 
 }  // namespace fake

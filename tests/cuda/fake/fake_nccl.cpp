@@ -186,8 +186,8 @@ std::map<std::string, std::shared_ptr<shared_state>> by_id;
 struct ncclComm {
   std::shared_ptr<shared_state> all;
   int rank;
-  // The number of collectives that the device has executed. It is counted when they are executed,
-  // not when they are submitted, because a replayed graph executes its collectives again.
+  // The number of collectives that the device has executed. A collective is counted when it is
+  // executed, not when it is submitted, because a replayed graph executes its collectives again.
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;

@@ -4,8 +4,8 @@
 
 // The streams, events and graphs of the fake CUDA runtime. Only fake_cuda.cpp includes this file.
 //
-// A capture is a list of pieces of work, and each piece knows which pieces it must come after. A
-// stream that waits for an event of a captured stream joins the capture.
+// A capture is a list of pieces of work. Each piece stores the numbers of the pieces that must come
+// before it. A stream that waits for an event of a captured stream joins the capture.
 //
 // Launching a graph executes the pieces one by one, in a random order that respects these
 // dependencies. If the program lacks an event, some launch therefore executes work in a wrong

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the CUDA graphs of a mesh, and the memory that graphs and other work use, on the fake CUDA
-// (fake_cuda.hpp). A replayed step gives bitwise the same results as a step that is submitted
-// again, with only a few host calls. Operations that cannot be captured are refused. If one rank
+// (fake_cuda.hpp). A replayed step needs only a few host calls, and gives bitwise the same results
+// as a step that is submitted again. Operations that cannot be captured are refused. If one rank
 // does not replay, the other ranks get an error.
 
 #include <atomic>
@@ -96,8 +96,8 @@ TEST_CASE("replayed steps and repeated steps agree bitwise") {
         for (int i = 1; i < steps; ++i) {
           replayed.set_input(i);
           graph.replay();
-          // Between replays a step of another program runs. It must not use the memory of the
-          // graph.
+          // Between replays a step of another program runs. This step must not use the memory of
+          // the graph.
           anew.step();
           if (replayed.values() != expected[static_cast<std::size_t>(i)])
             throw std::logic_error("step " + std::to_string(i));
@@ -171,8 +171,8 @@ TEST_CASE("operations that cannot be captured are refused, and the mesh stays us
     p.set_input(0);
     m.barrier();
   });
-  // If a transfer is started in a capture, it must be waited for in the same capture. Otherwise it
-  // has not run and never will.
+  // If a transfer is started in a capture, it must be waited for in the same capture. A wait after
+  // the capture is an error, because the captured transfer has not run.
   fake::all_ranks(2, [&](world const& w) {
     mesh const m(w, mesh_of(2));
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL of
-// fake_cuda.hpp. Every kind of transfer gives the same result as the simulation in
-// support/replay.hpp, on streams that only events order. Overlapping transfers never deadlock. If
-// one rank does not take part, the other ranks get an error.
+// fake_cuda.hpp. Every kind of transfer must give the same result as the simulation in
+// support/replay.hpp. Only events order the streams. Overlapping transfers must never deadlock. If
+// one rank does not take part, the other ranks must get an error.
 
 #include <atomic>
 #include <cstring>
@@ -282,8 +282,9 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
         }
       },
       400ms);
-  // Ranks 0 and 2 wait for rank 1. The one that first notices the timeout names the operation in
-  // its error. The other one may get an error of NCCL before that, because a rank has aborted.
+  // Ranks 0 and 2 wait for rank 1. The rank that first detects the timeout aborts, and names the
+  // operation in its error. The other rank may then get an error of NCCL instead, because of this
+  // abort.
   std::string const late =
       "#2 all-reduce along gpu, 12 elements of i32 to receive has not ended within";
   CHECK((has(said[0], late) || has(said[2], late)));

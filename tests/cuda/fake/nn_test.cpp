@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A net with every layer that runs on a device, on fake GPU ranks (fake_cuda.hpp): predictions,
-// gradients, losses and communication are the same as on the host, under many kinds of
+// gradients, losses and communication must be the same as on the host, under many kinds of
 // parallelization plans.
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training on GPU ranks in float: losses are the same as on the host (train_gpt_losses.hpp), and a
-// profile shows the expected ranges.
+// Training on GPU ranks in float: losses must be the same as on the host (train_gpt_losses.hpp),
+// and a profile must show the expected ranges.
 
 #include "train_gpt_losses.hpp"
 

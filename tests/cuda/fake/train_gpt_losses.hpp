@@ -3,8 +3,8 @@
 #pragma once
 
 // Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp). The losses
-// of 50 steps must agree, on any mesh and layout. They would differ if a layer accessed a shard by
-// a loop on the host, or submitted work to the device in the wrong order.
+// of 50 steps must agree, on any mesh and layout. The losses would differ if a layer accessed a
+// shard by a loop on the host, or submitted work to the device in the wrong order.
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +58,7 @@ struct host_run {
 };
 
 /// Returns the losses of a training on the host, with one rank. MPI is initialized and finalized
-/// here, because the fake ranks do not need it.
+/// here, because the fake ranks do not use MPI.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;

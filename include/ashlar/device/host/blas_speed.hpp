@@ -48,7 +48,7 @@ inline double vector_rate() {
   float volatile kept = 0;  // prevents the compiler from removing the computation
   return detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
     vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
-    // The eight vectors are separate variables, because the compiler would keep an array in memory.
+    // The ten vectors are separate variables, because the compiler would keep an array in memory.
     // They start with different values, because the compiler would compute equal vectors only once.
     vector a = addend, b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1, g = f + 1, h = g + 1,
            i = h + 1, j = i + 1;

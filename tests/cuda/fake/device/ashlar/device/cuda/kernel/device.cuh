@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The launcher of the fake device. It replaces device/cuda/kernel/device.cuh, because its folder
-// comes earlier in the include path. A launch puts the kernel into the stream. When the stream
-// reaches it, the emulated device executes the kernel's body.
+// The launcher of the fake device. This file replaces device/cuda/kernel/device.cuh of the library,
+// because the include path lists the folder of this file earlier. A launch puts the kernel into the
+// stream. When the stream reaches the kernel, the emulated device executes the kernel's body.
 //
 // As for a real device, only the files of device/cuda/launch instantiate kernels. If a kernel is
-// missing there, a program that needs it does not link with the fake device either.
+// missing in those files, a program that needs the kernel does not link with the fake device
+// either.
 
 #include <cstdint>
 #include <functional>
