@@ -16,10 +16,9 @@
 //
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
-// A memory limit is a percentage of the memory that the plan without a limit needs. Without
-// --limits, the program itself has just found this plan. With --limits, the memory of this plan is
-// read from FILE, the output of another version of this program, so that both versions get the same
-// limits.
+// A memory limit is a percentage of the memory that the plan without a limit needs. By default this
+// is the plan that the same run has found. With --limits, its memory is read from FILE, the output
+// of another version of this program, so that both versions get the same limits.
 
 #include <cinttypes>
 #include <cstdio>

@@ -66,8 +66,8 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   return most;
 }
 
-/// Counts the operator calls that succeed, and how many of these calls have wrong results. A call
-/// that throws ashlar::error is skipped, unless NCCL caused the error.
+/// Counts the operator calls that return, and how many of these calls have wrong results. A call
+/// that throws ashlar::error is not counted. If NCCL caused the error, it is thrown on.
 struct operator_count {
   int done = 0, wrong = 0;
 

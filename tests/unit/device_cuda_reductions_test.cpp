@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the CUDA kernels for reductions over a dimension, accumulated sums and conversions on an
-// emulated device, in rising and falling order of indices.
+// emulated device. The emulation runs the threads once in rising and once in falling order of their
+// indices, so that results that depend on the order are noticed.
 
 #include <doctest/doctest.h>
 

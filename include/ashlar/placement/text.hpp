@@ -50,9 +50,11 @@ ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth) {
   if (a.is_broadcast()) return "B";
   if (a.is_partial())
     return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
-  std::string text = "S(";  // appended to, because GCC 12 warns wrongly about "S(" + ...
-  text += std::to_string(a.dim);
-  if (with_depth) text += "," + std::to_string(a.depth);
+  std::string text = "S(" + std::to_string(a.dim);
+  if (with_depth) {
+    text += ',';  // GCC 12 has a wrong warning about "," + std::to_string(...) here
+    text += std::to_string(a.depth);
+  }
   return text + ")";
 }
 

@@ -36,8 +36,8 @@ class matmul_paths {
   /// addition per step breaks ties.
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
-  /// Returns the redistribution plan between the fixed placement and state `i`, in the direction of
-  /// the search.
+  /// Returns the redistribution plan between the fixed placement and state `i`. If the constructor
+  /// got path_direction::to_end, the plan ends at the fixed placement, otherwise it starts there.
   constexpr redistribution_plan plan(int i) const {
     inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards the end
     int at = collect(met, sums_, ways_, i);

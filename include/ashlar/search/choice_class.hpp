@@ -62,7 +62,7 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
   return result;
 }
 
-/// The choices of one layer with their prices.
+/// The choices of one layer, or of one residual block as a whole, with their prices.
 struct choice_class {
   int layer = 0;  ///< the layer; of a residual block: the layer at its begin
   int end = -1;   ///< of a residual block: the layer at its end; -1: not a residual block

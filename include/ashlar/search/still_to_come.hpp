@@ -45,14 +45,14 @@ class still_to_come {
   struct needed {
     /// A lower bound of the bytes that the elements hold for the whole step.
     std::int64_t lasting = 0;
-    /// A lower bound of the bytes that the elements need at some moment, in addition to those that
-    /// earlier elements hold in the forward pass (memory_so_far::forward).
+    /// A lower bound of the peak of the bytes that the elements of the chain need in the forward
+    /// pass, on top of the bytes that earlier elements hold (memory_so_far::forward).
     std::int64_t forward = 0;
-    /// A lower bound of the bytes that the elements need in addition to memory_so_far::backward, up
-    /// to the end of the current recomputed segment.
+    /// A lower bound of the peak of the bytes that the elements of the chain need in the backward
+    /// pass, up to the end of the current recomputed segment, on top of memory_so_far::backward.
     std::int64_t backward = 0;
-    /// An upper bound of the bytes that the elements need in addition to
-    /// memory_so_far::synchronize.
+    /// An upper bound of the bytes that the elements of the chain need in the synchronization, on
+    /// top of memory_so_far::synchronize.
     std::int64_t synchronize = 0;
   };
 

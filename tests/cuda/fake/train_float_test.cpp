@@ -38,8 +38,9 @@ TEST_CASE("a step and its phases are ranges, and in them every pass of every lay
     CHECK(times("norm{}totals{}update{}}") == 2);
     CHECK(times("}backward{31.cross_entropy backward{}30.linear weight gradient{}"
                 "30.linear input gradient{}29.layer_norm backward{}") == 2 * micro_batches);
-    // Every layer has one range in each pass, except the loss: it has three ranges in the forward
-    // pass.
+    // Each layer marks one profiler range in the forward pass. It also marks one range named
+    // "backward" or "weight gradient" in the backward pass. Only the loss marks two more ranges in
+    // the forward pass, for each of the micro-batches of two steps.
     CHECK(times(" forward{}") ==
           times(" backward{}") + times(" weight gradient{}") + 2 * 2 * micro_batches);
     CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));
