@@ -62,6 +62,17 @@ TEST_CASE("a reduce-scatter receives every other rank's addends of its block") {
               traffic{p - 1, (p - 1) * part(n, p, i)});
 }
 
+TEST_CASE("in an all-to-all and a permute a rank receives what it does not have yet") {
+  for (int p = 2; p <= 5; ++p)
+    for (std::int64_t const to : {0, 1, 7, 32})
+      for (std::int64_t kept = 0; kept <= to; kept += 1 + to / 3) {
+        CHECK(ashlar::collective_traffic(collective::all_to_all, p, 9, to, kept, 1) ==
+              traffic{p - 1, to - kept});
+        CHECK(ashlar::collective_traffic(collective::permute, p, 9, to, kept, 1) ==
+              traffic{1, to - kept});
+      }
+}
+
 TEST_CASE("an all-reduce is a reduce-scatter and a gather of balanced blocks") {
   for (int p = 2; p <= 5; ++p)
     for (std::int64_t const n : {0, 1, 2, 3, 4, 5, 7, 11, 32768, 32769})
