@@ -28,6 +28,7 @@
 #include <ashlar/device/host/layer_norm_backward.hpp>
 #include <ashlar/device/host/optimizer.hpp>
 #include <ashlar/device/host/range.hpp>
+#include <ashlar/device/host/reduce.hpp>
 #include <ashlar/placement/identity.hpp>
 #include <ashlar/support/buffer.hpp>
 
@@ -103,12 +104,20 @@ void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, s
 }
 
 /// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
-/// k. Reduces in ascending order of k, in accumulation_t<T>, and rounds once.
+/// k. Reduces in accumulation_t<T> and rounds once. The order of k is ascending, or that of
+/// reduce.hpp if `inner` is 1.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
   using A = accumulation_t<T>;
   auto const into = [&]<reduction Op>(std::integral_constant<reduction, Op>, A* target) {
+    if (inner == 1) {  // the elements to combine are contiguous
+      *target = detail::reduce_lanes<A>(
+          extent, identity_of<A>(Op), [=](std::int64_t k) { return static_cast<A>(x[k]); },
+          [](A a, A b) { return combine<Op>(a, b); });
+      x += extent;
+      return;
+    }
     std::fill_n(target, inner, identity_of<A>(Op));
     for (std::int64_t k = 0; k < extent; ++k, x += inner)
       for (std::int64_t i = 0; i < inner; ++i)
