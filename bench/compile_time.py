@@ -83,7 +83,7 @@ def main():
             prefix = os.path.join(work, level + ".hpp")
             with open(prefix, "w", encoding="utf-8") as file:
                 file.write("#include <ashlar/ashlar.hpp>\n")
-            header = ".pch" if "clang" in compiler else ".gch"
+            header = ".pch" if "clang" in os.path.basename(compiler) else ".gch"
             run([compiler, *flags, *options, "-DASHLAR_COMPILED=1", "-x", "c++-header", prefix,
                  "-o", prefix + header])
             for index, (name, source, _) in enumerate(PROGRAMS):
@@ -95,7 +95,7 @@ def main():
                 for form in FORMS[:1] if name == "Eigen" else FORMS:
                     extra = [] if form == "headers" else ["-DASHLAR_COMPILED=1"]
                     if form == "precompiled":
-                        extra += ["-include", prefix] if header == ".gch" else ["-include-pch", prefix + header]
+                        extra += ["-Winvalid-pch", "-Werror=invalid-pch", "-include", prefix] if header == ".gch" else ["-include-pch", prefix + header]
                     jobs.append((level, form, name, [compiler, *flags, *options, *extra, "-c", path,
                                                      "-o", os.path.join(work, "out.o")]))
         seconds, memory = {}, {}

@@ -42,14 +42,6 @@ work product(product_shape const& s, product_layout const& lies, team const& ran
   return {c.run, {.flops = s.flops()}, c.is_right};
 }
 
-/// Returns the number of rows of the grid of `ranks` ranks that is closest to a square.
-int grid_rows(int ranks) {
-  int rows = 1;
-  for (int r = 2; r * r <= ranks; ++r)
-    if (ranks % r == 0) rows = r;
-  return rows;
-}
-
 family const products([](suite& all) {
   for (std::int64_t const n : {64, 256, 1024})
     all.add("product/gemm/order:" + std::to_string(n),

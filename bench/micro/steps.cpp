@@ -29,17 +29,10 @@ struct move {
   ashlar::placement from, to;
 };
 
-/// Returns the grid of `ranks` ranks that is closest to a square.
-ashlar::topology grid_of(int ranks) {
-  int rows = 1;
-  for (int r = 2; r * r <= ranks; ++r)
-    if (ranks % r == 0) rows = r;
-  return {{"x", rows}, {"y", ranks / rows}};
-}
-
 std::vector<move> moves(int ranks) {
   using enum ashlar::collective;
-  ashlar::topology const line{{"x", ranks}}, grid = grid_of(ranks);
+  int const grid_x = grid_rows(ranks);
+  ashlar::topology const line{{"x", ranks}}, grid{{"x", grid_x}, {"y", ranks / grid_x}};
   ashlar::placement const b{ashlar::broadcast()}, p{ashlar::partial()}, rows{ashlar::split(0)},
       columns{ashlar::split(1)};
   std::vector<move> all{{"dim:0", all_gather, line, rows, b},

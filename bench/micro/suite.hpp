@@ -48,6 +48,14 @@ struct team {
   ashlar::mesh line() const { return on({{"x", ranks}}); }
 };
 
+/// Returns the number of rows of the grid of `ranks` ranks that is closest to a square.
+constexpr int grid_rows(int ranks) {
+  int rows = 1;
+  for (int r = 2; r * r <= ranks; ++r)
+    if (ranks % r == 0) rows = r;
+  return rows;
+}
+
 struct benchmark_case {
   std::string name;
   std::function<work(team const&)> prepare;
