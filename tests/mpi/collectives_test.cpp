@@ -156,7 +156,8 @@ void same_as_pairs(std::vector<reduction> const& ops) {
   for (std::size_t i = 0; i < t_all.size(); ++i) {
     auto const& t = t_all[i];
     auto const pairs = mesh_with(always(algorithm::pairwise), t);
-    for (auto const forced : {algorithm::ring, algorithm::library}) {
+    for (auto const forced : ashlar::mpi::all_algorithms) {
+      if (forced == algorithm::pairwise) continue;
       auto const m = mesh_with(always(forced), t);
       for (auto const& extents : shapes) {
         bool const is_large = extents.elements() > 1000000;

@@ -47,6 +47,17 @@ bool named(std::string const& word, Enum const (&all)[Count], Enum& value) {
   return true;
 }
 
+/// Returns a list of names for a message, such as "pairwise, ring or library".
+template <class Enum, std::size_t Count>
+std::string names_of(Enum const (&all)[Count]) {
+  std::string text;
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (i > 0) text += i + 1 == Count ? " or " : ", ";
+    text += to_string(all[i]);
+  }
+  return text;
+}
+
 }  // namespace detail
 
 /// Parses a table. Throws ashlar::error that names `file` and the faulty line.
@@ -66,9 +77,8 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
              ". Write: kind, members, bytes, nodes, algorithm.");
     algorithm_row row;
     if (!detail::named(word[0], tunable_collectives, row.kind))
-      refuse("'" + word[0] +
-             "' is not a collective with a choice of algorithms. Write all-gather, reduce-scatter "
-             "or all-reduce.");
+      refuse("'" + word[0] + "' is not a collective with a choice of algorithms. Write " +
+             detail::names_of(tunable_collectives) + ".");
     char const* const end = word[1].data() + word[1].size();
     auto const read = std::from_chars(word[1].data(), end, row.least_members);
     if (read.ec != std::errc() || read.ptr != end || row.least_members < 2 ||
@@ -79,11 +89,11 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
       refuse("'" + word[2] + "' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB.");
     row.least_bytes = *bytes;
     if (!detail::named(word[3], all_spreads, row.where))
-      refuse("'" + word[3] +
-             "' is not a distribution over nodes. Write any, one-node, one-per-node or "
-             "several-per-node.");
+      refuse("'" + word[3] + "' is not a distribution over nodes. Write " +
+             detail::names_of(all_spreads) + ".");
     if (!detail::named(word[4], all_algorithms, row.use))
-      refuse("'" + word[4] + "' is not an algorithm. Write pairwise, ring or library.");
+      refuse("'" + word[4] + "' is not an algorithm. Write " + detail::names_of(all_algorithms) +
+             ".");
     if (table.size() == table.capacity())
       refuse("more than " + std::to_string(table.capacity()) + " rows. Remove some of them.");
     table.push_back(row);
