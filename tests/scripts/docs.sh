@@ -12,6 +12,7 @@
 #            output.
 #   console  `$ plan ...` and its output, where a line `...` stands for any lines. Checked only in
 #            builds of type Release that have examples/plan.
+#   json     a machine file that examples/plan accepts, if it is built
 #   sh       It may name only files and folders that exist below examples, tests, bench and cmake.
 #   cmake    not checked here: tests/scripts/consumer.sh builds users' projects
 #
@@ -72,7 +73,7 @@ declare -A ranks_of main_of
 gpu=()
 while IFS=$'\t' read -r n page line language comment; do
   case "$language" in
-    cpp | text | console | sh | cmake) ;;
+    cpp | text | console | json | sh | cmake) ;;
     *) complain "$page:$line: a block of language \"$language\", which nothing checks" ;;
   esac
   [ "$language" = cpp ] || continue
@@ -315,6 +316,12 @@ while IFS=$'\t' read -r n page line language comment; do
         in_order "$work/part" "$work/whole" ||
           { complain "$page:$line: the command prints something else:"; cat "$work/whole"; }
         compared=$((compared + 1))
+      fi
+      ;;
+    json)
+      if [ -x "$binary_dir/examples/plan" ]; then
+        "$binary_dir/examples/plan" mlp --ranks node=2,gpu=2 --machine "$(block "$n" json)" >"$work/whole" 2>&1 ||
+          { complain "$page:$line: no machine file:"; cat "$work/whole"; }
       fi
       ;;
   esac
