@@ -51,10 +51,7 @@ template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
   static constexpr std::array<int, sizeof...(Rank)> all() { return {Rank...}; }
-  static constexpr int of(int k) {
-    int const each[] = {Rank..., 0};
-    return each[k];
-  }
+  static constexpr int of(int k) { return k < count ? all()[static_cast<std::size_t>(k)] : 0; }
 };
 
 /// The types of all tensors of a placed layer. At gives their placements (choice.hpp).

@@ -34,9 +34,7 @@ class any_tensor {
   /// fit the extents or the mesh.
   any_tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
              element_type type)
-      : mesh_(m), extents_(extents), placement_(p),
-        box_(detail::shard_box(m, extents, p, extents.rank())), type_(type),
-        data_(detail::new_shard(m, extents, p, box_, static_cast<std::size_t>(size_of(type)))) {}
+      : any_tensor(m, extents, p, detail::shard_box(m, extents, p, extents.rank()), type) {}
 
   mesh_type const& mesh() const { return *mesh_; }
   shape const& extents() const { return extents_; }
@@ -58,15 +56,8 @@ class any_tensor {
   /// Returns a new tensor on the same mesh, with the same extents and element type, but at
   /// placement `p`. Its shard is not initialized.
   any_tensor like(ashlar::placement const& p) const {
-    any_tensor made;
-    made.mesh_ = mesh_;
-    made.extents_ = extents_;
-    made.placement_ = p;
-    made.box_ = ashlar::local_box(extents_, mesh_->topology(), p, mesh_->coordinate());
-    made.type_ = type_;
-    made.data_ = detail::new_shard(*mesh_, extents_, p, made.box_,
-                                   static_cast<std::size_t>(size_of(type_)));
-    return made;
+    return {*mesh_, extents_, p,
+            ashlar::local_box(extents_, mesh_->topology(), p, mesh_->coordinate()), type_};
   }
 
   /// Returns a tensor of type `Tensor` that shares the shard. Throws ashlar::error if the element
@@ -91,6 +82,12 @@ class any_tensor {
   }
 
  private:
+  /// Makes a tensor whose shard has box `b` and is not initialized. Checks nothing.
+  any_tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p, box const& b,
+             element_type type)
+      : mesh_(m), extents_(extents), placement_(p), box_(b), type_(type),
+        data_(detail::new_shard(m, extents, p, b, static_cast<std::size_t>(size_of(type)))) {}
+
   std::optional<mesh_type> mesh_;
   shape extents_;
   ashlar::placement placement_;

@@ -194,7 +194,8 @@ class trainer {
       auto const& g = p.gradient();
       ++squares;
       if (is_representative(g.placement(), mesh.coordinate()))
-        add_sum_of_squares(on, mesh.memory(), p.template shards<stored_type>().gradient,
+        add_sum_of_squares(on, mesh.memory(),
+                           static_cast<stored_type const*>(g.template data_as<stored_type>()),
                            g.local_elements(), squares);
     });
   }
