@@ -18,13 +18,13 @@
 // for comparison.
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include <ashlar/comm/mpi/algorithm_file.hpp>
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/mpi/message_transfer.hpp>
+#include <ashlar/support/whole_file.hpp>
 
 #include "support/csv.hpp"
 #include "support/nodes.hpp"
@@ -181,7 +181,8 @@ void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes,
   if (rank == 0) {
     std::printf("%-14s %7d %9s %-16s %10.1f", to_string(kind), g.members, size_text(bytes).c_str(),
                 to_string(g.where), 1e6 * times[0].time.median);
-    for (auto const a : {algorithm::ring, algorithm::library}) {
+    for (auto const a : all_algorithms) {
+      if (a == algorithm::pairwise) continue;
       double ratio = 0;
       for (auto const& t : times)
         if (t.use == a) ratio = times[0].time.median / t.time.median;
@@ -194,18 +195,15 @@ void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes,
     table.push_back({kind, g.members, bytes, g.where, best.use});
 }
 
-/// Writes the text to a temporary file and renames it, so that a failure leaves the old file
-/// unchanged.
-void write_atomically(std::string const& path, std::string const& text) {
-  std::string const temporary = path + ".new";
-  {
-    std::ofstream out(temporary);
-    out << text;
-    out.close();
-    if (!out) throw std::runtime_error("tune_collectives: " + temporary + " cannot be written.");
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
-    throw std::runtime_error("tune_collectives: " + path + " cannot be replaced.");
+/// Prints the line above the table: a column for each algorithm.
+void print_head(int ranks) {
+  std::printf(
+      "%d ranks. Pairwise in microseconds, then how many times as fast the other algorithms and "
+      "the bare MPI call are.\n%-14s %7s %9s %-16s %10s",
+      ranks, "kind", "members", "bytes", "nodes", "pairwise");
+  for (auto const a : all_algorithms)
+    if (a != algorithm::pairwise) std::printf(" %8s", to_string(a));
+  std::printf(" %8s   %s\n", "MPI", "taken");
 }
 
 void run(int argc, char** argv) {
@@ -218,24 +216,20 @@ void run(int argc, char** argv) {
   std::istringstream list(argc > 3 ? argv[3] : "1KiB,8KiB,64KiB,256KiB,1MiB,4MiB,16MiB,64MiB");
   for (std::string size; std::getline(list, size, ',');) sizes.push_back(parse_size(size));
 
-  if (env.rank() == 0)
-    std::printf(
-        "%d ranks. Pairs in microseconds, then how many times as fast ring, library and the "
-        "bare MPI call are.\n%-14s %7s %9s %-16s %10s %8s %8s %8s   %s\n",
-        env.size(), "kind", "members", "bytes", "nodes", "pairs us", "ring", "library", "MPI",
-        "taken");
+  if (env.rank() == 0) print_head(env.size());
   algorithm_table table;
   for (auto const& g : groupings(env.world())) {
     MPI_Comm comm;
     MPI_Comm_split(env.world(), g.color, g.key, &comm);
-    for (auto const kind :
-         {collective::all_gather, collective::reduce_scatter, collective::all_reduce})
+    for (auto const kind : ashlar::mpi::tunable_collectives)
       for (auto const bytes : sizes) tune<double>(comm, g, kind, bytes, how, table);
     MPI_Comm_free(&comm);
   }
   if (env.rank() == 0) {
-    write_atomically(argv[1], "# Made by bench/tune_collectives on " + std::to_string(env.size()) +
-                                  " ranks.\n" + to_string(table));
+    ashlar::write_whole(argv[1],
+                        "# Made by bench/tune_collectives on " + std::to_string(env.size()) +
+                            " ranks.\n" + to_string(table),
+                        "tune_collectives");
     std::cout << table.size() << " rows in " << argv[1] << '\n';
   }
 }

@@ -31,17 +31,17 @@ class gain {
     ashlar::search::layer_spec s;
     s.name = "gain";
     s.x = s.y = x;
-    s.parameters = {{"gain", {features_}, true}};
+    s.parameters = {{"gain", {features_}, true}};  // true: backward reads it
     // Each row says how the layer's tensors are placed along one mesh axis:
     //               x         y         dy        dx        gain is used as | its gradient is
     int const last = x.rank() - 1;
     for (int d = 0; d < last; ++d)  // rows split: the gain is replicated, its gradients add up
       s.rows.push_back(
-          {split(d, 0), split(d, 0), split(d, 0), split(d, 0), {broadcast()}, {partial()}, {}});
+          {split(d, 0), split(d, 0), split(d, 0), split(d, 0), {broadcast()}, {partial()}});
     auto const f = split(last, 0);  // features split: the gain is split, too
-    s.rows.push_back({f, f, f, f, {split(0, 0)}, {split(0, 0)}, {}});
+    s.rows.push_back({f, f, f, f, {split(0, 0)}, {split(0, 0)}});
     s.rows.push_back(
-        {broadcast(), broadcast(), broadcast(), broadcast(), {broadcast()}, {broadcast()}, {}});
+        {broadcast(), broadcast(), broadcast(), broadcast(), {broadcast()}, {broadcast()}});
     s.forward_values = 2 * double(x.elements());
     s.backward_values = 3 * double(x.elements());
     s.saved_values = double(x.elements());

@@ -5,7 +5,7 @@
 // writes a plan as JSON, as a page and as a C++ header.
 //
 //   plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024
-//        --ranks node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json --html plan.html
+//        --mesh node=128,gpu=8 --machine h200_server --memory-limit 140GB --out plan.json --html plan.html
 
 #include <cstdio>
 #include <iostream>
@@ -87,7 +87,7 @@ struct task {
 };
 
 void run(example::options const& o) {
-  task const t{o, example::choose_model(o), ashlar::parse_topology(o.ranks),
+  task const t{o, example::choose_model(o), ashlar::parse_topology(o.mesh),
                example::choose_machine(o), example::progress_line(!o.quiet)};
   std::function<bool(int, search::layer_choice const&)> permits;
   if (!o.pins.empty()) {

@@ -103,13 +103,13 @@ search::problem choose_model(options const& o) {
 
 ashlar::machine choose_machine(options const& o) {
   auto machine = ashlar::io::machine_from(o.machine);
-  if (o.memory.empty()) return machine;
-  auto const bytes = o.memory == "none" ? std::optional<std::int64_t>(0)
-                                        : ashlar::parse_bytes(o.memory);
-  if (!bytes || (*bytes == 0 && o.memory != "none"))
+  if (o.memory_limit.empty()) return machine;
+  auto const bytes = o.memory_limit == "none" ? std::optional<std::int64_t>(0)
+                                              : ashlar::parse_bytes(o.memory_limit);
+  if (!bytes || (*bytes == 0 && o.memory_limit != "none"))
     throw ashlar::error(
-        "--memory",
-        "\"" + o.memory +
+        "--memory-limit",
+        "\"" + o.memory_limit +
             "\" is not a size. Write it as 140GB, 80GiB, in bytes, or none for no limit.");
   machine.memory = *bytes;
   return machine;

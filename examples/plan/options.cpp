@@ -13,8 +13,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   options o;
   CLI::App app(
       "Finds the placements of every tensor of a net on a mesh, without running the net:\n  plan "
-      "gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024 \\\n    --ranks "
-      "node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json\nA pin is "
+      "gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024 \\\n    --mesh "
+      "node=128,gpu=8 --machine h200_server --memory-limit 140GB --out plan.json\nA pin is "
       "ELEMENT.TENSOR=PLACEMENT, such as 3.x=S(0),B or 3..135/12.weight=*,S(1) "
       "or\nlinear.y=S(0),*; elements are numbered and named by --explain.");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -76,13 +76,13 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
          "optimizer values kept per parameter, of its type", net);
 
   char const* const where = "Mesh and machine";
-  app.add_option("--ranks", o.ranks, "the mesh: named axes such as node=128,gpu=8")
+  app.add_option("--mesh", o.mesh, "the mesh: named axes such as node=128,gpu=8")
       ->capture_default_str()
       ->group(where);
   app.add_option("--machine", o.machine, "a machine file, or one of " + machine_names())
       ->capture_default_str()
       ->group(where);
-  app.add_option("--memory", o.memory,
+  app.add_option("--memory-limit", o.memory_limit,
                  "bytes per rank, such as 140GB or 80GiB; none: no limit "
                  "(default: the machine's)")
       ->group(where);

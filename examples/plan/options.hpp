@@ -23,7 +23,7 @@ struct options {
   std::int64_t tables = 26, rows = 1'000'000;  ///< for dlrm
   std::string type = "float";
 
-  std::string ranks = "node=1,gpu=8", machine = "h200_server", memory;
+  std::string mesh = "node=1,gpu=8", machine = "h200_server", memory_limit;
   std::string algorithm = "exact";
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;

@@ -71,7 +71,7 @@ compared other_plan(options const& o, int micro_batches, ashlar::topology const&
 bool wants_pipeline(options const& o) { return o.stages != 1 || o.micro_batches == 0; }
 
 std::optional<options> run_pipeline(options const& o) {
-  auto const mesh = ashlar::parse_topology(o.ranks);
+  auto const mesh = ashlar::parse_topology(o.mesh);
   auto const machine = choose_machine(o);
   auto const net_of = [&](int m) { return choose_model(in_micro_batches(o, m)); };
   progress_line const line(!o.quiet);

@@ -11,7 +11,7 @@ program="$ASHLAR_BINARY_DIR/examples/plan"
 [ -x "$program" ] || { echo "no plan was built"; exit 77; }
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-gpt=(gpt --layers 4 --d-model 64 --heads 4 --context 32 --batch 8 --vocabulary 97 --ranks node=2,gpu=2
+gpt=(gpt --layers 4 --d-model 64 --heads 4 --context 32 --batch 8 --vocabulary 97 --mesh node=2,gpu=2
   --machine workstation)
 failed=0
 
@@ -52,13 +52,13 @@ says "your pin costs " "${gpt[@]}" --pin 'gelu.x=B,S(2)'
 says "your pins cost " "${gpt[@]}" --pin '3..39/12.weight=*,S(1)' --pin 0.table=B,B
 says "time and memory: " "${gpt[@]}" --pareto 4
 says "found by coordinate_descent" "${gpt[@]}" --algorithm coordinate_descent --evaluations 2000
-says "data parallel" mlp --widths 64,256,10 --batch 24 --ranks gpu=3 --machine workstation
-says "a step" vgg13 --image 32 --batch 4 --ranks gpu=2
-says "a step" dlrm --tables 4 --rows 1000 --batch 64 --ranks node=2,gpu=2
-says "the busiest rank does" mlp --widths 4,6,4 --batch 5 --ranks gpu=7 --pin '*.x=S(0)' \
+says "data parallel" mlp --widths 64,256,10 --batch 24 --mesh gpu=3 --machine workstation
+says "a step" vgg13 --image 32 --batch 4 --mesh gpu=2
+says "a step" dlrm --tables 4 --rows 1000 --batch 64 --mesh node=2,gpu=2
+says "the busiest rank does" mlp --widths 4,6,4 --batch 5 --mesh gpu=7 --pin '*.x=S(0)' \
   --machine workstation
 pipeline=(gpt --layers 8 --d-model 1024 --heads 16 --context 128 --batch 64 --type bfloat16
-  --ranks node=8,gpu=2 --memory 16GB)
+  --mesh node=8,gpu=2 --memory-limit 16GB)
 says "4 stages along node, each on node=2,gpu=2 (4 ranks), 1F1B" "${pipeline[@]}" --stages 4 \
   --out "$work/stages.json" --html "$work/stages.html"
 grep -q '"format": "ashlar pipeline"' "$work/stages.json" || fail "no pipeline was written"
@@ -68,18 +68,18 @@ says "without stages" "${pipeline[@]}" --pipeline
 says "b takes as long as a" "${pipeline[@]}" --stages 4 --diff "$work/stages.json"
 says "b: 4 stages along node of node=8,gpu=2" "${pipeline[@]}" --stages 2 \
   --diff "$work/stages.json"
-says "one stage (no pipeline) is best" vgg13 --image 32 --batch 4 --ranks node=2,gpu=2 --pipeline
+says "one stage (no pipeline) is best" vgg13 --image 32 --batch 4 --mesh node=2,gpu=2 --pipeline
 says "one stage is best, " "${gpt[@]}" --micro-batches auto
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
 
-refused "(linear) needs most" "${gpt[@]}" --memory 1KB
-refused '"lots" is not a size' "${gpt[@]}" --memory lots
+refused "(linear) needs most" "${gpt[@]}" --memory-limit 1KB
+refused '"lots" is not a size' "${gpt[@]}" --memory-limit lots
 refused '"nowhere.json" is neither a file nor one of' "${gpt[@]}" --machine nowhere.json
-refused "an extent is not a number" "${gpt[@]}" --ranks gpu=0
-refused "two axes have the same name" "${gpt[@]}" --ranks gpu=2,gpu=2
-refused "Merge axes of one tier" "${gpt[@]}" --ranks a=2,b=2,c=2,d=2,e=2 --pin '0.table=B,B,B,B,B'
-says "no baselines for comparison" mlp --widths 64,256,10 --batch 8 --ranks a=2,b=2,c=2,d=2,e=2
+refused "an extent is not a number" "${gpt[@]}" --mesh gpu=0
+refused "two axes have the same name" "${gpt[@]}" --mesh gpu=2,gpu=2
+refused "Merge axes of one tier" "${gpt[@]}" --mesh a=2,b=2,c=2,d=2,e=2 --pin '0.table=B,B,B,B,B'
+says "no baselines for comparison" mlp --widths 64,256,10 --batch 8 --mesh a=2,b=2,c=2,d=2,e=2
 refused "The nearest are" "${gpt[@]}" --pin 'gelu.x=S(0),P'
 refused "a pin is written ELEMENT.TENSOR=PLACEMENT" "${gpt[@]}" --pin x
 refused "there is no element 99" "${gpt[@]}" --pin '99.x=B,B'
@@ -95,16 +95,16 @@ refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search
 refused "these do not run yet: plan the net without stages" "${pipeline[@]}" --diff "$work/stages.json"
 refused "3 stages of 8 equal blocks on node=8,gpu=2" "${pipeline[@]}" --stages 3
-refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --ranks node=2,gpu=2 --stages 2
+refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2
 refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
-refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory 1MB
+refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory-limit 1MB
 refused "many is neither auto nor a number of 1 or more" "${pipeline[@]}" --stages many
 refused "0 is neither auto nor a number of 1 or more" "${pipeline[@]}" --micro-batches 0
 refused "is not a valid C++ variable name" "${gpt[@]}" --header "$work/h.hpp" --name 2x
 refused "cannot be written" "${gpt[@]}" --out "$work/no/such/folder.json"
 refused "There must be fewer than 2^63" mlp --widths 1073741824,1073741824,2 --batch 1073741824 \
-  --ranks gpu=2
+  --mesh gpu=2
 refused "--batch" "${gpt[@]}" --batch 0
 refused "model" resnet
 exit "$failed"

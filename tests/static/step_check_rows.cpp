@@ -15,7 +15,7 @@ constexpr search::layer_spec spec(axis_placement y, axis_placement use) {
   s.name = "layer";
   s.x = s.y = {4, 3};
   s.parameters = {{"weight", {3}, true}};
-  s.rows.push_back({split(1, 0), y, split(1, 0), split(1, 0), {use}, {split(0, 0)}, {}});
+  s.rows.push_back({split(1, 0), y, split(1, 0), split(1, 0), {use}, {split(0, 0)}});
   return s;
 }
 constexpr bool passes(search::layer_spec const& s) {

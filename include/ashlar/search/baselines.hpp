@@ -110,7 +110,7 @@ constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
 }
 
 constexpr training_row row_on(layer_choice const& c, int a) {
-  training_row r{c.x[a], c.y[a], c.dy[a], c.dx[a], {}, {}, {}};
+  training_row r{c.x[a], c.y[a], c.dy[a], c.dx[a]};
   for (auto const& p : c.parameters) {
     r.use.push_back(p.use[a]);
     r.grad.push_back(p.grad[a]);

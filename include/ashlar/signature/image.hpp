@@ -64,7 +64,7 @@ constexpr training_table average_pool_training_rows() {
 /// with the given number of parameters. The row requires an exchange of halos.
 constexpr training_row halo_row(int parameters) {
   auto const rows = split(2, 0);
-  training_row row{rows, rows, rows, rows, {}, {}, {}};
+  training_row row{rows, rows, rows, rows};
   for (int k = 0; k < parameters; ++k) {
     row.use.push_back(broadcast());
     row.grad.push_back(partial());

@@ -63,7 +63,7 @@ constexpr training_table embedding_tables_training_rows() {
     auto const ids = f.in[0], values = f.in[1];
     if (values.is_partial()) continue;
     auto const push = [&](axis_placement dy, axis_placement grad) {
-      table.push_back({ids, f.out, dy, broadcast(), {values}, {grad}, {}});
+      table.push_back({ids, f.out, dy, broadcast(), {values}, {grad}});
     };
     if (ids.is_split_of(0)) {
       push(f.out, partial());
@@ -88,7 +88,7 @@ constexpr training_table bottom_mlp_training_rows(int layers) {
   training_table table;
   auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,
                         axis_placement grad, axis_placement last_grad) {
-    training_row row{x, x, dy, dy, {}, {}, {}};
+    training_row row{x, x, dy, dy};
     for (int i = 0; i < layers; ++i) {
       row.use.push_back(i + 1 < layers ? broadcast() : last);
       row.grad.push_back(i + 1 < layers ? grad : last_grad);

@@ -34,8 +34,8 @@ struct role_move {
 
 struct training_row {
   axis_placement x, y, dy, dx;
-  inplace_vector<axis_placement, max_parameters> use, grad;
-  inplace_vector<role_move, max_statistics> stat;
+  inplace_vector<axis_placement, max_parameters> use{}, grad{};
+  inplace_vector<role_move, max_statistics> stat{};
   friend constexpr bool operator==(training_row const&, training_row const&) = default;
 };
 
@@ -48,8 +48,7 @@ constexpr training_table join_map(signature_table const& forward, signature_tabl
   training_table table;
   for (auto const& f : forward)
     for (auto const& b : backward)
-      if (same_role(b.in[1], f.in[0]))
-        table.push_back({f.in[0], f.out, b.in[0], b.out, {}, {}, {}});
+      if (same_role(b.in[1], f.in[0])) table.push_back({f.in[0], f.out, b.in[0], b.out});
   return table;
 }
 
@@ -63,7 +62,7 @@ constexpr training_table join_independent(signature_table const& forward) {
     for (auto const& g : forward) {
       bool const pair = f.in[0].is_split() || g.in[0].is_split() ? same_role(f.in[0], g.in[0])
                                                                  : true;
-      if (pair) table.push_back({f.in[0], f.out, g.out, g.in[0], {}, {}, {}});
+      if (pair) table.push_back({f.in[0], f.out, g.out, g.in[0]});
     }
   return table;
 }
@@ -84,7 +83,7 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
       if (!same_role(i.in[1], f.in[1])) continue;
       int const w_row = find_row(weight_gradient, f.in[0], i.in[0]);
       if (w_row < 0) continue;
-      training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}, {}};
+      training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}};
       if (!bias.empty()) {
         // Find the placement of the bias that fits y. The gradient of the bias is dy, summed over
         // the dims that the bias lacks.
@@ -129,11 +128,11 @@ constexpr training_table layer_norm_training_rows(int rank) {
     if (f.in[1].is_partial()) continue;
     axis_placement const x = f.in[0];
     if (x.is_split()) {
-      table.push_back({x, x, x, x, {broadcast(), broadcast()}, {partial(), partial()}, {}});
+      table.push_back({x, x, x, x, {broadcast(), broadcast()}, {partial(), partial()}});
       continue;
     }
     for (auto const dy : {broadcast(), partial()})
-      table.push_back({x, x, dy, dy, {broadcast(), broadcast()}, {dy, dy}, {}});
+      table.push_back({x, x, dy, dy, {broadcast(), broadcast()}, {dy, dy}});
   }
   return table;
 }
@@ -143,8 +142,8 @@ constexpr training_table layer_norm_training_rows(int rank) {
 constexpr training_table attention_training_rows() {
   training_table table;
   for (auto const& f : attention_signatures()) {
-    table.push_back({f.in[0], f.out, f.out, f.in[0], {}, {}, {}});
-    if (f.in[0].is_broadcast()) table.push_back({f.in[0], f.out, partial(), partial(), {}, {}, {}});
+    table.push_back({f.in[0], f.out, f.out, f.in[0]});
+    if (f.in[0].is_broadcast()) table.push_back({f.in[0], f.out, partial(), partial()});
   }
   return table;
 }
@@ -158,7 +157,7 @@ constexpr training_table embedding_training_rows(bool positions) {
   auto const push = [&](axis_placement x, axis_placement y, axis_placement dy, axis_placement use,
                         axis_placement grad, axis_placement position_use,
                         axis_placement position_grad) {
-    training_row row{x, y, dy, broadcast(), {use}, {grad}, {}};
+    training_row row{x, y, dy, broadcast(), {use}, {grad}};
     if (positions) {
       row.use.push_back(position_use);
       row.grad.push_back(position_grad);
@@ -215,9 +214,9 @@ constexpr training_table cross_entropy_training_rows(int rank) {
 /// x and a target over all elements. If any dim is split, each rank's loss is a partial sum.
 constexpr training_table summed_loss_training_rows(int rank) {
   training_table table;
-  table.push_back({broadcast(), broadcast(), broadcast(), broadcast(), {}, {}, {}});
+  table.push_back({broadcast(), broadcast(), broadcast(), broadcast()});
   for (int d = 0; d < rank; ++d)
-    table.push_back({split(d, 0), partial(), broadcast(), split(d, 0), {}, {}, {}});
+    table.push_back({split(d, 0), partial(), broadcast(), split(d, 0)});
   return table;
 }
 

@@ -24,6 +24,7 @@
 //
 // If a program is long, its middle is left out.
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 
@@ -172,7 +173,7 @@ program_text print(basic_problem<N> const& net, program const& p, machine const&
                      counted(p.moves.size(), "move") + "\n  " + seconds_text(when.seconds) +
                      ", in serial order " + seconds_text(serial_seconds(p, m).seconds()) + "; " +
                      seconds_text(when.communication) + " of communication, " +
-                     seconds_text(when.hidden()) + " of it hidden\n  at most " +
+                     seconds_text(std::max(0.0, when.hidden())) + " of it hidden\n  at most " +
                      bytes_text(double(most.peak)) + " of memory per rank, in action " +
                      std::to_string(most.fullest) + "\n\n";
   step_detail::action_text const line(net, p, when);
