@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A mesh at run time: a topology, the coordinates of this rank, the transport, the memory, and the
-// machine for which plans are priced. A mesh object is a cheap handle, and copies refer to the same
-// mesh.
+// A mesh at run time: a topology, the coordinates of this rank, the transport, and the memory. It
+// also has a machine (a description of the hardware), which determines the estimated costs of
+// plans. A mesh object is a cheap handle, and copies refer to the same mesh.
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
@@ -150,9 +150,9 @@ class basic_mesh {
   }
 
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
-  /// group. All ranks must take their tickets in the same order. If communication is forbidden,
-  /// this function throws. `start` does not, because later transfers wait for every ticket that was
-  /// taken.
+  /// group. All ranks must take their tickets in the same order. Throws if communication is
+  /// forbidden. `start` does not make this check, because later transfers wait for every ticket
+  /// that was taken.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
@@ -172,8 +172,8 @@ class basic_mesh {
     return is_captured() ? p.join() : p.advance();
   }
   /// Makes all later work of the processor wait for the end of `p`. With host memory, this function
-  /// returns when `p` has ended. With a device, it returns as soon as this order is in the device's
-  /// queue.
+  /// returns when `p` has ended. With a device, this function returns as soon as the request to
+  /// wait is in the device's queue.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
@@ -192,8 +192,9 @@ class basic_mesh {
   /// Returns whether device work is being captured (see capture).
   bool is_captured() const { return state_->plain->is_captured(); }
   /// Captures the work that the function `work` gives to the device, without executing it. Returns
-  /// an object whose function replay() executes the work. It may be called any number of times. All
-  /// ranks must capture the same work and replay it in the same order. Only available on devices.
+  /// an object whose function replay() executes the work. replay() may be called any number of
+  /// times. All ranks must capture the same work and replay it in the same order. Only available on
+  /// devices.
   template <class Work>
     requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
       back.capture(mesh, work);

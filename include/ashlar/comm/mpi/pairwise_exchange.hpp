@@ -114,8 +114,8 @@ class pairwise_exchange {
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Returns the block of the target that member j's data fill. In a reduction, the result is this
-  /// rank's part for every j.
+  /// Returns the block of the target to which the data from member j are written. In a reduction,
+  /// this is the part that this rank reduces, for every j.
   strided_block const& received(int j) const {
     return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }
