@@ -164,9 +164,9 @@ class basic_mesh {
     auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Advances a pending operation. Outside a capture of device work, returns true when the
-  /// operation has ended. During a capture, returns true when later work is ordered after the
-  /// operation.
+  /// Advances a pending operation. Returns true when the operation has ended. During a capture of
+  /// device work, where the end cannot be queried, returns true when later work is ordered after
+  /// the operation.
   bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();

@@ -37,8 +37,9 @@ struct matmul_options {
 
 namespace detail {
 
-/// Returns a copy of placement `p` in which `axis` has the role `role`. If the role is a split, the
-/// axis becomes number `depth` among the axes that split the same dim, counted from the outermost.
+/// Returns a copy of placement `p` in which `axis` has the role `role` (B, P or S(dim)). If the
+/// role is a split, the axis becomes number `depth` among the axes that split the same dim, counted
+/// from the outermost.
 constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
   p.axis[axis] = role;
   if (!role.is_split()) return p;

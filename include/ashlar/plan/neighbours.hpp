@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Enumerates every redistribution step that is allowed from one placement
-// (plan/redistribution_step.hpp defines them). A redistribution is a shortest path in the graph
-// that these steps form. The rules:
+// Enumerates every redistribution step that is allowed from one placement.
+// plan/redistribution_step.hpp defines the steps. A redistribution is a shortest path in the graph
+// that these steps form. In the rules, "an axis of a dim" is a mesh axis that splits the dim:
 //
 //   * Only the innermost axes of a dim can be gathered, exchanged to another dim or padded.
 //   * An axis that starts to split a dim becomes the innermost axis of that dim.

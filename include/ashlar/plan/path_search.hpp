@@ -99,9 +99,10 @@ class path_search {
     return i;
   }
 
-  /// Takes the steps from placement `i` whose sums are above `after` and at most `upto`. Returns
-  /// the least sum above `upto`, or `unreachable` if there is none. `pad` is the reduction that
-  /// zero_pad creates.
+  /// Takes the steps from placement `i` whose sums are above `after` and at most `upto`. The sum of
+  /// a step is the weight of the path including the step, plus the bound of the remaining weight.
+  /// Returns the least sum above `upto`, or `unreachable` if there is none. `pad` is the reduction
+  /// that zero_pad creates.
   template <class Bound>
   constexpr double expand(int i, reduction pad, double after, double upto, Bound const& bound) {
     placement const from = states_[i];

@@ -56,8 +56,8 @@ struct pairwise_task {
   bool reduces = false;
   reduction op = reduction::sum;
   std::int64_t first = 0;
-  /// The part of each member, if a reduction exchanges whole arrays (arrays_cross); otherwise
-  /// empty.
+  /// If a reduction exchanges whole arrays (arrays_cross), the parts of the array, one per member.
+  /// Every rank then reduces all parts. Otherwise empty.
   std::span<strided_block const> parts{};
 };
 

@@ -35,9 +35,9 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
 
  public:
   /// Expects at least two members. sends[j] describes where `source` contains this rank's addend of
-  /// member j's block. Only as many elements as the shortest block has are used. The sum of this
-  /// rank's block is written to `result` in `target`. `target` may be `source` if every block has
-  /// the same position in both.
+  /// member j's block. Of every block, the ring handles only as many elements as the shortest block
+  /// has. The sum of this rank's block is written to `result` in `target`. `target` may be `source`
+  /// if every block has the same position in both.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)
