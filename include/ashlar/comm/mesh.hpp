@@ -114,10 +114,10 @@ class basic_mesh {
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
-  /// Reduces the arrays `stored` of all ranks element by element to sums, maxima or minima, and
-  /// writes the result to `sums` in host memory. `stored` is in the mesh's memory, must have as
-  /// many elements as `sums`, and stays unchanged. The host waits for the result, and so also for
-  /// all work that the host gave to the processor before. Collective over the mesh: one all-reduce.
+  /// Computes the sums, maxima or minima of the arrays `stored` over all ranks, element by element,
+  /// and writes them to `sums` in host memory. `stored` is an array in the mesh's memory with as
+  /// many elements as `sums`. It stays unchanged. The host waits for the result, and so also for
+  /// all work that it gave to the processor before. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
@@ -257,8 +257,9 @@ class basic_mesh {
 
   transfer_timer time() const { return transfer_timer(*state_); }
 
-  /// Reduces `values` over all ranks. `values` is either one span of host values, or a pointer to
-  /// values in the mesh's memory followed by a host span for the results.
+  /// Reduces `values` over all ranks. `values` has two forms:
+  /// - one span of values in host memory, which are replaced by the results
+  /// - a pointer to values in the mesh's memory, and a span in host memory for the results
   template <class... Values>
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));

@@ -18,8 +18,8 @@
 //                           extent.
 //   the rank has none       We call the axis idle. The outer axes have left so little of the dim
 //                           that the rank at coordinate 0 holds all of it. The same must be true in
-//                           q. So in q the axis is the innermost one of a dim of which the rank at
-//                           coordinate 0 has only one index.
+//                           q. So in q the axis becomes the innermost axis of a dim. The rank at
+//                           coordinate 0 must have only one index of this dim.
 //   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is
 //                           treated like a live one.
 //

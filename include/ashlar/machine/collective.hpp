@@ -65,9 +65,9 @@ struct traffic {
   friend constexpr bool operator==(traffic const&, traffic const&) = default;
 };
 
-/// Returns whether both ranks of an all-reduce send each other their complete arrays and add all
-/// elements, in place of a reduce-scatter and an all-gather. This saves one message but doubles the
-/// additions, so it is used only for small arrays.
+/// Returns whether an all-reduce of two ranks has only one step: the ranks send each other their
+/// complete arrays, and both add all elements. This replaces a reduce-scatter and an all-gather. It
+/// saves one message but doubles the additions, so it is used only for small arrays.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }

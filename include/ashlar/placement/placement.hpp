@@ -127,8 +127,8 @@ struct placement {
   }
 };
 
-/// Returns why `p` is not valid for a tensor with `rank` dims on a mesh with `axes` axes, as a text
-/// for an error message. Returns null if `p` is valid.
+/// Checks whether `p` is valid for a tensor with `rank` dims on a mesh with `axes` axes. Returns
+/// null if it is, otherwise an error message.
 constexpr char const* check(placement const& p, int rank, int axes) {
   if (p.axes() != axes)
     return "wrong number of axes. Give one placement per mesh axis, in the mesh's axis order.";

@@ -4,8 +4,8 @@
 #pragma once
 
 // Plans a distributed matrix product c = a · b between given placements. A plan chooses one
-// signature row for each mesh axis. The rows determine a' and b', the placements at which the local
-// GEMM reads the operands, and c', the placement of its result. The plan then consists of three
+// signature row for each mesh axis. The rows determine three placements: the local GEMM reads the
+// operands at a' and b', and its result has placement c'. The plan then consists of three
 // redistributions and the GEMM:
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)

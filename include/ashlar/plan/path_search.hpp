@@ -8,9 +8,10 @@
 //
 //   sum = weight (seconds + tie_break per step) + a lower bound of the remaining weight
 //
-// A placement is created when the search reaches it, so that few of the many placements on a mesh
-// with many axes are ever stored. If two placements have equal sums, the one found last is visited
-// first. If two paths to a placement have equal weights, the one found first is kept.
+// A placement is created only when the search reaches it. So few placements are ever stored,
+// although a mesh with many axes has very many. If two placements have equal sums, the one found
+// last is visited first. If two paths to a placement have equal weights, the one found first is
+// kept.
 
 #include <vector>
 

@@ -5,8 +5,8 @@
 
 // The pairwise exchange sends a block from each member to each other member, with MPI_Isend and
 // MPI_Irecv. It works in rounds of at most `chunk` elements of every block, with two rounds in
-// flight at a time. While one round travels, the previous one is unpacked or reduced and the next
-// one is packed, in buffers that stay in the cache.
+// flight at a time. While one round travels, the previous round is unpacked or reduced, and the
+// next round is packed. The buffers are small enough to stay in the cache.
 //
 //   blocks that are contiguous in      sent and received without copies, completely, in the first
 //   source and target                  round
