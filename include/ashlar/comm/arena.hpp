@@ -243,8 +243,9 @@ ASHLAR_INLINE void* arena::from_heap(std::size_t size) {
   std::size_t const wanted = heap_bytes_ + size;
   if (wanted > heap_most_) free_heap_blocks();
   void* const block = ::operator new(size, std::align_val_t{alignment});
-  // `wanted` still counts the blocks that were just freed. Otherwise, if requests for two sizes
-  // alternate, each request would free the blocks of the other size.
+  // The new maximum still counts the blocks that were just freed, so that the heap may have blocks
+  // of several sizes. Otherwise, if requests for two sizes alternate, each request would free the
+  // blocks of the other size.
   heap_most_ = std::max(heap_most_, wanted);
   heap_bytes_ += size;
   return block;

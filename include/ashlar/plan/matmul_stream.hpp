@@ -103,10 +103,10 @@ constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
   return n;
 }
 
-/// Changes `chunks`, which describes how the streamed dim is cut into chunks (panel_stream).
-/// Afterwards the shards of one more tensor consist of complete chunks, too. `list` contains the
-/// extents of the mesh axes that split the streamed dim of that tensor. Returns false if no cut
-/// into chunks suits all tensors.
+/// Adapts the division of the streamed dim into chunks (panel_stream) to one more tensor.
+/// Afterwards the shards of that tensor consist of complete chunks, too. `list` contains the
+/// extents of the mesh axes that split the streamed dim of that tensor. Returns false if no
+/// division suits all tensors.
 constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
                            inplace_vector<int, max_axes> const& list, std::int64_t extent) {
   auto const& longer = list.size() > chunks.size() ? list : chunks;
@@ -211,7 +211,8 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 }  // namespace detail
 
 /// Computes the seconds and the peak memory of a plan that runs in panels. At any time, two panels
-/// of each operand are in memory: one in use and one in transit. So are two panels of the result.
+/// of each operand are in memory: one in use and one in transit. Two panels of the result are in
+/// memory as well.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
   std::int64_t before = 0, whole = 0;     // whole operand: peak while it moves; bytes once moved

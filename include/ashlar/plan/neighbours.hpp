@@ -73,8 +73,8 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
     // The two innermost axes of d exchange their order. Other pairs of axes cannot do this in one
-    // step. It would also move the boundaries between the shards of the axes inside the pair, so
-    // that ranks outside the group of the two axes would need data too.
+    // step. Such a step would also move the boundaries between the shards of the axes inside the
+    // pair, so that ranks outside the group of the two axes would need data too.
     if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
       int const a = owners[i], b = owners[i + 1];
       placement swapped = p;

@@ -117,8 +117,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // If the graph has few states, the states to be visited are in an unsorted list. Searching this
-    // list is faster than a heap and takes fewer steps of constant evaluation.
+    // If the graph has few states (placements), the states to be visited are in an unsorted list
+    // and not in a heap. The list is then faster and takes fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();

@@ -19,8 +19,8 @@
 // block has. A pairwise exchange sends the rest of longer blocks (message_transfer.hpp). In a ring,
 // this rest would make members receive more bytes than the plan predicts.
 //
-// Each step rounds the sum to T. So a ring cannot carry bfloat16, whose sums must be rounded only
-// once.
+// Each step rounds the sum to the element type. So a ring cannot carry bfloat16, whose sums must be
+// rounded only once.
 
 #include <span>
 
