@@ -174,8 +174,8 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
                         std::int32_t const* targets, std::int64_t rows, A* loss) {
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
-/// Computes dx, the gradient of the losses with respect to this rank's columns of x, multiplied by
-/// `scale`. `maximum` and `sum` must be the values of complete rows.
+/// Computes dx, which is `scale` times the gradient of the losses with respect to this rank's
+/// columns of x. `maximum` and `sum` must be the values of complete rows.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -217,15 +217,15 @@ void attention_backward(processor const&, Memory& memory, T const* dout, T const
   attention_backward(dout, qkv, out, log_sum_exp, e, workspace.data(), dqkv);
 }
 
-/// Looks up rows of an embedding table: y[t] = table[ids[t] - first_row]. `table` has `rows` rows.
-/// Ids of other rows, which belong to other ranks, give zeros.
+/// Looks up rows of an embedding table: y[t] = table[ids[t] - first_row]. Ids outside [first_row,
+/// first_row + rows) belong to other ranks and give zeros.
 template <class T>
 void embedding_forward(processor const&, T const* table, std::int64_t first_row, std::int64_t rows,
                        std::int64_t cols, std::int32_t const* ids, std::int64_t tokens, T* y) {
   embedding_forward(table, first_row, rows, cols, ids, tokens, y);
 }
 /// Adds the gradients of an embedding: dtable[ids[t] - first_row] += dy[t] for each token t, in
-/// order. `dtable` has `rows` rows. Ids of other rows, which belong to other ranks, are ignored.
+/// order. Ids outside [first_row, first_row + rows) belong to other ranks and are ignored.
 template <class Memory, class T>
 void embedding_backward(processor const&, Memory&, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,

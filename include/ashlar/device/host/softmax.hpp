@@ -65,8 +65,8 @@ void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* do
   }
 }
 
-/// Computes dx = y (dy - dot) in the columns of this rank. dot[r] must be the dot product of the
-/// complete rows r of dy and y.
+/// Computes dx = y (dy - dot) in the columns of this rank. dot[r] must be the dot product of row r
+/// of dy and row r of y, over all columns of the row.
 template <class T>
 void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
                             std::int64_t cols, T* dx) {

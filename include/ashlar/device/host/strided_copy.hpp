@@ -169,7 +169,7 @@ using copied_as =
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
+/// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements. If this call copies only a part of a
 /// larger array, `part_of` is the number of elements of that larger array. The larger of `part_of`
 /// and the number of elements of this call determines whether the copy uses non-temporal stores.
@@ -190,7 +190,7 @@ void copy_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// Adds dst[i . dst_strides] += src[i . src_strides] for every multi-index i below the extents,
+/// Computes dst[i . dst_strides] += src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements.
 template <class T>
 void add_strided(int rank, std::int64_t const* extents, T const* src,
