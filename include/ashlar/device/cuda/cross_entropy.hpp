@@ -7,9 +7,9 @@
 // T is float, double or bfloat16. Losses and sums are of type accumulation_t<T>.
 //
 // - `cross_entropy` computes the loss and the gradient of complete rows.
-// - If the columns (the vocabulary) are split over ranks, each of the other functions computes one
-//   phase of this. The phases before them are row_max and row_exp_sum of softmax.hpp.
-//   kernel/cross_entropy.hpp lists all phases.
+// - If the columns (the vocabulary) are split over ranks, the caller runs separate phases. The
+//   first two are row_max and row_exp_sum (softmax.hpp). The other phases are functions of this
+//   file. kernel/cross_entropy.hpp lists all phases.
 
 #include <cstdint>
 #include <type_traits>

@@ -104,8 +104,8 @@ void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, s
 }
 
 /// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
-/// k. Reduces in accumulation_t<T> and rounds once. The order of k is ascending, or that of
-/// reduce.hpp if `inner` is 1.
+/// k. Reduces in accumulation_t<T> and rounds once. If `inner` is 1, the elements are combined in
+/// the order of reduce.hpp, otherwise in the order of ascending k.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {

@@ -7,9 +7,9 @@
 // logits has one column for each word of the vocabulary. This rank has the columns [first_column,
 // first_column + cols). A row with a target < 0 is ignored. Losses are of type accumulation_t<T>.
 //
-// `cross_entropy` computes the loss and the gradient of complete rows in one launch. If the rows
-// are split over ranks, the caller runs the following phases. The caller all-reduces the results of
-// the first three before the next phase:
+// `cross_entropy` computes the loss and the gradient of complete rows in one launch. If the columns
+// are split over ranks, the caller runs the following phases. The caller all-reduces the result of
+// each of the first three before it runs the next phase:
 //
 //   phase                        result                         all-reduce by
 //   row_max (softmax.hpp)        maximum of each row            max

@@ -26,7 +26,7 @@
 //   columns.keep<Slot>(array)     in gather: announces that `apply` will read this row of an array
 //                                 again
 //   columns.read<Slot>(array, c, k)
-//                                 in apply: returns the pack at column c of that row
+//                                 returns the pack at column c of that row
 //
 // Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines
 // Op::kept, the row determines how often an element is read:
