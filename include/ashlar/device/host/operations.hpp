@@ -87,8 +87,8 @@ void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, 
                           stride_b, beta, c, ldc, stride_c);
 }
 
-/// Computes y = x w + bias, where x is m x k, w is k x n, and the bias is added to each row of y.
-/// bias may be null.
+/// Computes y = x w + bias, where x is m x k and w is k x n. The bias has n elements and is added
+/// to each row of y. `bias` may be null.
 template <class T>
 void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::int64_t k, T const* x,
                     T const* w, std::type_identity_t<T> const* bias, T* y) {
@@ -208,8 +208,8 @@ void attention_forward(processor const&, Memory& memory, T const* qkv, attention
   buffer<T> const workspace(memory, attention_forward_workspace(e));
   attention_forward(qkv, e, workspace.data(), out, log_sum_exp);
 }
-/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
-/// the input of the forward pass, and out and log_sum_exp are its outputs.
+/// Computes dqkv, the gradient of qkv, from dout, the gradient of out. `qkv` is the input of the
+/// forward pass. `out` and `log_sum_exp` are the outputs of the forward pass.
 template <class Memory, class T>
 void attention_backward(processor const&, Memory& memory, T const* dout, T const* qkv, T const* out,
                         T const* log_sum_exp, attention_extents const& e, T* dqkv) {

@@ -45,8 +45,8 @@ template <class T, class Term, class Combine>
 
 }  // namespace detail
 
-/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may have side effects: it
-/// may read and write element i of any array, but no other elements.
+/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may have side effects on
+/// arrays. It may read and write element i of any array, but no other elements.
 template <class T, class Term>
 T reduce_sum(std::int64_t n, Term term) {
   return detail::reduce_lanes<T>(n, T(0), term, [](T a, T b) { return a + b; });

@@ -72,8 +72,8 @@ struct add_run {
   }
 };
 
-/// Prepares a tiled transposition: finds a dim, other than the last one, along which the source is
-/// contiguous, and moves this dim to the second to last position. Returns false if there is no such
+/// Prepares a tiled transposition. Finds a dim, other than the last one, along which the source is
+/// contiguous. Moves this dim to the second to last position. Returns false if there is no such
 /// dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
@@ -90,8 +90,9 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
 
 /// Returns the row length, in bytes, that is passed to is_streamed. That function decides whether a
 /// copy uses non-temporal stores. If all rows of the destination consist of complete cache lines,
-/// the result is four times the row length, because for such rows non-temporal stores are faster
-/// already at a quarter of the length. Otherwise the result is the row length.
+/// the result is four times the true row length. The reason is that for such rows, non-temporal
+/// stores are faster already at a quarter of the usual length. Otherwise the result is the true row
+/// length.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;

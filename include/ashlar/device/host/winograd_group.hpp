@@ -20,10 +20,10 @@
 namespace ashlar::device::host {
 
 /// Winograd's convolution processes tiles in groups. This is the largest number of elements that
-/// the transformed tiles of a group have, unless a single row of tiles needs more. This number was
-/// chosen by measurements of a VGG network that starts with 32 channels: with half as many
-/// elements, the convolutions of this network were 4 % slower, and with twice as many elements,
-/// they were 9 % slower.
+/// the transformed tiles of a group have, unless a single row of tiles needs more. The number was
+/// chosen by measurements of the convolutions of a VGG network that starts with 32 channels. With
+/// half as many elements, these convolutions were 4 % slower. With twice as many elements, they
+/// were 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
 /// The largest number of tiles that Winograd's convolution processes together as a group, unless a

@@ -68,8 +68,8 @@ ASHLAR_HD constexpr matrix_place row_for_b_transposed(int lane) {
   return {lane % 16, lane / 16 * 8};
 }
 
-/// One thread's part of a tensor core product c += a b: pointers to its 4 values of c, its 4 words
-/// of a and its 2 words of b. A word holds two bfloat16.
+/// One thread's part of a tensor core product c += a b. The pointers refer to the thread's 4 values
+/// of c, 4 words of a and 2 words of b. A word holds two bfloat16.
 struct mma_operands {
   float* c;
   std::uint32_t const* a;
