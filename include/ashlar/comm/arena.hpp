@@ -5,20 +5,21 @@
 
 // The allocator of a mesh's tensors. It takes memory first from a region that the ranks of a node
 // share (if the mesh has one), then from the heap. Released blocks stay in free lists and are
-// reused. So a training step allocates nothing after its first run: fresh pages from the system
-// cost more than many collectives. Sizes are rounded up to size classes (support/size_class.hpp).
-// Of the free blocks of one size, the one released last is reused first, since it is likely still
-// in the cache.
+// reused. So a training step takes no memory from the system after its first run. This matters
+// because new pages from the system cost more time than many collectives. Sizes are rounded up to
+// size classes (support/size_class.hpp). Of the free blocks of one size, the one released last is
+// reused first, since it is likely still in the cache.
 //
-//   in the region   A bump pointer provides new blocks. Free neighbouring blocks are merged if the
-//                   region is full or its used part would exceed twice the peak use. Then the new
-//                   block is cut from the first free range that is large enough. If there is none
+//   in the region   A bump pointer provides new blocks. If the region is full, or if its used part
+//                   would exceed twice the peak use, adjacent free blocks are first merged. Then
+//                   the first free range that is large enough provides the block. If there is none
 //                   and the region is full, the block comes from the heap.
 //   on the heap     operator new provides new blocks. Before the heap grows beyond its previous
 //                   maximum, all its free blocks are returned to the system.
 //
 // For AddressSanitizer, free blocks and the padding of blocks in use are poisoned. A retired arena
-// does not poison the blocks that it gets back, since messages may still arrive in them.
+// (see retire()) does not poison the blocks that it gets back, since messages may still arrive in
+// them.
 //
 // Each rank of a mesh has one arena, which is not thread-safe. It counts the bytes in use and their
 // peak. To test code that may write beyond the end of a shard, the arena can return guarded blocks
@@ -242,8 +243,9 @@ ASHLAR_INLINE void* arena::from_heap(std::size_t size) {
   std::size_t const wanted = heap_bytes_ + size;
   if (wanted > heap_most_) free_heap_blocks();
   void* const block = ::operator new(size, std::align_val_t{alignment});
-  // `wanted` still counts the blocks that were just freed. Otherwise, if requests for two sizes
-  // alternate, each request would free the blocks of the other size.
+  // The new maximum still counts the blocks that were just freed, so that the heap may have blocks
+  // of several sizes. Otherwise, if requests for two sizes alternate, each request would free the
+  // blocks of the other size.
   heap_most_ = std::max(heap_most_, wanted);
   heap_bytes_ += size;
   return block;

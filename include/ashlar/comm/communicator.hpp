@@ -24,9 +24,11 @@ namespace ashlar {
 /// A transfer, its source and target arrays, and its ticket. The ticket is the transfer's number in
 /// its group of axes (operation_queue.hpp).
 ///
-/// Local steps of a plan (slice and zero_pad) have ticket 0. On the host, start() gets no local
-/// steps. On a device, it gets a local step if is_queued() is true for an earlier step of the same
-/// plan. So the local step runs in the order of the device's queue.
+/// Local steps of a plan (slice and zero_pad) have ticket 0. Whether start() gets them depends on
+/// the backend:
+/// - On the host, start() gets no local steps.
+/// - On a device, start() gets a local step if is_queued() is true for an earlier step of the same
+///   plan. So the device's queue runs the local step after the earlier one.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;

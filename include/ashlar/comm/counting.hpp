@@ -5,7 +5,7 @@
 
 // A transport decorator that records every transfer: its kind, its axes, and the bytes that this
 // rank receives. The bytes are computed from the transfer's blocks and not from the planner's
-// formulas, so that tests can compare the planner's predictions with the recorded bytes.
+// formulas. So tests can compare the recorded bytes with the planner's predictions.
 
 #include <vector>
 

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// A mesh with the topology of many ranks and the coordinates of one of them, although the other
-// ranks do not exist. So one process can simulate all ranks of a mesh one after another, as long as
-// their work is local. A tensor on such a mesh contains only the shard of the simulated rank. Any
-// communication throws. The memory of the mesh is guarded (guarded_blocks.hpp).
+// Simulates one rank of a mesh of many ranks in a single process. The simulated mesh has the
+// topology of all ranks and the coordinates of one of them, although the other ranks do not exist.
+// So a test can simulate all ranks one after another, as long as their work is local. A tensor on
+// such a mesh contains only the shard of the simulated rank. Any communication throws. The memory
+// of the mesh is guarded (guarded_blocks.hpp).
 
 #include <ashlar/comm/mesh.hpp>
 

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// A blocking transfer of host values on any backend (backend.hpp). The values are copied to and
-// from blocks of the mesh's memory, since transports access only that memory.
+// Carries out a blocking transfer of values in host memory, on any backend (backend.hpp). The
+// values are copied to and from blocks of the mesh's memory, since transports access only that
+// memory. `back` is the backend, and `what` describes the transfer.
 //
 //   carry(back, transport, values, what)           replaces host values by the result
-//   carry(back, transport, stored, result, what)   reads `stored`, an array in the mesh's memory
-//                                                  that stays unchanged; writes the result to the
+//   carry(back, transport, stored, result, what)   reads the array `stored` in the mesh's memory,
+//                                                  which stays unchanged; writes the result to the
 //                                                  host
 //
 // In both cases the host waits for the processor.

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A mesh at run time: a topology, the coordinates of this rank, the transport, the memory, and the
-// machine for which plans are priced. A mesh object is a cheap handle, and copies refer to the same
-// mesh.
+// A mesh at run time: a topology, the coordinates of this rank, the transport, and the memory. It
+// also has a machine (a description of the hardware), which determines the estimated costs of
+// plans. A mesh object is a cheap handle, and copies refer to the same mesh.
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
@@ -114,10 +114,10 @@ class basic_mesh {
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
-  /// Reduces the arrays `stored` of all ranks element by element to sums, maxima or minima, and
-  /// writes the result to `sums` in host memory. `stored` is in the mesh's memory, must have as
-  /// many elements as `sums`, and stays unchanged. The host waits for the result, and so also for
-  /// all work that the host gave to the processor before. Collective over the mesh: one all-reduce.
+  /// Computes the sums, maxima or minima of the arrays `stored` over all ranks, element by element,
+  /// and writes them to `sums` in host memory. `stored` is an array in the mesh's memory with as
+  /// many elements as `sums`. It stays unchanged. The host waits for the result, and so also for
+  /// all work that it gave to the processor before. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
@@ -150,9 +150,9 @@ class basic_mesh {
   }
 
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
-  /// group. All ranks must take their tickets in the same order. If communication is forbidden,
-  /// this function throws. `start` does not, because later transfers wait for every ticket that was
-  /// taken.
+  /// group. All ranks must take their tickets in the same order. Throws if communication is
+  /// forbidden. `start` does not make this check, because later transfers wait for every ticket
+  /// that was taken.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
@@ -164,16 +164,16 @@ class basic_mesh {
     auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Advances a pending operation. Outside a capture of device work, returns true when the
-  /// operation has ended. During a capture, returns true when later work is ordered after the
-  /// operation.
+  /// Advances a pending operation. Returns true when the operation has ended. During a capture of
+  /// device work, where the end cannot be queried, returns true when later work is ordered after
+  /// the operation.
   bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();
   }
   /// Makes all later work of the processor wait for the end of `p`. With host memory, this function
-  /// returns when `p` has ended. With a device, it returns as soon as this order is in the device's
-  /// queue.
+  /// returns when `p` has ended. With a device, this function returns as soon as the request to
+  /// wait is in the device's queue.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
@@ -192,8 +192,9 @@ class basic_mesh {
   /// Returns whether device work is being captured (see capture).
   bool is_captured() const { return state_->plain->is_captured(); }
   /// Captures the work that the function `work` gives to the device, without executing it. Returns
-  /// an object whose function replay() executes the work. It may be called any number of times. All
-  /// ranks must capture the same work and replay it in the same order. Only available on devices.
+  /// an object whose function replay() executes the work. replay() may be called any number of
+  /// times. All ranks must capture the same work and replay it in the same order. Only available on
+  /// devices.
   template <class Work>
     requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
       back.capture(mesh, work);
@@ -256,8 +257,9 @@ class basic_mesh {
 
   transfer_timer time() const { return transfer_timer(*state_); }
 
-  /// Reduces `values` over all ranks. `values` is either one span of host values, or a pointer to
-  /// values in the mesh's memory followed by a host span for the results.
+  /// Reduces `values` over all ranks. `values` has two forms:
+  /// - one span of values in host memory, which are replaced by the results
+  /// - a pointer to values in the mesh's memory, and a span in host memory for the results
   template <class... Values>
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));

@@ -30,10 +30,10 @@ struct prepared_plan {
   std::vector<transfer> transfers;
 };
 
-/// The redistribution plans for some panels of a matrix product that is computed panel by panel.
-/// `a` and `b` are the plans of the operands, and `c` is the plan of the result. The plans apply to
-/// the panels from `first` on, up to but not including `first` of the next entry of
-/// prepared_product::panels.
+/// The redistribution plans for consecutive panels, in a matrix product that is computed panel by
+/// panel (plan/matmul_stream.hpp). Adjacent panels with equal plans share one entry. `first` is the
+/// number of the entry's first panel. The entry applies up to the panel before the `first` of the
+/// next entry. `a` and `b` are the plans of the operands, and `c` is the plan of the result.
 struct prepared_panels {
   int first = 0;
   prepared_plan a, b, c;

@@ -20,8 +20,8 @@ namespace ashlar {
 struct strided_block {
   int rank = 0;
   std::int64_t elements = 0;
-  /// The number of elements that are written at about the same time, including other blocks of the
-  /// same target. If this number is large, the copy kernel bypasses the caches.
+  /// The number of elements of the target that are written at about the same time, by this block
+  /// and by other blocks. If this number is large, the copy kernel bypasses the caches.
   std::int64_t part_of = 0;
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;

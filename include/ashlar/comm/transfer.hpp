@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The data that one rank sends and receives in one redistribution step. It is computed once from
-// the step and stored with the plan. A transfer describes which elements come from which member of
-// the group and where these elements are written. It does not determine how they travel: directly
-// from another rank's shard (shared/direct_transfer.hpp) or as messages (mpi/message_transfer.hpp).
+// A transfer describes the data that one rank sends and receives in one redistribution step: which
+// elements come from which member of the group, and where these elements are written. It is
+// computed once from the step and stored with the plan. A transfer does not determine how the
+// elements travel: directly from another rank's shard (shared/direct_transfer.hpp) or as messages
+// (mpi/message_transfer.hpp).
 //
 // In the table, a rank's box is the range of tensor indices of its shard, before or after the step.
 //

@@ -4,8 +4,8 @@
 #pragma once
 
 // Measures the time that a program spends in transfers, waiting or copying. The destructor adds the
-// time since construction to the mesh's seconds. A timer that starts while another one runs adds
-// nothing.
+// seconds since construction to the mesh's total (mesh::communication_seconds). A timer that starts
+// while another one runs adds nothing.
 
 #include <optional>
 

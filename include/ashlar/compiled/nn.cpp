@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles the executor that runs the program of a training step on the host, the checks of layers
-// and plans, and the models and trainers of the usual types.
+// Compiles these parts of the library:
+//
+// - the executor that runs the program of a training step on the host
+// - the checks of layers and plans
+// - the models and trainers of the usual types
 
 #define ASHLAR_COMPILES_NN 1
 #include <ashlar/nn/place.hpp>

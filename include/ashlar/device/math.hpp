@@ -7,10 +7,10 @@
 // no branches and no calls, and they do not set errno. Host loops and device kernels share one
 // implementation, except for exp and tanh of float (see below).
 //
-//   function   largest error in float    in double    outside the range
-//   exp        2 ulp                     2 ulp        0 for very negative x, inf for large x
-//   tanh       2 ulp                     4 ulp        -1 or +1
-//   sqrt       2 ulp                     2 ulp        the argument must be >= 0
+//   function   largest error in float   in double   special arguments
+//   exp        2 ulp                    2 ulp       0 for very negative x, inf for large x
+//   tanh       2 ulp                    4 ulp       -1 or +1 for large |x|
+//   sqrt       2 ulp                    2 ulp       x must be finite and >= 0
 //
 // exp returns 0 if e^x is below the smallest normal number (on a device, exp of float does not).
 // All functions return NaN for NaN. The polynomials are from Cephes (expf, tanhf, tanh). For exp in
@@ -18,10 +18,10 @@
 // set errno. All functions are always inlined, because a loop that contains a call is not
 // vectorised.
 //
-// On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware
-// instruction and does not flush small results to zero. tanh of float divides by __fdividef.
-// Without these faster versions, kernels on bfloat16 would be limited by arithmetic instead of by
-// memory bandwidth.
+// On a device, exp of float is CUDA's expf. It has an error of 2 ulp, uses a hardware instruction
+// and does not flush small results to zero. tanh of float uses the fast division __fdividef on a
+// device. Without these faster versions, kernels on bfloat16 would be limited by arithmetic instead
+// of by memory bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 

@@ -65,9 +65,9 @@ constexpr std::int64_t max_local_elements(shape const& s, topology const& t, pla
   return local_box(s, t, p, coordinates{}).elements();
 }
 
-/// Returns whether the rank at coordinates `c` represents its replicas, which means that the rank
-/// has coordinate 0 along every axis on which the tensor is replicated. A sum over such ranks
-/// counts each element once.
+/// Returns whether the rank at coordinates `c` represents its replicas. A rank does so if it has
+/// coordinate 0 along every axis on which the tensor is replicated. A sum over such ranks counts
+/// each element once.
 constexpr bool is_representative(placement const& p, coordinates const& c) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_broadcast() && c[static_cast<std::size_t>(a)] != 0) return false;

@@ -18,8 +18,8 @@
 //                           extent.
 //   the rank has none       We call the axis idle. The outer axes have left so little of the dim
 //                           that the rank at coordinate 0 holds all of it. The same must be true in
-//                           q. So in q the axis is the innermost one of a dim of which the rank at
-//                           coordinate 0 has only one index.
+//                           q. So in q the axis becomes the innermost axis of a dim. The rank at
+//                           coordinate 0 must have only one index of this dim.
 //   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is
 //                           treated like a live one.
 //
@@ -82,11 +82,12 @@ constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape con
   return -1;
 }
 
-/// Returns the dim of the new shape that an axis splits if ranks at coordinates above 0 along this
-/// axis hold no elements. Returns -1 if there is no such dim. `left` is the box that all other axes
-/// leave to the rank at coordinate 0. Only dims with at most one index in `left` are permitted,
-/// unless `any` is set. A dim with the given stride is preferred, most of all if its extent is at
-/// most 1.
+/// Returns the dim of the new shape that an idle axis splits, or -1 if there is none. An axis is
+/// idle if ranks at coordinates above 0 along this axis hold no elements. The parameters are:
+///
+/// - `stride`: A dim with this stride is preferred, most of all if its extent is at most 1.
+/// - `any`: If false, only dims with at most one index in `left` are permitted.
+/// - `left`: the box of the rank at coordinate 0 after all other axes have split the new shape.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;
@@ -130,10 +131,10 @@ constexpr bool same_partials(placement const& p, placement const& q) {
 ///
 /// The function compares the boxes before and after the reshape for one group of axes at a time,
 /// with all other axes at coordinate 0. A group contains all axes that split a common dim in p or
-/// in q. This is sufficient. Two boxes hold the same flat (row-major) indices if and only if their
-/// polynomials Σ x^index, summed over the flat indices, are equal. A flat index is a sum of one
-/// term per dim, so this polynomial is a product with one factor per group. The factors of the
-/// other groups are not zero, so they can be cancelled from both sides.
+/// in q. This is sufficient, for the following reason. Two boxes hold the same flat (row-major)
+/// indices if and only if their polynomials Σ x^index, summed over the flat indices, are equal. A
+/// flat index is a sum of one term per dim, so this polynomial is a product with one factor per
+/// group. The factors of the other groups are not zero, so they can be cancelled from both sides.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;

@@ -10,9 +10,11 @@
 //   concatenates_locally  The same is true of every operand.
 //
 // Both conditions hold whenever no axis splits the dim. With a split dim they seldom hold, because
-// a balanced split of a different extent cuts at different positions. The exceptions are the full
-// range, a range that belongs to one rank before and after, and a concatenation in which all
-// operands but one are empty.
+// a balanced split of a different extent cuts at different positions. The exceptions are:
+//
+// - a slice of the full range
+// - a slice whose indices all belong to one rank, in the operand and in the result
+// - a concatenation in which all operands but one are empty
 
 #include <span>
 

@@ -8,10 +8,10 @@
 //
 //   [i stride - padding, i stride - padding + extent)
 //
-// Indices below 0 and from n on are padding. There are `places(n)` positions: only those count at
-// which the window fits completely into the padded range. `covered` returns the indices that a rank
-// reads to compute a range of positions. The rank's halo is the part of these indices that the rank
-// does not hold (step/halo.hpp).
+// Indices below 0 and from n on are padding. `places(n)` returns the number of positions at which
+// the window fits completely into the padded range. `covered` returns the indices that a rank reads
+// to compute a range of positions. The rank's halo is the part of these indices that the rank does
+// not hold (step/halo.hpp).
 
 #include <ashlar/layout/split.hpp>
 

@@ -25,10 +25,12 @@
 //
 // A permute is pairwise if its two axes have the same extent (plan/redistribution_step.hpp).
 //
-// Multiplied by α and β, this traffic gives table 2 of AutoDDL, with two differences, because we
-// count what the named algorithm does. For an all-reduce, table 2 has 2 p - 1 messages, but we
-// count 2 (p - 1), or 1. For an all-to-all, table 2 has n elements, but we count n (p - 1) / p,
-// since a rank does not send its own part to itself.
+// Multiplied by α and β, this traffic gives the costs in table 2 of AutoDDL. Two entries differ,
+// because we count the messages and elements of the algorithm that runs:
+//
+// - For an all-reduce, table 2 has 2 p - 1 messages, but we count 2 (p - 1), or 1.
+// - For an all-to-all, table 2 has n elements, but we count n (p - 1) / p, since a rank does not
+//   send its own part to itself.
 
 #include <cstdint>
 
@@ -63,9 +65,9 @@ struct traffic {
   friend constexpr bool operator==(traffic const&, traffic const&) = default;
 };
 
-/// Returns whether both ranks of an all-reduce send each other their complete arrays and add all
-/// elements, in place of a reduce-scatter and an all-gather. This saves one message but doubles the
-/// additions, so it is used only for small arrays.
+/// Returns whether an all-reduce of two ranks has only one step: the ranks send each other their
+/// complete arrays, and both add all elements. This replaces a reduce-scatter and an all-gather. It
+/// saves one message but doubles the additions, so it is used only for small arrays.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }

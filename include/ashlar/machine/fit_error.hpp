@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Measures how far the predictions of a fitted model deviate from the measured times of the samples
-// to which the model was fitted. Errors are relative to the measured time; the median and the worst
-// error are returned. All fits also use require_time, which rejects invalid measured times.
+// Measures the error of a fitted model: how far its predicted times deviate from the measured times
+// to which it was fitted. An error is relative to the measured time. error_of returns the median
+// and the worst error. The file also contains require_time, by which all fits reject invalid
+// measured times.
 
 #include <algorithm>
 #include <cmath>

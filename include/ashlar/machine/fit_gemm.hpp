@@ -30,8 +30,8 @@ struct gemm_fit {
 
 namespace detail {
 
-/// For a given gemm_half, `squares` is the least sum of squared relative errors over all rates, and
-/// `inverse` is 1 / the rate that attains it. The rate is in operations per second.
+/// The best fit for a given gemm_half. `inverse` is 1 / rate, for the best rate in operations per
+/// second. `squares` is the sum of squared relative errors with this rate.
 struct half_trial {
   double inverse = 0, squares = 0;
 

@@ -30,10 +30,10 @@ struct link_fit {
   fit_error error;
 };
 
-/// Fits α and β to the samples. Throws ashlar::error if a time is not above zero, if counts are
-/// negative or not finite, or if the samples do not determine both α and β. Samples do not
-/// determine them if there are fewer than two, or if all samples have the same number of bytes per
-/// message.
+/// Fits α and β to the samples. Throws ashlar::error in these cases:
+/// - A time is not above zero, or a count is negative or not finite.
+/// - The samples do not determine both α and β. Either there are fewer than two samples, or all
+///   samples have the same number of bytes per message.
 inline link_fit fit_link(std::vector<link_sample> const& samples) {
   char const* const me = "fit_link";
   double xx = 0, xy = 0, yy = 0, x = 0, y = 0;

@@ -9,7 +9,8 @@
 // of:
 //
 //   one bit, 1             makes the codes of placements with different numbers of axes different
-//   eight bits per axis    0 for B, 1 to 3 for P by its reduction, 4 or more for S by dim and depth
+//   eight bits per axis    0 for B; 1 to 3 for P, depending on its reduction; 4 or more for S,
+//                          depending on its dim and depth
 
 #include <cstdint>
 

@@ -11,9 +11,9 @@
 // order of the mesh axes. The constructor replaces depths of -1 by the canonical ones. A placement
 // is valid (see `check`) if
 //
-//   the depths of each split dim are 0..k-1, each once
-//   every split dim is less than the tensor's rank
-//   all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
+//   - the depths of the k axes that split a dim are 0..k-1, each once
+//   - every split dim is less than the tensor's rank
+//   - all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
 //
 // A placement contains no extents: layout/ computes which rank owns which index.
 
@@ -127,8 +127,8 @@ struct placement {
   }
 };
 
-/// Returns why `p` is not valid for a tensor with `rank` dims on a mesh with `axes` axes, as a text
-/// for an error message. Returns null if `p` is valid.
+/// Checks whether `p` is valid for a tensor with `rank` dims on a mesh with `axes` axes. Returns
+/// null if it is, otherwise an error message.
 constexpr char const* check(placement const& p, int rank, int axes) {
   if (p.axes() != axes)
     return "wrong number of axes. Give one placement per mesh axis, in the mesh's axis order.";

@@ -4,8 +4,8 @@
 #pragma once
 
 // Plans a distributed matrix product c = a · b between given placements. A plan chooses one
-// signature row for each mesh axis. The rows determine a' and b', the placements at which the local
-// GEMM reads the operands, and c', the placement of its result. The plan then consists of three
+// signature row for each mesh axis. The rows determine three placements: the local GEMM reads the
+// operands at a' and b', and its result has placement c'. The plan then consists of three
 // redistributions and the GEMM:
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
@@ -37,8 +37,9 @@ struct matmul_options {
 
 namespace detail {
 
-/// Returns a copy of placement `p` in which `axis` has the role `role`. If the role is a split, the
-/// axis becomes number `depth` among the axes that split the same dim, counted from the outermost.
+/// Returns a copy of placement `p` in which `axis` has the role `role` (B, P or S(dim)). If the
+/// role is a split, the axis becomes number `depth` among the axes that split the same dim, counted
+/// from the outermost.
 constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
   p.axis[axis] = role;
   if (!role.is_split()) return p;

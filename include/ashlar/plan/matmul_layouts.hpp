@@ -21,9 +21,9 @@
 //
 // For each grid, the seconds to receive these elements plus the seconds of the GEMM are a lower
 // bound of the cost. The search tries grids in ascending order of this bound, and stops when the
-// bound exceeds the cost of the best plan. Axes of equal extent and tier are interchangeable. Of
-// the grids that differ only in such axes, the search tries only the grid that assigns these axes
-// in the order m, n, k.
+// bound exceeds the cost of the best plan. Axes of equal extent and tier are interchangeable. If
+// grids differ only in such axes, the search tries one of them: the grid that assigns these axes in
+// the order m, n, k.
 
 #include <ashlar/plan/matmul.hpp>
 
@@ -36,7 +36,7 @@ struct matmul_layouts {
 
 namespace detail {
 
-/// An assignment of the dims m, n and k (0, 1 and 2) of a product to the mesh axes that split them.
+/// Assigns to each mesh axis the dim of the product that the axis splits: m, n or k (0, 1 or 2).
 /// `code` contains the dims of the axes as digits in base 3. The first axis is the most significant
 /// digit.
 struct product_grid {
@@ -105,10 +105,10 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
 
 }  // namespace detail
 
-/// Returns the best placements of an m x k and a k x n matrix and of their product, and the plan of
-/// the product between them. `memory` is the most memory that a rank may use, in bytes; 0 means no
-/// limit. If no grid's plan fits, the best grid's plan runs in panels. Throws ashlar::error if this
-/// does not fit either.
+/// Returns the best placements for the product of an m x k and a k x n matrix, and the plan of this
+/// product. The placements are those of both matrices and of the result. `memory` is the most
+/// memory that a rank may use, in bytes; 0 means no limit. If no grid's plan fits, the best grid's
+/// plan runs in panels. Throws ashlar::error if this does not fit either.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size, machine const& on,
                                              std::int64_t memory) {

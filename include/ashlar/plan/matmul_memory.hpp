@@ -3,17 +3,22 @@
 
 #pragma once
 
-// The peak memory of a plan of the matrix product c = a · b, in bytes per rank, including the
-// operands and the result. Shards are counted exactly. packing.hpp gives the buffers of a
-// redistribution step.
-//
-// In the formula, a' stands for the copy of operand a at the placement that the local product
-// needs. It has 0 bytes if operand a is already at this placement. b' is the same for operand b. c'
-// is the result of the local product. "moving a" is the peak over the steps from a to a': the
-// shards before and after the step and its buffer, without a itself. "moving c" includes c'. The
-// four terms of the maximum follow the order in which a plan runs:
+// Computes the peak memory of a plan of the matrix product c = a · b, in bytes per rank, including
+// the operands and the result. Shards are counted exactly. packing.hpp gives the size of the
+// communication buffers of a redistribution step. The peak consists of the operands and the maximum
+// over four phases. The formula lists the phases in the order in which a plan runs them:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
+//
+// Each term is a number of bytes:
+//
+//   a, b       the given operands
+//   a', b'     the copies of the operands at the placements that the local product needs; 0 if
+//              the operand is already at this placement
+//   c'         the result of the local product
+//   moving x   the peak during the redistribution of x: in each step, the shards before and
+//              after the step and the step's buffers. The given shards of a and b are not
+//              included, but c' is.
 //
 // The result is the peak of rank 0, which has the largest shard of every placement.
 

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The cheapest redistributions between one fixed placement of a matrix and every placement that a
-// local product may need. The fixed placement is the given placement of an operand or the wanted
-// placement of the result. One search finds all these redistributions:
+// Finds the cheapest redistributions between one fixed placement of a matrix and every placement
+// that a local product may need. The fixed placement is the given placement of an operand or the
+// wanted placement of the result. One search finds all these redistributions:
 //
-//   from_end   one Dijkstra search from the fixed placement
-//   to_end     one Dijkstra search from the fixed placement against the direction of the edges
+//   from_end   Paths start at the fixed placement: one Dijkstra search along the edges.
+//   to_end     Paths end at the fixed placement: one Dijkstra search against the direction of
+//              the edges.
 //
 // In the placements of a local product, P always stands for a sum. If the fixed placement has P
 // with another reduction, such as a maximum, a second graph is used in which P stands for that
@@ -32,12 +33,13 @@ class matmul_paths {
         backward_(direction == path_direction::to_end),
         ways_(find_ways(sums.price(extents, element_size, m))) {}
 
-  /// Returns the seconds of the path between the fixed placement and state `i` of the graph. A tiny
-  /// addition per step breaks ties.
+  /// Returns the seconds of the path between the fixed placement and state (placement) number `i`
+  /// of the graph. A tiny addition per step breaks ties.
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
-  /// Returns the redistribution plan between the fixed placement and state `i`. If the constructor
-  /// got path_direction::to_end, the plan ends at the fixed placement, otherwise it starts there.
+  /// Returns the redistribution plan between the fixed placement and state (placement) number `i`.
+  /// If the constructor got path_direction::to_end, the plan ends at the fixed placement, otherwise
+  /// it starts there.
   constexpr redistribution_plan plan(int i) const {
     inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards the end
     int at = collect(met, sums_, ways_, i);
@@ -75,8 +77,8 @@ class matmul_paths {
     return ways;
   }
 
-  /// Appends the steps of the path from state `i` towards the fixed placement. Returns the state at
-  /// which the path ends in this graph.
+  /// Appends the steps of the path from state (placement) number `i` towards the fixed placement.
+  /// Returns the number of the state at which the path ends in this graph.
   constexpr int collect(inplace_vector<redistribution_step, 4 * max_axes>& met,
                         placement_graph const& graph, placement_graph::paths const& ways,
                         int i) const {

@@ -9,9 +9,13 @@
 //   k   the contracted dim       b   the batch (rank 3 only)
 //
 // The local GEMM reads a' and b' and makes c', at placements that the plan chooses. A plan without
-// panels (plan/matmul_stream.hpp) runs these phases one after another: the redistribution from a to
-// a', the redistribution from b to b', the local GEMM, the release of a' and b', and the
-// redistribution from c' to c.
+// panels (plan/matmul_stream.hpp) runs these phases one after another:
+//
+//   1. the redistribution from a to a'
+//   2. the redistribution from b to b'
+//   3. the local GEMM
+//   4. the release of a' and b'
+//   5. the redistribution from c' to c
 
 #include <string_view>
 

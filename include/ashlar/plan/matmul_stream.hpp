@@ -24,10 +24,10 @@
 // Why the placement is the same: nested balanced splits make parts that differ by at most one item,
 // with larger parts first. The ranks' parts of a panel have the same property.
 //
-// Whether a letter can be streamed depends on the tensors that have this letter, at the given
-// placements of a and b and the wanted placement of c. For each of these tensors, list the extents
-// of the mesh axes that split the streamed dim, outermost first and without 1s. Every two lists
-// must satisfy one of two conditions:
+// Whether a letter can be streamed depends on the tensors that have this letter. a and b are
+// considered at their given placements, and c at its wanted placement. For each of these tensors,
+// list the extents of the mesh axes that split the streamed dim, outermost first and without 1s.
+// Every two lists must satisfy one of two conditions:
 //
 //   1. One list is a prefix of the other, as with [2] and [2,3], or [] and [4]. The longer
 //      list determines the chunks. The dim may have any extent.
@@ -103,10 +103,10 @@ constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
   return n;
 }
 
-/// Changes `chunks`, which describes how the streamed dim is cut into chunks (panel_stream).
-/// Afterwards the shards of one more tensor consist of complete chunks, too. `list` contains the
-/// extents of the mesh axes that split the streamed dim of that tensor. Returns false if no cut
-/// into chunks suits all tensors.
+/// Adapts the division of the streamed dim into chunks (panel_stream) to one more tensor.
+/// Afterwards the shards of that tensor consist of complete chunks, too. `list` contains the
+/// extents of the mesh axes that split the streamed dim of that tensor. Returns false if no
+/// division suits all tensors.
 constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
                            inplace_vector<int, max_axes> const& list, std::int64_t extent) {
   auto const& longer = list.size() > chunks.size() ? list : chunks;
@@ -210,8 +210,9 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 
 }  // namespace detail
 
-/// Computes the seconds and the peak memory of a plan that runs in panels. Two panels of each
-/// operand are in memory at a time, one in use and one in transit, and two panels of the result.
+/// Computes the seconds and the peak memory of a plan that runs in panels. At any time, two panels
+/// of each operand are in memory: one in use and one in transit. Two panels of the result are in
+/// memory as well.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
   std::int64_t before = 0, whole = 0;     // whole operand: peak while it moves; bytes once moved

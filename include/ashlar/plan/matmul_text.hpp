@@ -14,8 +14,8 @@
 //     b all-gather along node: [S(0),S(1)] -> [B,S(1)], 32.00 MiB, 13.42 ms
 //     c stays
 //
-// Instead of a dim, an axis may have "-", if all its ranks compute the same, or "addends of a", if
-// it divides the addends of a partial operand among its ranks.
+// An axis that splits no dim of the product has another text: "-" if all its ranks compute the
+// same, or "addends of a" (or "of b") if that operand is partial along this axis.
 
 #include <ashlar/plan/matmul_stream.hpp>
 #include <ashlar/plan/text.hpp>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Enumerates every redistribution step that is allowed from one placement
-// (plan/redistribution_step.hpp defines them). A redistribution is a shortest path in the graph
-// that these steps form. The rules:
+// Enumerates every redistribution step that is allowed from one placement.
+// plan/redistribution_step.hpp defines the steps. A redistribution is a shortest path in the graph
+// that these steps form. In the rules, "an axis of a dim" is a mesh axis that splits the dim:
 //
 //   * Only the innermost axes of a dim can be gathered, exchanged to another dim or padded.
 //   * An axis that starts to split a dim becomes the innermost axis of that dim.
@@ -72,9 +72,9 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       }
       if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
-    // The two innermost axes of d exchange their order. Other pairs of axes cannot exchange their
-    // order: this would move the cuts of the axes inside the pair, so ranks outside the group of
-    // the two axes would need data too.
+    // The two innermost axes of d exchange their order. Other pairs of axes cannot do this in one
+    // step. Such a step would also move the boundaries between the shards of the axes inside the
+    // pair, so that ranks outside the group of the two axes would need data too.
     if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
       int const a = owners[i], b = owners[i + 1];
       placement swapped = p;

@@ -14,8 +14,8 @@
 //
 //   all_gather                   if the dims before the gathered one have extent 1, so that blocks
 //                                are contiguous
-//   permute between pairs        which exchange whole shards
-//   slice, zero_pad              which do not communicate
+//   permute between pairs        because whole shards are exchanged
+//   slice, zero_pad              because nothing is communicated
 //
 // NCCL packs all data that it sends and all that it receives. packing_bound is an upper bound for
 // both MPI and NCCL, for callers who know only the shards and not the steps between them. The bound

@@ -8,9 +8,10 @@
 //
 //   sum = weight (seconds + tie_break per step) + a lower bound of the remaining weight
 //
-// A placement is created when the search reaches it, so that few of the many placements on a mesh
-// with many axes are ever stored. If two placements have equal sums, the one found last is visited
-// first. If two paths to a placement have equal weights, the one found first is kept.
+// A placement is created only when the search reaches it. So few placements are ever stored,
+// although a mesh with many axes has very many. If two placements have equal sums, the one found
+// last is visited first. If two paths to a placement have equal weights, the one found first is
+// kept.
 
 #include <vector>
 
@@ -99,9 +100,10 @@ class path_search {
     return i;
   }
 
-  /// Takes the steps from placement `i` whose sums are above `after` and at most `upto`. Returns
-  /// the least sum above `upto`, or `unreachable` if there is none. `pad` is the reduction that
-  /// zero_pad creates.
+  /// Takes the steps from placement `i` whose sums are above `after` and at most `upto`. The sum of
+  /// a step is the weight of the path including the step, plus the bound of the remaining weight.
+  /// Returns the least sum above `upto`, or `unreachable` if there is none. `pad` is the reduction
+  /// that zero_pad creates.
   template <class Bound>
   constexpr double expand(int i, reduction pad, double after, double upto, Bound const& bound) {
     placement const from = states_[i];

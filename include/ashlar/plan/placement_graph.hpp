@@ -76,8 +76,9 @@ class placement_graph {
 
   struct paths {
     scratch<double> weight;  ///< per state: seconds plus tie_break for each step
-    /// Per state: the last edge of the path that leads to it, or -1. After a search against the
-    /// direction of the edges: the first edge of the path that starts at it.
+    /// For each state (placement): the last edge of the path to this state, or -1 if there is none.
+    /// After a search against the direction of the edges: the first edge of the path from this
+    /// state.
     scratch<int> last_edge;
   };
   /// Returns paths that do not reach any state yet.
@@ -85,7 +86,8 @@ class placement_graph {
     return {scratch<double>(count(), unreachable), scratch<int>(count(), -1)};
   }
 
-  /// Finds shortest paths from state `source` to every state. `cost` has the seconds of every edge.
+  /// Finds shortest paths from state (placement) number `source` to every state. `cost` has the
+  /// seconds of every edge.
   constexpr paths shortest_from(int source, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(source)] = 0;
@@ -93,7 +95,8 @@ class placement_graph {
     return result;
   }
 
-  /// Finds shortest paths from every state to state `target`. `cost` has the seconds of every edge.
+  /// Finds shortest paths from every state to state (placement) number `target`. `cost` has the
+  /// seconds of every edge.
   constexpr paths shortest_to(int target, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(target)] = 0;
@@ -102,7 +105,8 @@ class placement_graph {
   }
 
   /// Runs Dijkstra's algorithm along the edges, or against their direction if `backward`. The
-  /// search starts from all states that have a weight in `p`, each with this weight.
+  /// search starts from all states (placements) that already have a weight in `p`. Each such weight
+  /// is the cost of a path up to that state.
   constexpr void settle(paths& p, scratch<double> const& cost, bool backward) const {
     scratch<char> settled(count());
     double* const weight = p.weight.data();
@@ -113,8 +117,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // If the graph has few states, the states to be visited are in an unsorted list. Searching this
-    // list is faster than a heap and takes fewer steps of constant evaluation.
+    // If the graph has few states (placements), the states to be visited are in an unsorted list
+    // and not in a heap. The list is then faster and takes fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();

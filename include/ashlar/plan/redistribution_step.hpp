@@ -32,9 +32,9 @@ struct redistribution_step {
                                    redistribution_step const&) = default;
 };
 
-/// Returns whether one permute can exchange the roles of axes a and b. `both_split` is true if each
-/// of the two axes is the innermost split of a dim. If it is false, the extents of the axes must be
-/// equal, because ranks exchange whole shards.
+/// Returns whether one permute can exchange the roles (B, P or S(dim)) of axes a and b.
+/// `both_split` is true if each of the two axes is the innermost split of a dim. If it is false,
+/// the extents of the axes must be equal, because ranks exchange whole shards.
 constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) {
   return both_split || t.extent(a) == t.extent(b);
 }
@@ -92,10 +92,11 @@ struct shard_elements {
   std::int64_t least = 0;
 };
 
-/// Returns the traffic by which the cost model prices a step. No rank receives more. The priced
-/// traffic is exact if splits are even. Otherwise the model assumes the largest shards for received
-/// data, and the smallest shards for data that a rank already has. `kept` is the number of elements
-/// that the smallest shards before and after the step share.
+/// Returns the traffic (messages and elements) by which the cost model prices a step. No rank
+/// receives more than this. If splits are even, this is the exact traffic of the ranks that receive
+/// most. Otherwise the model overestimates: it counts received data with the size of the largest
+/// shards, and data that a rank already has with the size of the smallest shards. `kept` is the
+/// number of elements that the smallest shards before and after the step have in common.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements const& to,
                                  std::int64_t kept) {

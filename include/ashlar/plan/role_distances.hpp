@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Lower bounds of the cost from a placement to a target placement. They are an admissible heuristic
-// for path_search. The bounds are distances in a smaller graph. Its states are placements without
-// shard order: the role (B, P or the dim that is split) of each mesh axis. Its steps may change any
-// axes of a dim, not only the innermost. Every step of the full graph is also a step of this graph,
-// at the same price, because prices do not depend on shard order. So no distance in this graph is
-// larger than in the full graph. One Dijkstra search from the target, against the direction of the
-// steps, finds the distances.
+// Computes lower bounds of the cost of redistributing a tensor from a placement to a target
+// placement. The bounds are an admissible heuristic for path_search. They are distances in a graph
+// that is smaller than the graph of all placements. The states of the smaller graph are placements
+// without shard order: the role (B, P or the dim that is split) of each mesh axis. Its steps may
+// change any axes of a dim, not only the innermost. Every step of the full graph is also a step of
+// the smaller graph, at the same price, because prices do not depend on shard order. So no distance
+// in the smaller graph exceeds the distance in the full graph. One Dijkstra search from the target,
+// against the direction of the steps, finds the distances.
 //
 //   state    a number in base rank + 2 with one digit per axis: the role of the axis
 //   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad
@@ -36,37 +37,40 @@ class role_distances {
     weight_ = scratch<double>(static_cast<std::size_t>(states), unreachable);
   }
 
-  /// Returns the number of the state with these roles of the axes.
+  /// Returns the number of the state in which the axes have these roles (B, P or S(dim)).
   constexpr int state(axis_roles const& roles) const {
     int state = 0;
     for (int r = 1; r < roles_; ++r) state += r * moved_.data()[roles.having[r]];
     return state;
   }
 
-  /// Returns a lower bound of the cost from the state to the target.
+  /// Returns a lower bound of the cost from a state to the target. A state is a placement without
+  /// its shard order.
   constexpr double operator()(int state) const {
     double const w = weight_.data()[state];
     return w < radius_ ? w : radius_;
   }
 
-  /// Finds distances to state `target`. If `from` is -1, finds the distances of all states.
-  /// Otherwise finds the distances of the states that are at most as far from `target` as state
-  /// `from`.
+  /// Finds distances to state `target`, where a state is a placement without its shard order. If
+  /// `from` is -1, finds the distances of all states. Otherwise finds the distances of the states
+  /// that are at most as far from `target` as state `from` is.
   constexpr void find(int target, int from) {
     open(target, 0);
     settle(from);
   }
 
-  /// Finds the distances of paths on which the reduction of P changes, which is possible only at a
-  /// state without P. `beyond` has the distances from such states to the target. The search stops
-  /// at state `from`, as in `find`.
+  /// Finds the distances of paths on which the reduction of P changes, for example from sum to
+  /// maximum. A path can change the reduction only at a state (a placement without its shard order)
+  /// that has no P. `beyond` has the distances from such states to the target. The search stops at
+  /// state `from`, as in `find`.
   constexpr void find_through_whole(role_distances const& beyond, int from) {
     for (int i = 0; i < static_cast<int>(weight_.size()); ++i)
       if (roles_of(i).having[axis_roles::partial] == 0) open(i, beyond.weight_.data()[i]);
     settle(from);
   }
 
-  /// Returns the kind of step that changes axes from one role to another, different one.
+  /// Returns the kind of step that changes axes from role `from` to a different role `to`. A role
+  /// is B, P or S(dim), as a number.
   static constexpr collective kind_between(int from, int to) {
     bool const to_split = to >= axis_roles::first_split;
     if (from == axis_roles::broadcast) return to_split ? collective::slice : collective::zero_pad;
@@ -126,7 +130,8 @@ class role_distances {
       }
   }
 
-  /// Adds each state from which a step leads to `state` by changing axes from role x to role y.
+  /// Updates the distance of each state from which a step leads to `state` by changing axes from
+  /// role x to role y. `weight` is the distance of `state` to the target.
   constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
     collective const kind = kind_between(x, y);
     axis_set const all = to.having[y];

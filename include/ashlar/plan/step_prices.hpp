@@ -4,9 +4,9 @@
 #pragma once
 
 // Tables for the seconds of many redistribution steps of one tensor. The price of a step does not
-// depend on shard order: if p ranks split a dim of n elements, the largest shard has ceil(n / p)
-// elements and the smallest has floor(n / p), whatever the order of the axes. So the price follows
-// from the roles of the mesh axes (B, P, S(0), ...) before and after the step:
+// depend on shard order. If p ranks split a dim of n elements, the largest shard has ceil(n / p)
+// elements and the smallest has floor(n / p). This holds for every order of the axes. So the price
+// follows from the roles of the mesh axes (B, P, S(0), ...) before and after the step:
 //
 //   axis_roles                          the set of axes that have each role
 //   step_prices(kind, axes, from, to)   equals step_seconds of every step with these roles

@@ -40,14 +40,17 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
   return -1;
 }
 
-/// Returns the placement of an operator's result, given those of its operands, if no communication
-/// is needed. Otherwise returns an empty optional and writes the index of an axis to
-/// `failing_axis`, unless that pointer is null. On this axis no row of the table matches, or the
-/// result would have another reduction than on an earlier axis, or the axis nests differently with
-/// another axis on two operands.
+/// Returns the placement of an operator's result, given the placements of its operands, if no
+/// communication is needed. Otherwise returns an empty optional and writes the index of a failing
+/// axis to `failing_axis`, unless that pointer is null. An axis fails in three cases:
+/// - No row of the table has the operands' placements on this axis.
+/// - The result would have another reduction on this axis than on an earlier axis.
+/// - This axis and another axis together split a dim of one operand and a dim of another operand,
+///   but in different shard orders.
 ///
-/// If two axes split the same dim of the result, they nest as on an operand on which both split one
-/// dim. If there is no such operand, they nest in the order of the mesh axes.
+/// If two axes split the same dim of the result, their shard order is the same as on an operand of
+/// which both split one dim. If there is no such operand, their order is the order of the mesh
+/// axes.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {
@@ -61,8 +64,8 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
     result.axis[a] = table[row].out;
-    // One axis would give a partial maximum and another one a partial minimum. No placement can
-    // describe that result.
+    // Here two axes would give partial results with different reductions, such as a maximum and a
+    // minimum. No placement can describe such a result.
     if (result.axis[a].is_partial() && result.axis[a].op != result.op()) {
       if (failing_axis != nullptr) *failing_axis = a;
       return std::nullopt;

@@ -43,7 +43,7 @@ using training_table = inplace_vector<training_row, 24>;
 
 /// Returns the signature rows for training (forward and backward) of a map without parameters. Its
 /// gradient dx is linear in dy and depends on x. Joins each signature of `forward` (x -> y) with
-/// those of `backward` (dy, x -> dx) that have the same placement of x.
+/// each signature of `backward` (dy, x -> dx) that has the same placement of x.
 constexpr training_table join_map(signature_table const& forward, signature_table const& backward) {
   training_table table;
   for (auto const& f : forward)
@@ -52,10 +52,10 @@ constexpr training_table join_map(signature_table const& forward, signature_tabl
   return table;
 }
 
-/// Returns the signature rows for training (forward and backward) of a map whose gradient needs
-/// nothing from the forward pass (identity, scale, dropout, residual addition). A split in the
-/// forward pass requires the same split in the backward pass. B or P in the forward pass combines
-/// freely with B or P in the backward pass.
+/// Returns the signature rows for training (forward and backward) of a map whose gradient needs no
+/// activation of the forward pass. Examples are identity, scale, dropout and residual addition. A
+/// split in the forward pass requires the same split in the backward pass. B or P in the forward
+/// pass combines freely with B or P in the backward pass.
 constexpr training_table join_independent(signature_table const& forward) {
   training_table table;
   for (auto const& f : forward)

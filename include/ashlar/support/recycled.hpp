@@ -46,8 +46,8 @@ class recycled {
     free_block* next;
   };
   /// Frees a thread's lists when the thread ends. A thread_local object is constructed only at its
-  /// first use. Therefore the code that adds a block to an empty list sets `is_needed`: this is the
-  /// first use.
+  /// first use. Therefore the code that adds a block to an empty list sets `is_needed`, which
+  /// counts as a use.
   struct end_of_thread {
     bool is_needed;
     ~end_of_thread() {

@@ -17,7 +17,7 @@
 namespace ashlar {
 
 /// Writes `text` to the file `path`. If writing fails, throws an ashlar::error that names
-/// `operation` and the file. Then the previous file remains unchanged.
+/// `operation` and the file. In that case, the previous file remains unchanged.
 inline void write_whole(std::string const& path, std::string const& text,
                         std::string const& operation) {
   std::string const temporary = path + ".tmp";

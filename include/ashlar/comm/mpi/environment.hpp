@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Initializes and finalizes MPI, and handles failing ranks. A failing rank prints its error once,
-// and the whole job ends with a non-zero exit status, so that no rank is left waiting.
+// Initializes and finalizes MPI, and handles failing ranks. A failing rank prints its error once.
+// Then the whole job ends with a non-zero exit status, so that no rank is left waiting.
 //
 //   ashlar::mpi::environment env(argc, argv);   // first thing in main
 //   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});

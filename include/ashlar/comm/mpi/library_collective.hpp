@@ -9,10 +9,10 @@
 //   reduce_scatter   MPI_Ireduce_scatter
 //   all_reduce       MPI_Iallreduce
 //
-// The call is always non-blocking, even if the caller waits at once. The reason is that one member
-// may wait at once while another member has other pending transfers, and MPI does not match a
-// blocking collective with its non-blocking counterpart. Some networks also offload non-blocking
-// calls.
+// The call is always non-blocking, even if the caller waits at once. A member that does not wait at
+// once must use the non-blocking call, and MPI does not match a blocking collective with its
+// non-blocking counterpart. So all members use the non-blocking one. Some networks also offload
+// non-blocking calls.
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/element_pointer.hpp>

@@ -5,8 +5,8 @@
 
 // The pairwise exchange sends a block from each member to each other member, with MPI_Isend and
 // MPI_Irecv. It works in rounds of at most `chunk` elements of every block, with two rounds in
-// flight at a time. While one round travels, the previous one is unpacked or reduced and the next
-// one is packed, in buffers that stay in the cache.
+// flight at a time. While one round travels, the previous round is unpacked or reduced, and the
+// next round is packed. The buffers are small enough to stay in the cache.
 //
 //   blocks that are contiguous in      sent and received without copies, completely, in the first
 //   source and target                  round
@@ -56,8 +56,8 @@ struct pairwise_task {
   bool reduces = false;
   reduction op = reduction::sum;
   std::int64_t first = 0;
-  /// The part of each member, if a reduction exchanges whole arrays (arrays_cross); otherwise
-  /// empty.
+  /// If a reduction exchanges whole arrays (arrays_cross), the parts of the array, one per member.
+  /// Every rank then reduces all parts. Otherwise empty.
   std::span<strided_block const> parts{};
 };
 
@@ -114,8 +114,8 @@ class pairwise_exchange {
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Returns the block of the target that member j's data fill. In a reduction, the result is this
-  /// rank's part for every j.
+  /// Returns the block of the target to which the data from member j are written. In a reduction,
+  /// this is the part that this rank reduces, for every j.
   strided_block const& received(int j) const {
     return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }

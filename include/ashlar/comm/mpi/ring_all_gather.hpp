@@ -73,7 +73,8 @@ class ring_all_gather : public ring_lanes<ring_all_gather> {
     copy_range(block(in), piece.begin, piece.end(), l.buffers[l.step % 2], target_, true, false);
   }
 
-  /// Returns a block that copies in the opposite direction, from the target into another array.
+  /// Returns a block whose source is the target of `b`. It serves to pack elements of the target
+  /// into another array.
   static strided_block mirrored(strided_block const& b) {
     strided_block back = b;
     back.source_offset = b.target_offset;

@@ -7,17 +7,18 @@
 // sends data to member r + 1 and receives data from member r - 1. With p members this takes p - 1
 // steps.
 //
-// Blocks are cut into chunks, and each chunk goes through the p - 1 steps independently. A lane
-// handles one chunk number at a time. Lane l begins with chunk l of every block, then handles chunk
-// l + lane_count, and so on. So the messages of one lane travel while the data of another lane are
-// reduced, and the buffers of a lane stay in the cache. The messages of lane l have tag l.
+// Blocks are cut into numbered chunks, and each chunk goes through the p - 1 steps independently.
+// Several chunks are processed at a time, one by each "lane". Lane l begins with chunk l of every
+// block, then handles chunk l + lane_count of every block, and so on. So the messages of one lane
+// travel while the data of another lane are reduced, and the buffers of a lane stay in the cache.
+// The messages of lane l have tag l.
 //
 //   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then process
 //                      the received chunk
 //
-// Blocks of different sizes are never padded. Beyond the end of a block its chunks are empty, and
-// an empty message is not sent. A ring algorithm derives from this class and defines the two parts
-// of a step:
+// Blocks of different sizes are never padded. A block that is shorter than the longest one has
+// empty chunks at its end, and empty chunks are not sent. A ring algorithm derives from this class
+// and defines the two parts of a step:
 //
 //   post(lane)     starts the messages of lane.step (send, receive)
 //   finish(lane)   processes the data when the messages have ended

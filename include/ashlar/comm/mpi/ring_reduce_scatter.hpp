@@ -4,8 +4,8 @@
 #pragma once
 
 // The ring reduce-scatter. Block j starts at member j + 1 and travels around the ring to member j.
-// Each member adds its own addend to the sum that arrives. With s[i] as the addend of member i,
-// this gives ((s[j+1] + s[j+2]) + …) + s[j], which is the order that comm/transfer.hpp requires.
+// Each member adds its own addend to the sum that arrives. Let s[i] be the addend of member i. Then
+// the sum is ((s[j+1] + s[j+2]) + …) + s[j]. This is the order that comm/transfer.hpp requires.
 //
 //   step t of member r   send block r - t, receive block r - t - 1 and add my addend to it
 //   t = p - 1            (p members) the received block is r; its sum is complete and goes to the
@@ -19,8 +19,8 @@
 // block has. A pairwise exchange sends the rest of longer blocks (message_transfer.hpp). In a ring,
 // this rest would make members receive more bytes than the plan predicts.
 //
-// Each step rounds the sum to T. So a ring cannot carry bfloat16, whose sums must be rounded only
-// once.
+// Each step rounds the sum to the element type. So a ring cannot carry bfloat16, whose sums must be
+// rounded only once.
 
 #include <span>
 
@@ -35,9 +35,9 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
 
  public:
   /// Expects at least two members. sends[j] describes where `source` contains this rank's addend of
-  /// member j's block. Only as many elements as the shortest block has are used. The sum of this
-  /// rank's block is written to `result` in `target`. `target` may be `source` if every block has
-  /// the same position in both.
+  /// member j's block. Of every block, the ring handles only as many elements as the shortest block
+  /// has. The sum of this rank's block is written to `result` in `target`. `target` may be `source`
+  /// if every block has the same position in both.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)

@@ -104,8 +104,8 @@ class shared_window {
   std::byte* stages_of(int rank, unsigned group) const {
     return window_of_[static_cast<std::size_t>(rank)] + stages_offset(group);
   }
-  /// Tells the other ranks of this node that this rank will never take its next step, so that they
-  /// do not wait for it.
+  /// Marks all slots of this rank as abandoned. Other ranks of this node that wait for a step of
+  /// this rank then throw an error instead of waiting forever.
   void abandon(int rank) const {
     if (mine_ == nullptr) return;
     auto* const slots = reinterpret_cast<shared::slot*>(mine_);

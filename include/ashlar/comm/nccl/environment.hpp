@@ -75,8 +75,10 @@ inline int select_device(launch const& here) {
 
 class environment {
  public:
-  /// Collective over all ranks of the program. Throws ashlar::error if a rank has no device, if the
-  /// ranks do not find each other within ASHLAR_NCCL_TIMEOUT, or if the driver or NCCL is too old.
+  /// Collective over all ranks of the program. Throws ashlar::error in these cases:
+  /// - A rank has no device.
+  /// - The ranks do not find each other within ASHLAR_NCCL_TIMEOUT.
+  /// - The driver or NCCL is too old.
   environment(int& argc, char**& argv) {
     std::set_terminate(detail::on_terminate);
     int is_on_mpi = 0;

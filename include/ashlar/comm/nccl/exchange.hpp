@@ -61,7 +61,7 @@ class exchanger {
   }
 
   /// Calls visit(j, block sent to j, block received from j) for each other member j, beginning with
-  /// the next one.
+  /// the member after this rank.
   template <class Visit>
   void for_each_other(Visit const& visit) const {
     for (int i = 1; i < x_.members; ++i) {

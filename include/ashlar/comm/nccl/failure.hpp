@@ -79,7 +79,8 @@ inline std::string explain(result code, std::string const& name, std::string con
 }
 
 /// Returns an error message if this rank has no device, otherwise an empty string. `shares` must be
-/// true if several ranks may use one device. A set variable NCCL_HOSTID indicates this.
+/// true if several ranks may use one device. Callers assume this if the environment variable
+/// NCCL_HOSTID is set.
 inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
     return "there is no device on this node. Start on a node where nvidia-smi shows a device.";

@@ -78,12 +78,13 @@ class flight_record {
     std::lock_guard const lock(mutex_);
     return last_;
   }
-  /// Returns the first operation that has not ended, or an entry with number 0 if all have ended.
+  /// Returns the first operation x that has not ended, or an entry with number 0 if all have ended.
+  /// Two members of the returned entry can differ from the recorded entry of x:
   ///
-  /// Let x be that first operation. If the operation before x ended after x was issued, the
-  /// returned `issued` is the time of that end, because x waited in its stream until then. If the
-  /// ring buffer no longer contains the entry of x, returns the oldest remaining entry with the
-  /// number of x.
+  /// - `issued` is the time since which x can run. This is the end of the operation before x, if
+  ///   that operation ended after x was issued.
+  /// - If the ring buffer no longer contains x, only `number` is that of x. The other members are
+  ///   copied from the oldest entry in the buffer.
   flight_entry oldest_open() const {
     std::lock_guard const lock(mutex_);
     if (first_open_ > last_) return {};

@@ -16,7 +16,7 @@
 //   ranks     All ranks must capture the same work and replay in the same order.
 //   watchdog  The watchdog treats each replay as one operation: "graph replay 3 of 41 operations".
 //   errors    A capture throws if the work uses host values or waits (barriers, all-reduces of host
-//             values), or if a transfer begins before the capture and ends inside, or the reverse.
+//             values), or if only the begin or only the end of a transfer is inside the capture.
 //
 // Run the same work once before the capture. On first use, libraries select algorithms and load
 // modules, which cannot be captured.

@@ -4,8 +4,8 @@
 #pragma once
 
 // One NCCL communicator, from its creation to its destruction. All its calls are non-blocking.
-// settle() polls until a call has ended, at most until the deadline, so that a rank does not wait
-// forever for a dead rank.
+// settle() polls until a call has ended or until the deadline. So a rank does not wait forever for
+// a dead rank.
 //
 //   created     from the unique id of all ranks, or by splitting another communicator; all members
 //               do this at the same point of the program

@@ -40,7 +40,8 @@ class in_flight {
         [](operation const& o, std::uint64_t wanted) { return o.number < wanted; });
     if (at != flying_.end()) stream.wait(at->end);
   }
-  /// Discards all operations, after a capture. The events of a capture cannot be queried.
+  /// Discards all operations. Called at the end of a capture, because the events of a capture
+  /// cannot be queried.
   void forget() {
     std::lock_guard const lock(mutex_);
     for (auto& o : flying_) spare_.push_back(std::move(o.end));

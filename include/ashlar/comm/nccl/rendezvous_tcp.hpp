@@ -5,8 +5,8 @@
 
 // Distributes rank 0's unique id (NCCL's) by TCP. Rank 0 listens on its port until all other ranks
 // have connected and identified themselves, or until a fault ends the rendezvous. A passed deadline
-// is a fault, too. Then rank 0 answers all connected ranks at once. So either every rank gets the
-// id, or every connected rank gets the fault.
+// is a fault, too. At the end of the rendezvous, rank 0 answers all connected ranks at once. So
+// either every rank gets the id, or every connected rank gets the fault.
 //
 //   a rank sends     a magic word, a hash of the job's name, its size, its rank    24 bytes
 //   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes

@@ -12,9 +12,9 @@
 //   an operation has not ended within the deadline          stops the rank
 //
 // To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from
-// any wait. It then prints the flight record. The next call of refuse_if_stopped in the program's
-// thread throws the fault. If there is no such call within `patience`, the watchdog ends the
-// process, which ends the job.
+// any wait. Then the watchdog prints the flight record. The next call of refuse_if_stopped in the
+// program's thread throws the fault. If there is no such call within `patience`, the watchdog ends
+// the process, which ends the job.
 //
 // ASHLAR_NCCL_TIMEOUT sets the deadline (unique_id.hpp). All access to the device is in the
 // callbacks of `watched`, so that the watchdog can be tested without a device.

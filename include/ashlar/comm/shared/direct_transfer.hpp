@@ -75,8 +75,8 @@ class direct_transfer {
   void first_half() {
     auto& x = *what_;
     if (x.kind == collective::all_reduce) {
-      // In place, a rank that wrote the complete result would overwrite addends that others still
-      // read.
+      // If the transfer is in-place, a rank must not write the complete result at once: it would
+      // overwrite addends that others still read.
       if (x.from.elements() * target_.size() > small_all_reduce || sync_.any_in_place()) {
         reduce_part(
             x, x.index, [&](int j) { return source_of(j); }, target_);

@@ -22,9 +22,9 @@
 //   5 end       Once left >= epoch for every member, a rank may write or free its shards, and may
 //               write its slot for the next epoch.
 //
-// So no rank reads a shard before it is written (rules 1 to 3), and no rank overwrites a shard that
-// is still being read (rules 4 and 5). Epochs only grow. A member's `arrived` may be one epoch
-// ahead of another's, but never two.
+// Because of rules 1 to 3, no rank reads a shard before it is written. Because of rules 4 and 5, no
+// rank overwrites a shard that is still being read. Epochs only grow. A member's `arrived` may be
+// one epoch ahead of another's, but never two.
 //
 // Small shards are instead copied to shared buffers ("stages"), so that their owner does not wait
 // for readers (eager_transfer.hpp). Each rank has two stages per group of axes, one for even and
@@ -36,8 +36,7 @@
 //               read, the transfer has ended for this rank.
 //
 // Why a stage is not overwritten too early: this stage was last used in epoch - 2. A member that
-// has arrived at epoch - 1 has ended its transfer of epoch - 2, and so does not read the stage any
-// more.
+// has arrived at epoch - 1 has ended its transfer of epoch - 2. So it no longer reads the stage.
 //
 // If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. That rank
 // never again writes or reuses memory that others may still read. A rank that would wait for a step
@@ -95,8 +94,8 @@ struct neighbourhood {
   std::int64_t most_staged = 0;
 };
 
-/// One rank's part in the protocol for one transfer. Functions that query other members throw
-/// ashlar::error if such a member has abandoned the mesh and will never take the step in question.
+/// One rank's part in the protocol for one transfer. A function that queries whether a member has
+/// taken a step throws ashlar::error if the member has abandoned the mesh before that step.
 class handshake {
  public:
   handshake(std::span<slot* const> slots, int index, std::uint64_t epoch, collective what)

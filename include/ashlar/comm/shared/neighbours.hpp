@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Copies and reductions from the shards of other ranks in shared memory, once they may be read.
-// `source_of(j)` returns member j's shard as an element_pointer. These functions do not
-// synchronize.
+// Copies or reduces data from the shards of other ranks in shared memory. These functions do not
+// synchronize: a caller must first make sure that the shards may be read (handshake.hpp).
+// `source_of(j)` returns member j's shard as an element_pointer.
 //
 //   take_all       copies or reduces all data that the transfer brings to this rank
 //   reduce_part    computes the part of a reduction that one member owns, in the order that

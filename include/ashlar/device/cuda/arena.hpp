@@ -49,8 +49,8 @@ class arena {
 
   /// Returns a block of at least `bytes` bytes, aligned to 256 bytes and not initialized. The
   /// result is never null, not even for 0 bytes, because shards may be empty. Throws
-  /// ashlar::out_of_memory if there is not enough memory. Only in this case, name() is called. It
-  /// must return the purpose of the block, for the error message.
+  /// ashlar::out_of_memory if there is not enough memory. name() is called only in this case. It
+  /// must return the purpose of the block for the error message.
   template <class Name>
   void* allocate(std::size_t bytes, Name const& name) {
     std::size_t const size = size_class(bytes);

@@ -3,11 +3,13 @@
 
 #pragma once
 
-// Softmax cross-entropy with integer targets, on a CUDA stream. `cross_entropy` processes complete
-// rows. If the columns (the vocabulary) are split over ranks, the other functions compute the
-// single phases, together with row_max and row_exp_sum of softmax.hpp. kernel/cross_entropy.hpp
-// describes these functions. Rows with a target < 0 are ignored. T is float, double or bfloat16.
-// Losses and sums are of type accumulation_t<T>.
+// Softmax cross-entropy with integer targets, on a CUDA stream. Rows with a target < 0 are ignored.
+// T is float, double or bfloat16. Losses and sums are of type accumulation_t<T>.
+//
+// - `cross_entropy` computes the loss and the gradient of complete rows.
+// - If the columns (the vocabulary) are split over ranks, the caller runs separate phases. The
+//   first two are row_max and row_exp_sum (softmax.hpp). The other phases are functions of this
+//   file. kernel/cross_entropy.hpp lists all phases.
 
 #include <cstdint>
 #include <type_traits>
@@ -18,9 +20,9 @@
 
 namespace ashlar::cuda {
 
-/// Computes the loss of each row. Unless `gradient` is null, also computes the gradient with
-/// respect to the logits, multiplied by `scale`. The rows must not be split over ranks. `gradient`
-/// may be `logits`.
+/// Computes the loss of each row. Unless `gradient` is null, also computes `scale` times the
+/// gradient of the losses with respect to the logits. The rows must not be split over ranks.
+/// `gradient` may be `logits`.
 template <class T>
 void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                    std::int64_t rows, std::int64_t cols,
@@ -40,9 +42,8 @@ template <class A>
 void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss);
 
-/// Computes the gradient of the losses with respect to this rank's columns of the logits,
-/// multiplied by `scale`. `maximum` and `sum` must be the values of complete rows. `gradient` may
-/// be `logits`.
+/// Computes `scale` times the gradient of the losses with respect to this rank's columns of the
+/// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                             accumulation_t<T> const* maximum, accumulation_t<T> const* sum,

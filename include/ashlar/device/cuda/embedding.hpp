@@ -17,15 +17,15 @@
 
 namespace ashlar::cuda {
 
-/// Computes y[t] = table[ids[t] - first_row] for each token t. Ids outside the table's `rows` rows,
-/// which belong to other ranks, give zeros.
+/// Computes y[t] = table[ids[t] - first_row] for each token t. Ids outside [first_row, first_row +
+/// rows) belong to other ranks and give zeros.
 template <class T>
 void embedding_forward(cudaStream_t stream, T const* table, std::int64_t first_row,
                        std::int64_t rows, std::int64_t cols, std::int32_t const* ids,
                        std::int64_t tokens, T* y);
 
-/// Computes dtable[ids[t] - first_row] += dy[t] for each token t. Ids outside the `rows` rows of
-/// dtable, which belong to other ranks, are ignored. The workspace has
+/// Computes dtable[ids[t] - first_row] += dy[t] for each token t. Ids outside [first_row, first_row
+/// + rows) belong to other ranks and are ignored. The workspace has
 /// embedding_backward_workspace(rows, tokens) elements.
 template <class T>
 void embedding_backward(cudaStream_t stream, T const* dy, std::int32_t const* ids,

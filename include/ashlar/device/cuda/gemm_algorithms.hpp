@@ -4,13 +4,15 @@
 #pragma once
 
 // Chooses the cuBLASLt algorithm of a matrix product. The choice is made at the first product with
-// the same types, extents and layouts (gemm_request.hpp), and cached:
+// given types, extents and layouts (gemm_request.hpp). Later products with the same types, extents
+// and layouts use the cached choice. The choice is:
 //
 //   without tuning   cuBLASLt's first proposal
-//   with tuning      the fastest of up to eight proposals, measured by running them. Only a
-//                    product that overwrites C and is not being captured is tuned; other products
-//                    use the first proposal. The choice, and with it the last bits of results, may
-//                    differ between runs and between ranks.
+//   with tuning      the fastest of up to eight proposals, measured by running them
+//
+// Tuning is only possible for a product that overwrites C and is not being captured in a CUDA
+// graph. Other products use the first proposal. With tuning, the choice may differ between runs and
+// between ranks. Then the last bits of results differ too.
 
 #include <cstddef>
 #include <cstdint>

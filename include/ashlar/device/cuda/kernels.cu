@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The one file of ashlar that nvcc compiles. It contains every kernel, for every element type. The
-// CMake function ashlar_enable_cuda(<target>) adds it to a program.
+// CMake function ashlar_enable_cuda(<target>) adds this file to a program.
 
 #include <ashlar/device/cuda/launch/attention.cuh>
 #include <ashlar/device/cuda/launch/columns.cuh>

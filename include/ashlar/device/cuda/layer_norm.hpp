@@ -3,11 +3,14 @@
 
 #pragma once
 
-// Layer norm over the columns of a rows x cols array, forward and backward, on a CUDA stream.
-// layer_norm_forward and layer_norm_backward process complete rows. If the columns are split over
-// ranks, the other functions compute the single phases, and the caller all-reduces the sums between
-// the phases (device/host/layer_norm.hpp, device/host/layer_norm_backward.hpp). T is float, double
-// or bfloat16. Sums, means, deviations, dgamma and dbeta are of type accumulation_t<T>.
+// Layer norm over the columns of a rows x cols array, forward and backward, on a CUDA stream. T is
+// float, double or bfloat16. Sums, means, deviations, dgamma and dbeta are of type
+// accumulation_t<T>.
+//
+// - layer_norm_forward and layer_norm_backward process complete rows.
+// - If the columns are split over ranks, each of the other functions computes one phase. The
+//   caller all-reduces the sums between the phases, as described in device/host/layer_norm.hpp
+//   and device/host/layer_norm_backward.hpp.
 
 #include <cstdint>
 #include <type_traits>
@@ -33,8 +36,8 @@ void layer_norm_sums(cudaStream_t stream, T const* x, std::int64_t rows, std::in
                      accumulation_t<T>* sum, accumulation_t<T>* sum_of_squares);
 
 /// Computes the mean and the reciprocal standard deviation of each row. `sum` and `sum_of_squares`
-/// are sums over all `total_cols` columns of the complete row. mean may be sum, and rstd may be
-/// sum_of_squares.
+/// are sums over all `total_cols` columns of the complete row. `mean` may be the same array as
+/// `sum`, and `rstd` the same array as `sum_of_squares`.
 template <class A>
 void layer_norm_statistics(cudaStream_t stream, A const* sum, A const* sum_of_squares,
                            std::int64_t rows, std::int64_t total_cols,

@@ -9,18 +9,19 @@
 // processor, selects the overload.
 //
 // A processor converts to its stream. So the following functions, which take a stream and need no
-// workspace, can be called with a processor directly. A name with a leading underscore continues
-// the name before it:
+// workspace, can be called with a processor directly:
 //
-//   softmax_forward row_max row_exp_sum cross_entropy_target_logit _loss _gradient
-//   layer_norm_forward   embedding_forward   add_positions _backward   dropout
+//   softmax_forward, row_max, row_exp_sum, cross_entropy_target_logit, cross_entropy_loss,
+//   cross_entropy_gradient, layer_norm_forward, embedding_forward, add_positions,
+//   add_positions_backward, dropout
 //
 // This file defines the other operations. The left column names their users:
 //
-//   every net         map gemm gemm_batched_strided linear_forward add_column_sums convert
+//   every net         map, gemm, gemm_batched_strided, linear_forward, add_column_sums, convert,
 //                     reduce_dim
-//   single layers     layer_norm_backward   attention_forward _backward   embedding_backward
-//   training steps    add_sum add_sum_of_squares adam_w_update sgd_update
+//   single layers     layer_norm_backward, attention_forward, attention_backward,
+//                     embedding_backward
+//   training steps    add_sum, add_sum_of_squares, adam_w_update, sgd_update
 //   profiles          range
 //
 // T is the type of stored values. A = accumulation_t<T> is the type of parameter gradients, of
@@ -95,8 +96,8 @@ void gemm_batched_strided(processor const& on, bool transpose_a, bool transpose_
                                     stride_a, b, ldb, stride_b, beta, c, ldc, stride_c);
 }
 
-/// Computes y = x w + bias, where x is m x k, w is k x n, and the bias is added to each row of y.
-/// bias may be null.
+/// Computes y = x w + bias, where x is m x k and w is k x n. The bias has n elements and is added
+/// to each row of y. `bias` may be null.
 template <class T>
 void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::int64_t k, T const* x,
                     T const* w, std::type_identity_t<T> const* bias, T* y) {
@@ -137,8 +138,8 @@ void attention_forward(processor const& on, Memory&, T const* qkv,
                        device::attention_extents const& e, T* out, accumulation_t<T>* log_sum_exp) {
   attention_forward(on.stream, qkv, e, out, log_sum_exp);
 }
-/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
-/// the input of the forward pass, and out and log_sum_exp are its outputs.
+/// Computes dqkv, the gradient of qkv, from dout, the gradient of out. `qkv` is the input of the
+/// forward pass. `out` and `log_sum_exp` are the outputs of the forward pass.
 template <class Memory, class T>
 void attention_backward(processor const& on, Memory& memory, T const* dout, T const* qkv,
                         T const* out, accumulation_t<T> const* log_sum_exp,
@@ -148,7 +149,7 @@ void attention_backward(processor const& on, Memory& memory, T const* dout, T co
 }
 
 /// Adds the gradients of an embedding: dtable[ids[t] - first_row] += dy[t] for each token t, in
-/// order. `dtable` has `rows` rows. Ids of other rows, which belong to other ranks, are ignored.
+/// order. Ids outside [first_row, first_row + rows) belong to other ranks and are ignored.
 template <class Memory, class T>
 void embedding_backward(processor const& on, Memory& memory, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A pool of device memory. Blocks are allocated and released in the order of a stream: work may use
+// A pool of device memory. Blocks are allocated and released in the order of a stream. Work may use
 // a block if it is submitted to the stream between the allocation and the release. Neither the
 // allocation nor the release waits for the device.
 //

@@ -3,11 +3,13 @@
 
 #pragma once
 
-// The softmax of the rows of a contiguous rows x cols array, on a CUDA stream. softmax_forward and
-// softmax_backward process complete rows. If the columns are split over ranks, the other functions
-// compute the single phases. Between the phases, the caller all-reduces `maximum`, `sum` and `dot`
-// (kernel/softmax.hpp, kernel/softmax_backward.hpp). T is float, double or bfloat16. `maximum`,
-// `sum` and `dot` are of type accumulation_t<T>.
+// The softmax of the rows of a contiguous rows x cols array, on a CUDA stream. T is float, double
+// or bfloat16. `maximum`, `sum` and `dot` are of type accumulation_t<T>.
+//
+// - softmax_forward and softmax_backward process complete rows.
+// - If the columns are split over ranks, each of the other functions computes one phase. Between
+//   the phases, the caller all-reduces `maximum`, `sum` and `dot`, as described in
+//   kernel/softmax.hpp and kernel/softmax_backward.hpp.
 
 #include <cstdint>
 
@@ -51,7 +53,7 @@ void row_dot(cudaStream_t stream, T const* a, T const* b, std::int64_t rows, std
              accumulation_t<T>* dot);
 
 /// Computes dx[r, c] = y[r, c] (dy[r, c] - dot[r]) in the columns of this rank. dot[r] must be the
-/// dot product of the complete rows r of dy and y. dx may be dy.
+/// dot product of row r of dy and row r of y, over all columns of the row. dx may be dy.
 template <class T>
 void softmax_backward_apply(cudaStream_t stream, T const* dy, T const* y,
                             accumulation_t<T> const* dot, std::int64_t rows, std::int64_t cols,

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A CUDA stream: a queue of device work that is executed in order. It does not synchronize with the
-// default stream. An event orders the work of two streams. The kernels of an `urgent` stream are
-// scheduled first when a multiprocessor becomes free. Collectives that run beside long matrix
-// products should use an urgent stream.
+// A CUDA stream: a queue of device work that is executed in order. The stream does not synchronize
+// with the default stream. An event orders the work of two streams. The kernels of an `urgent`
+// stream are scheduled first when a multiprocessor becomes free. Collectives that run beside long
+// matrix products should use an urgent stream.
 
 #include <utility>
 

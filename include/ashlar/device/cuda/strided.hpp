@@ -4,9 +4,9 @@
 #pragma once
 
 // Copies and reductions of strided N-dimensional blocks, on a CUDA stream (kernel/strided_copy.hpp,
-// kernel/reduce_strided.hpp). Arguments and results, to the last bit, are the same as in
-// device/host/strided_copy.hpp and device/host/reduce_strided.hpp. Strides are in elements. The
-// rank, which is the number of dims, is at most 8.
+// kernel/reduce_strided.hpp). The arguments are the same as in device/host/strided_copy.hpp and
+// device/host/reduce_strided.hpp, and the results are bitwise equal to theirs. Strides are in
+// elements. The rank, which is the number of dims, is at most 8.
 
 #include <cstdint>
 #include <span>
@@ -17,9 +17,9 @@
 
 namespace ashlar::cuda {
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents.
-/// Strides are in elements. `size` is the number of bytes of an element: 1, 2, 4 or 8. Elements are
-/// aligned to their size. The arrays must not overlap.
+/// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
+/// where "." is the dot product. Strides are in elements. `size` is the number of bytes of an
+/// element: 1, 2, 4 or 8. Elements are aligned to their size. The arrays must not overlap.
 void copy_strided_bytes(cudaStream_t stream, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,
                         std::int64_t const* src_strides, void* dst,

@@ -26,8 +26,9 @@ ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_
   return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
 }
 
-/// Returns the gradient with respect to the logit x, except for the target's column. `factor` is
-/// scale / sum, where `sum` is the sum of e^(x - maximum) over the row.
+/// Returns the gradient with respect to a logit x. In the target's column, the caller must also
+/// subtract `scale`. `factor` is scale / sum, where `sum` is the sum of e^(x - maximum) over the
+/// row.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
   return math::exp(x - maximum) * factor;

@@ -8,8 +8,8 @@
 // would take too much memory. So the query rows of a head are processed in blocks:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
-//     S = scale Q K^T                  if causal, only for the keys [0, last); others are masked
-//     P = e^(S - maximum of the row)   if causal, 0 for keys after the row's own token
+//     S = scale Q K^T                  with a causal mask only for the keys [0, last)
+//     P = e^(S - maximum of the row)   with a causal mask 0 for keys after the row's own token
 //     O = P V / sum of the row of P
 //     log_sum_exp = maximum + log(sum), which the backward pass needs
 //

@@ -3,10 +3,13 @@
 
 #pragma once
 
-// Detects by measurement whether the BLAS is an optimized one. It compares two speeds: a product of
-// float matrices by the BLAS, and multiplications and additions of vectors in registers, which
-// measure the peak of one core. An optimized BLAS comes close to this peak. The reference BLAS
-// reaches less than a tenth of it.
+// Detects by measurement whether the BLAS is an optimized one. It compares two speeds:
+//
+// - the speed of the BLAS in a product of float matrices
+// - the peak speed of one core, measured by multiplications and additions of vectors in registers
+//
+// An optimized BLAS comes close to the peak speed. The reference BLAS reaches less than a tenth of
+// it.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,9 +25,10 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the speed of f() in floating-point operations per second, where one call performs
-/// `operations` of them. It calls f() five times and returns the fastest rate. It measures the CPU
-/// time of this process, which other programs on the machine disturb less than the wall-clock time.
+/// Returns the speed of f() in floating-point operations per second. One call of f() performs
+/// `operations` floating-point operations. Calls f() five times and returns the fastest rate. The
+/// time is the CPU time of this process, because other programs on the machine disturb it less than
+/// the wall-clock time.
 template <class F>
 double fastest_rate(double operations, F f) {
   double seconds = 1e9;
@@ -49,7 +53,8 @@ inline double vector_rate() {
   return detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
     vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
     // The ten vectors are separate variables, because the compiler would keep an array in memory.
-    // They start with different values, because the compiler would compute equal vectors only once.
+    // The vectors start with different values, because the compiler would compute equal vectors
+    // only once.
     vector a = addend, b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1, g = f + 1, h = g + 1,
            i = h + 1, j = i + 1;
     for (int t = 0; t < turns; ++t) {

@@ -66,9 +66,8 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
   }
 }
 
-/// Computes the gradient of the losses with respect to the logits in this rank's columns,
-/// multiplied by `scale`. `maximum` and `sum` must be the values of complete rows. `gradient` may
-/// be `logits`.
+/// Computes `scale` times the gradient of the losses with respect to this rank's columns of the
+/// logits. `maximum` and `sum` must be the values of complete rows. `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,
@@ -87,9 +86,9 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
   }
 }
 
-/// Computes the loss of each row. Unless `gradient` is null, also computes the gradient with
-/// respect to the logits, multiplied by `scale`. The rows must not be split over ranks. `gradient`
-/// may be `logits`.
+/// Computes the loss of each row. Unless `gradient` is null, also computes `scale` times the
+/// gradient of the losses with respect to the logits. The rows must not be split over ranks.
+/// `gradient` may be `logits`.
 template <class T>
 void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t rows,
                    std::int64_t cols, std::type_identity_t<T> scale, T* loss, T* gradient) {

@@ -51,10 +51,9 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
   }
 }
 
-/// Adds a row of positions [sequence, cols] to each row of y [tokens, cols]. Row t of y belongs to
-/// token first_token + t. The tokens of all sequences are numbered consecutively. So the position
-/// of this token in its sequence is (first_token + t) % sequence, and this row of positions is
-/// added.
+/// Computes y[t] += positions[(first_token + t) % sequence] for each row t of y [tokens, cols]. Row
+/// t belongs to token first_token + t. The tokens of all sequences are numbered consecutively, so
+/// the remainder is the position of the token in its sequence. `positions` is [sequence, cols].
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
@@ -63,9 +62,9 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
   }
 }
 
-/// Adds each row t of dy [tokens, cols] to row (first_token + t) % sequence of dpositions
-/// [sequence, cols]. The number of this row is the position of token first_token + t in its
-/// sequence.
+/// Computes dpositions[(first_token + t) % sequence] += dy[t] for each row t of dy [tokens, cols].
+/// The remainder is the position of token first_token + t in its sequence. `dpositions` is
+/// [sequence, cols].
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

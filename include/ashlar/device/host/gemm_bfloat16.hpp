@@ -44,10 +44,9 @@ inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t row
 }
 
 /// Computes C = alpha op(A) op(B) + beta C for bfloat16 matrices with m, n > 0. The matrices are
-/// converted to float block by block. For float blocks, the caller's function multiply(m, n, k, a,
-/// lda, b, ldb, beta, c) must compute c = alpha op(a) op(b) + beta c, where c is contiguous. alpha
-/// and the transpositions of a and b are not arguments of `multiply`: the caller must have bound
-/// them in `multiply`.
+/// converted to float block by block. The caller's function multiply(m, n, k, a, lda, b, ldb, beta,
+/// c) multiplies two float blocks: it must compute c = alpha op(a) op(b) + beta c, where c is
+/// contiguous. The caller must have bound alpha and the transpositions of a and b in `multiply`.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,

@@ -28,9 +28,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// A range [first, last) of window positions. The window moves by `stride` pixels per position. At
-/// these positions, one given column of the window is inside an image of width n: position · stride
-/// + offset is in [0, n).
+/// The range [first, last) of window positions at which one given column of the window is inside an
+/// image of width n. At window position p, this column is at pixel p · stride + offset. It is
+/// inside the image if this pixel is in [0, n).
 struct inside {
   std::int64_t first;
   std::int64_t last;

@@ -14,8 +14,8 @@
 //   store(dst)        writes elements, rounded to T
 //   stream(dst)       writes elements like store, with non-temporal stores to aligned memory
 //
-// The class uses the compiler's vector types. GCC at -O2 does not vectorise loops of unknown
-// length, and no flag makes it keep an array of accumulators in registers.
+// The class uses the compiler's vector types, because GCC at -O2 does not vectorise loops of
+// unknown length. No compiler flag makes GCC keep an ordinary array of accumulators in registers.
 
 #include <cstddef>
 #include <cstdint>

@@ -39,8 +39,8 @@ void layer_norm_sums(T const* x, std::int64_t rows, std::int64_t cols, T* sum, T
 }
 
 /// Computes the mean and the reciprocal standard deviation of each row. `sum` and `sum_of_squares`
-/// are sums over all `total_cols` columns of the complete row. mean may be sum, and rstd may be
-/// sum_of_squares.
+/// are sums over all `total_cols` columns of the complete row. `mean` may be the same array as
+/// `sum`, and `rstd` the same array as `sum_of_squares`.
 template <class T>
 void layer_norm_statistics(T const* sum, T const* sum_of_squares, std::int64_t rows,
                            std::int64_t total_cols, std::type_identity_t<T> epsilon, T* mean,

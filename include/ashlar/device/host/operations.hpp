@@ -87,8 +87,8 @@ void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, 
                           stride_b, beta, c, ldc, stride_c);
 }
 
-/// Computes y = x w + bias, where x is m x k, w is k x n, and the bias is added to each row of y.
-/// bias may be null.
+/// Computes y = x w + bias, where x is m x k and w is k x n. The bias has n elements and is added
+/// to each row of y. `bias` may be null.
 template <class T>
 void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::int64_t k, T const* x,
                     T const* w, std::type_identity_t<T> const* bias, T* y) {
@@ -104,8 +104,8 @@ void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, s
 }
 
 /// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
-/// k. Reduces in accumulation_t<T> and rounds once. The order of k is ascending, or that of
-/// reduce.hpp if `inner` is 1.
+/// k. Reduces in accumulation_t<T> and rounds once. If `inner` is 1, the elements are combined in
+/// the order of reduce.hpp, otherwise in the order of ascending k.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
@@ -174,8 +174,8 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
                         std::int32_t const* targets, std::int64_t rows, A* loss) {
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
-/// Computes dx, the gradient of the losses with respect to this rank's columns of x, multiplied by
-/// `scale`. `maximum` and `sum` must be the values of complete rows.
+/// Computes dx, which is `scale` times the gradient of the losses with respect to this rank's
+/// columns of x. `maximum` and `sum` must be the values of complete rows.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -208,8 +208,8 @@ void attention_forward(processor const&, Memory& memory, T const* qkv, attention
   buffer<T> const workspace(memory, attention_forward_workspace(e));
   attention_forward(qkv, e, workspace.data(), out, log_sum_exp);
 }
-/// Computes dqkv from dout. dqkv is the gradient of qkv, and dout is the gradient of out. qkv is
-/// the input of the forward pass, and out and log_sum_exp are its outputs.
+/// Computes dqkv, the gradient of qkv, from dout, the gradient of out. `qkv` is the input of the
+/// forward pass. `out` and `log_sum_exp` are the outputs of the forward pass.
 template <class Memory, class T>
 void attention_backward(processor const&, Memory& memory, T const* dout, T const* qkv, T const* out,
                         T const* log_sum_exp, attention_extents const& e, T* dqkv) {
@@ -217,15 +217,15 @@ void attention_backward(processor const&, Memory& memory, T const* dout, T const
   attention_backward(dout, qkv, out, log_sum_exp, e, workspace.data(), dqkv);
 }
 
-/// Looks up rows of an embedding table: y[t] = table[ids[t] - first_row]. `table` has `rows` rows.
-/// Ids of other rows, which belong to other ranks, give zeros.
+/// Looks up rows of an embedding table: y[t] = table[ids[t] - first_row]. Ids outside [first_row,
+/// first_row + rows) belong to other ranks and give zeros.
 template <class T>
 void embedding_forward(processor const&, T const* table, std::int64_t first_row, std::int64_t rows,
                        std::int64_t cols, std::int32_t const* ids, std::int64_t tokens, T* y) {
   embedding_forward(table, first_row, rows, cols, ids, tokens, y);
 }
 /// Adds the gradients of an embedding: dtable[ids[t] - first_row] += dy[t] for each token t, in
-/// order. `dtable` has `rows` rows. Ids of other rows, which belong to other ranks, are ignored.
+/// order. Ids outside [first_row, first_row + rows) belong to other ranks and are ignored.
 template <class Memory, class T>
 void embedding_backward(processor const&, Memory&, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,

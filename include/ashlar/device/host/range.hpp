@@ -4,8 +4,8 @@
 #pragma once
 
 // Named time ranges that a profiler shows. On the host these ranges do nothing, because profilers
-// show the functions of the program anyway. On a device, device/cuda/nvtx.hpp implements them by
-// NVTX ranges.
+// show the functions of the program anyway. On a device, the ranges are NVTX ranges
+// (device/cuda/nvtx.hpp).
 
 #include <ashlar/device/host/processor.hpp>
 

@@ -10,9 +10,9 @@
 //   reduce_sum<T>(n, f)   f(0) + ... + f(n - 1), accumulated in T
 //   reduce_max<T>(n, f)   the maximum of f(0), ..., f(n - 1), or -inf if n is 0; ignores NaNs
 //
-// The order depends only on n, so, with one exception, the result is the same on all machines and
-// with all compiler flags. The exception is that a compiler may fuse a product and a sum into one
-// instruction, which rounds once instead of twice.
+// The order depends only on n. So the result is the same on all machines and with all compiler
+// flags, with one exception: a compiler may fuse a product and a sum into one instruction, which
+// rounds once instead of twice.
 
 #include <cstdint>
 #include <limits>
@@ -45,8 +45,8 @@ template <class T, class Term, class Combine>
 
 }  // namespace detail
 
-/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may have side effects: it
-/// may read and write element i of any array, but no other elements.
+/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. term(i) may have side effects on
+/// arrays. It may read and write element i of any array, but no other elements.
 template <class T, class Term>
 T reduce_sum(std::int64_t n, Term term) {
   return detail::reduce_lanes<T>(n, T(0), term, [](T a, T b) { return a + b; });

@@ -5,13 +5,15 @@
 
 // Softmax of each row of a rows x cols array. softmax_forward and softmax_backward process complete
 // rows. If the columns are split over ranks, the caller calls the functions of this list with the
-// columns of its rank. The caller all-reduces the results `maximum` (by max), `sum` (by sum) and
-// `dot` (by sum), each before it calls the next function.
+// columns of its rank. The caller all-reduces the results `maximum`, `sum` and `dot` over these
+// ranks before it calls the next function:
 //
-//   row_max                  maximum[r] = max_c x[r, c], or -inf if there are no columns
-//   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
+//   function                 result                                            all-reduce by
+//   row_max                  maximum[r] = max_c x[r, c], -inf if no columns    max
+//   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r])
+//                            sum[r] = sum_c y[r, c]                            sum
 //   row_divide               y[r, c] /= sum[r]
-//   row_dot                  dot[r] = sum_c dy[r, c] y[r, c]
+//   row_dot                  dot[r] = sum_c dy[r, c] y[r, c]                   sum
 //   softmax_backward_apply   dx[r, c] = y[r, c] (dy[r, c] - dot[r])
 //
 // Arrays are contiguous. y may be x, and dx may be dy.
@@ -65,8 +67,8 @@ void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* do
   }
 }
 
-/// Computes dx = y (dy - dot) in the columns of this rank. dot[r] must be the dot product of the
-/// complete rows r of dy and y.
+/// Computes dx = y (dy - dot) in the columns of this rank. dot[r] must be the dot product of row r
+/// of dy and row r of y, over all columns of the row.
 template <class T>
 void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
                             std::int64_t cols, T* dx) {

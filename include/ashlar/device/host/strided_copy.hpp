@@ -6,13 +6,14 @@
 // Functions that copy a strided N-dimensional array to another array, add it to another array, or
 // fill an array with one value. Callers use these functions to pack shards, to slice, to transpose,
 // and to broadcast (with a source stride of 0). The loop over the elements is first brought to a
-// canonical form (strided_loop.hpp). The method then depends on the strides of the two arrays:
+// canonical form (strided_loop.hpp). The method then depends on the dims along which the two arrays
+// are contiguous:
 //
-//   both contiguous along the         row by row: by memcpy or a vectorised addition; short rows
-//   innermost dim                     are copied by copy_rows.hpp, large arrays by stream_copy.hpp
-//   destination contiguous along      plane by plane, where these two dims form a plane: by
-//   the innermost dim, source along   transpose_plane.hpp; large arrays are copied by
-//   another dim                       transpose_stream.hpp
+//   both along the innermost dim      row by row, by memcpy or a vectorised addition. copy_rows.hpp
+//                                     copies short rows, stream_copy.hpp copies large arrays.
+//   destination along the innermost   plane by plane, where these two dims form the planes.
+//   dim, source along another dim     transpose_plane.hpp transposes a plane, and
+//                                     transpose_stream.hpp does it for copies of large arrays.
 //   otherwise                         element by element
 //
 // T is any trivially copyable type for copies, and an arithmetic type for additions. The two arrays
@@ -71,8 +72,8 @@ struct add_run {
   }
 };
 
-/// Prepares a tiled transposition: finds a dim, other than the last one, along which the source is
-/// contiguous, and moves this dim to the second to last position. Returns false if there is no such
+/// Prepares a tiled transposition. Finds a dim, other than the last one, along which the source is
+/// contiguous. Moves this dim to the second to last position. Returns false if there is no such
 /// dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
@@ -87,10 +88,11 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
   return false;
 }
 
-/// Returns the row length, in bytes, that is passed to is_streamed, which decides about
-/// non-temporal stores. This is the true row length, or four times the true row length if all rows
-/// of the destination consist of complete cache lines. The reason is that for such rows,
-/// non-temporal stores are faster already at a quarter of the length.
+/// Returns the row length, in bytes, that is passed to is_streamed. That function decides whether a
+/// copy uses non-temporal stores. If all rows of the destination consist of complete cache lines,
+/// the result is four times the true row length. The reason is that for such rows, non-temporal
+/// stores are faster already at a quarter of the usual length. Otherwise the result is the true row
+/// length.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
@@ -169,7 +171,7 @@ using copied_as =
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
+/// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements. If this call copies only a part of a
 /// larger array, `part_of` is the number of elements of that larger array. The larger of `part_of`
 /// and the number of elements of this call determines whether the copy uses non-temporal stores.
@@ -190,7 +192,7 @@ void copy_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// Adds dst[i . dst_strides] += src[i . src_strides] for every multi-index i below the extents,
+/// Computes dst[i . dst_strides] += src[i . src_strides] for every multi-index i below the extents,
 /// where "." is the dot product. Strides are in elements.
 template <class T>
 void add_strided(int rank, std::int64_t const* extents, T const* src,

@@ -8,8 +8,8 @@
 // nested as follows:
 //
 //   block    1024 rows of dst, because their pages fit into the second-level TLB
-//   strip    the part of a block that is one cache line wide in dst; it is read from as many rows
-//            of src as a cache line has elements, sequentially along each row
+//   strip    n columns of a block, where n is the number of elements in a cache line of dst; it is
+//            read from n rows of src, sequentially along each row
 //   square   as many rows and columns as a vector has elements; it is transposed in registers and
 //            written as complete cache lines
 //
@@ -32,11 +32,13 @@ namespace ashlar::device::host::detail {
 /// transposition takes more than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Returns whether a matrix with these extents is transposed with non-temporal stores. `bytes` is
-/// the number of bytes read and written, and must be at least transpose_stream_from. All rows of
-/// dst must have the same alignment to cache lines. A vector register must be as large as a cache
-/// line. Vectors of half this size need two stores for each cache line. With such vectors,
-/// non-temporal stores were slower than ordinary stores.
+/// Returns whether a matrix with these extents is transposed with non-temporal stores. The main
+/// conditions are:
+///
+/// - `bytes`, the number of bytes read and written, is at least transpose_stream_from
+/// - all rows of dst have the same alignment to cache lines
+/// - a vector register is as large as a cache line; with vectors of half this size, which need two
+///   stores for each cache line, non-temporal stores were slower than ordinary stores
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);

@@ -5,11 +5,14 @@
 
 // Convolution with 3 x 3 windows and stride 1 by Winograd's method. A direct convolution needs 36
 // multiplications for 2 x 2 pixels of the output y and one pair of channels (an input and an output
-// channel). Winograd's method needs 16. It divides y into tiles of 2 x 2 pixels. The input pixels
-// of a tile and a window (the weights of one pair of channels) are each transformed to 16 numbers
-// (winograd_transform.hpp). Each number of the tile is multiplied by the same number of the window.
-// The products are summed over the input channels, and the 16 sums are transformed to the tile of
-// y.
+// channel). Winograd's method needs 16. It divides y into tiles of 2 x 2 pixels and works as
+// follows:
+//
+//   1. The 4 x 4 input pixels of a tile are transformed to 16 numbers (winograd_transform.hpp).
+//   2. A window, which has the 3 x 3 weights of one pair of channels, is transformed to 16 numbers.
+//   3. Number k of the tile is multiplied by number k of the window, for each of the 16 numbers.
+//   4. The products are summed over the input channels.
+//   5. The 16 sums are transformed to the tile of y.
 //
 // Many tiles are processed together as a group, so that the multiplications become 16 matrix
 // products. The steps for a group are:

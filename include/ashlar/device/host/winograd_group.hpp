@@ -20,15 +20,15 @@
 namespace ashlar::device::host {
 
 /// Winograd's convolution processes tiles in groups. This is the largest number of elements that
-/// the transformed tiles of a group have, unless a single row of tiles needs more. This number was
-/// chosen by measurements of a VGG network that starts with 32 channels: with half as many
-/// elements, the convolutions of this network were 4 % slower, and with twice as many elements,
-/// they were 9 % slower.
+/// the transformed tiles of a group have, unless a single row of tiles needs more. The number was
+/// chosen by measurements of the convolutions of a VGG network that starts with 32 channels. With
+/// half as many elements, these convolutions were 4 % slower. With twice as many elements, they
+/// were 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
 /// The largest number of tiles that Winograd's convolution processes together as a group, unless a
-/// single row of tiles has more. With twice as many tiles, the convolutions of a VGG network were 1
-/// % faster, but layers with few channels needed twice the memory.
+/// single row of tiles has more. With twice as many tiles, the convolutions of a VGG network were
+/// only 1 % faster, but layers with few channels needed twice the memory.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
@@ -161,8 +161,8 @@ struct winograd_workspace {
 };
 
 /// The rows [first, last) of the images of a group, stored in `lines` as an array [image, row,
-/// column, channel]. For a pixel outside these rows or outside the images, the pointer `outside` is
-/// used instead. It points to an array with one value for each channel.
+/// column, channel]. `outside` points to an array with one value for each channel. It stands for
+/// every pixel outside these rows or outside the images.
 template <class T>
 struct winograd_lines {
   image_extents images;
@@ -231,7 +231,7 @@ void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit vis
       for (std::int64_t c = 0; c < e.tile_columns(); ++c) visit(tile++, i, r, c);
 }
 
-/// Transforms the tiles of a group from the images x to w.from.
+/// Reads the tiles of a group from the images x, transforms them, and stores the results in w.from.
 template <class T>
 void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
                 winograd_workspace<T> const& w) {
@@ -245,7 +245,8 @@ void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
   });
 }
 
-/// Transforms the tiles of a group from the output gradient dy to w.to.
+/// Reads the tiles of a group from the output gradient dy, transforms them, and stores the results
+/// in w.to.
 template <class T>
 void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group const& g,
                          winograd_workspace<T> const& w) {

@@ -16,11 +16,12 @@
 //   launch 3   computes dQ: each block has one tile of query rows and loops over the keys that
 //              these rows attend to
 //
-// Launches 2 and 3 both compute P and dS. In return no two blocks add to the same element. So there
-// are no atomics, and results are bitwise reproducible. dqkv is overwritten.
+// P and dS are computed twice, by launch 2 and by launch 3. The advantage is that no two blocks add
+// to the same element. So there are no atomics, and results are bitwise reproducible. dqkv is
+// overwritten.
 //
 // attention_matrix_backward.hpp has the kernels on tensor cores, and attention_backward_blocks.hpp
-// the kernels without tensor cores. attention.hpp states when each of the two is used.
+// the kernels without tensor cores. attention.hpp states when tensor cores are used.
 
 #include <cstdint>
 #include <optional>

@@ -203,10 +203,13 @@ ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16
   }
 }
 
-/// Writes the sums to global memory: to the rows of a head, starting at row `first`. Multiplies
-/// each sum by factor(t, i, half), where t is the thread that has the sum, i the strip of the sum,
-/// and `half` the half of the strip. Overwrites `tile` in shared memory, in which the sums are
-/// first collected.
+/// Writes the sums to global memory: to the rows of a head, starting at row `first`. Each sum is
+/// first multiplied by factor(t, i, half). Overwrites `tile` in shared memory, in which the sums
+/// are collected.
+///
+///   t      the thread that has the sum
+///   i      the strip of 16 rows of the sum
+///   half   0 in the first 8 rows of the strip, 1 in the last 8 rows
 template <int Dim, int Tiles, class Block, class Sums, class Factor>
 ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64_t first,
                           device::attention_extents const& e, bfloat16* tile, Sums const& sums,

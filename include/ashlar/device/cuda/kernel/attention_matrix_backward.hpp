@@ -12,15 +12,17 @@
 //   attention_matrix_rows   A block has a tile of query rows and loops over the keys that these
 //                           rows attend to. It computes P, dS and dQ += dS K.
 //
-// Both kernels compute P and dS, which takes 7 matrix products instead of 5. In return no two
-// blocks add to the same element, so atomics are not needed. While the current tile is processed,
-// the next tile is copied into a second buffer. There is one barrier per tile.
+// Both kernels compute P and dS, which takes 7 matrix products in total instead of 5. The advantage
+// is that no two blocks add to the same element, so atomics are not needed. While the current tile
+// is processed, the next tile is copied into a second buffer. There is one barrier per tile.
 //
-// In this table, each pair of figures is for attention_matrix_keys / attention_matrix_rows:
+// This table has the numbers of rows. The "own" rows of a block stay in shared memory, and the
+// block loops over tiles of "other" rows. Each pair of figures is for attention_matrix_keys /
+// attention_matrix_rows:
 //
-//   Dim   own rows of a block   rows of a tile that it loops over   shared memory
-//   64    128 / 128             32 / 64                             55 KiB / 73 KiB
-//   128   64 / 64               32 / 32                             69 KiB / 69 KiB
+//   Dim   own rows    other rows of a tile   shared memory
+//   64    128 / 128   32 / 64                55 KiB / 73 KiB
+//   128   64 / 64     32 / 32                69 KiB / 69 KiB
 
 #include <cstdint>
 

@@ -126,8 +126,8 @@ struct attention_matrix_forward {
   }
 
   /// Sets this thread's scores to -inf for keys that a row does not attend to. Then sets `peak` of
-  /// each row to the larger of two values: the thread's largest score in this tile, and `maximum`,
-  /// which is the largest score in the earlier tiles.
+  /// each row to the maximum of the thread's scores in this tile and of `maximum`. `maximum` is the
+  /// largest score in the earlier tiles.
   ASHLAR_HD void find_peaks(int t, state& s, std::int64_t first, std::int64_t key) const {
     bool const is_masked = key + keys > e.sequence || (e.causal && key + keys > first + 1);
     if (is_masked) {

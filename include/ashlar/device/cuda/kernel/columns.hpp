@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Adds the sums over the rows of a rows x cols array to an output of cols elements. The gradients
-// of a bias, and of gamma and beta of a layer norm, are such sums, because all rows share these
-// values. There are two passes and no atomics, so that results are bitwise reproducible:
+// Computes the sum of each column of a rows x cols array, and adds these sums to an output of cols
+// elements. The gradients of a bias, and of gamma and beta of a layer norm, are such sums, because
+// all rows share these values. There are two passes and no atomics, so that results are bitwise
+// reproducible:
 //
 //   pass 1   A chunk is a group of chunk_rows consecutive rows. For each chunk and column, one
 //            thread adds up the rows in order.

@@ -5,15 +5,18 @@
 
 // Kernels for softmax cross-entropy, with the functions of device/host/cross_entropy.hpp. A row of
 // logits has one column for each word of the vocabulary. This rank has the columns [first_column,
-// first_column + cols). A row with a target < 0 is ignored.
+// first_column + cols). A row with a target < 0 is ignored. Losses are of type accumulation_t<T>.
 //
-//   row_max, row_exp_sum         in softmax.hpp
-//   cross_entropy_target_logit   x[r, target], or 0 if not local     all-reduce by sum
+// `cross_entropy` computes the loss and the gradient of complete rows in one launch. If the columns
+// are split over ranks, the caller runs the following phases. The caller all-reduces the result of
+// each of the first three before it runs the next phase:
+//
+//   phase                        result                         all-reduce by
+//   row_max (softmax.hpp)        maximum of each row            max
+//   row_exp_sum (softmax.hpp)    sum of e^(x - maximum)         sum
+//   cross_entropy_target_logit   x[r, target], 0 if not local   sum
 //   cross_entropy_loss           loss[r]
-//   cross_entropy_gradient       may overwrite the logits
-//   cross_entropy                all of this in one launch, for complete rows
-//
-// Losses are of type accumulation_t<T>.
+//   cross_entropy_gradient       gradient; may overwrite the logits
 
 #include <cstdint>
 #include <type_traits>

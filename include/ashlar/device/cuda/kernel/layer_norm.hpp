@@ -5,8 +5,8 @@
 
 // Kernels for the forward pass of layer norm, with the functions of device/host/layer_norm.hpp and
 // the formulas of formula/layer_norm.hpp. Complete rows take one launch. If the columns of a row
-// are split over ranks, the caller calls the functions of the single phases, with an all-reduce
-// between two phases. Sums, means and deviations are of type accumulation_t<T>.
+// are split over ranks, the caller runs separate phases, with an all-reduce between two phases.
+// Each phase is a function of this file. Sums, means and deviations are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>

@@ -5,9 +5,9 @@
 
 // Kernels for the backward pass of layer norm, with the functions of
 // device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. Complete rows
-// take one launch. If the columns of a row are split over ranks, the caller calls the functions of
-// the single phases, with an all-reduce between two phases. dgamma and dbeta are of type
-// accumulation_t<T> and are accumulated in a fixed order (columns.hpp). dx may be dy.
+// take one launch. If the columns of a row are split over ranks, the caller runs separate phases,
+// with an all-reduce between two phases. Each phase is a function of this file. dgamma and dbeta
+// are of type accumulation_t<T>. They are accumulated in a fixed order (columns.hpp). dx may be dy.
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // Device kernels that reduce one dim of an array [outer, extent, inner]: y[o, i] = op over all k of
-// x[o, k, i]. They compute in accumulation_t<T> and round once. If extent is 0, the result is the
-// identity of op.
+// x[o, k, i]. The kernels compute in accumulation_t<T> and round each result to T once. If extent
+// is 0, the result is the identity of op.
 //
 //   inner >= 32 or extent < 64   one thread for each result, in the order of k: bitwise equal to
 //                                the host

@@ -7,12 +7,13 @@
 // objects of these types to operations as the argument `columns`. A pack is a group of adjacent
 // elements that a thread reads at once, usually 16 bytes. n is the number of threads of the block.
 //
-//   column_share              every n-th pack of the row, read from memory at each use
-//   kept_share                the same packs, at most kept_packs of them, read once and kept in
-//                             registers
-//   edge_share                for a row that begins in the middle of a pack: at most one of the
-//                             elements before the first and after the last whole pack
-//   body_share                for such a row: every n-th of its whole packs
+//   column_share   every n-th pack of the row, read from memory at each use
+//   kept_share     the same packs, at most kept_packs of them, read once and kept in registers
+//
+// Two types are for a row that begins in the middle of a pack:
+//
+//   edge_share     at most one element that is before the first or after the last whole pack
+//   body_share     every n-th whole pack of the row
 
 #include <cstdint>
 

@@ -21,7 +21,7 @@
 //
 // The argument `columns` gives access to the columns of one thread:
 //
-//   columns(f)                    calls f(c, k) for each pack of this thread: c is its first
+//   columns(f)                    calls f(c, k) for each pack of this thread: c is the pack's first
 //                                 column, k its number among the thread's packs
 //   columns.keep<Slot>(array)     in gather: announces that `apply` will read this row of an array
 //                                 again
@@ -36,11 +36,15 @@
 //   longer, or not aligned      .. 1024     twice, the second time from the cache: a long row gets
 //                                           many threads, so that few rows share the cache
 //
-// If cols is not a multiple of Width, most rows begin in the middle of a pack. Such rows are read
-// element by element, unless Op::any_row is declared. An op must not declare Op::any_row if all
-// rows share one of its arrays, for example gamma of a layer norm. With Op::any_row, only the
-// elements before the first and after the last whole pack are processed one by one, by gather<1>
-// and apply<1>, at most one in each thread.
+// If cols is not a multiple of Width, most rows begin in the middle of a pack:
+//
+//   without Op::any_row   such rows are read element by element
+//   with Op::any_row      the whole packs of the row are read as packs. The elements before the
+//                         first and after the last whole pack are processed by gather<1> and
+//                         apply<1>, at most one element in each thread.
+//
+// An op must not declare Op::any_row if all rows share one of its arrays, for example gamma of a
+// layer norm.
 //
 // The order in which partial results are combined depends on the number of columns and on whether
 // the columns are read in packs.
@@ -58,7 +62,7 @@ namespace ashlar::cuda {
 template <class Op>
 concept folds_rows = requires { typename Op::partial; };
 
-/// Whether `apply` of Op reads elements of the row again that `gather` has read.
+/// Whether Op::apply rereads elements of the row that Op::gather has already read.
 template <class Op>
 concept keeps_rows = requires { Op::kept; };
 

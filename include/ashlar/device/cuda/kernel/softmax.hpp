@@ -11,10 +11,13 @@
 //   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           all-reduce by sum
 //   softmax_apply         y = e^(x - maximum) / sum
 //
-// softmax_forward computes the maximum and the sum in one pass. Pairs (m, s) and (m', s') of two
-// parts of a row combine to (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). Then
-// softmax_forward computes the exponentials again instead of storing and reloading them. y may be
-// x. softmax_backward.hpp has the backward pass.
+// softmax_forward computes the maximum and the sum in one pass. A part of a row has the maximum m
+// and the sum s of e^(x - m). Two parts with the pairs (m, s) and (m', s') together have the pair:
+//
+//   (M, s e^(m - M) + s' e^(m' - M)),  where M = max(m, m')
+//
+// Then softmax_forward computes the exponentials again instead of storing and reloading them. y may
+// be x. softmax_backward.hpp has the backward pass.
 
 #include <cstdint>
 #include <limits>

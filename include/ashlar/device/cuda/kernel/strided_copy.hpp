@@ -162,9 +162,9 @@ void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents.
-/// Strides are in elements, and `size` is the number of bytes of an element. The arrays are in
-/// device memory.
+/// Sets dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents,
+/// where "." is the dot product. Strides are in elements, and `size` is the number of bytes of an
+/// element. The arrays are in device memory.
 template <launcher Launcher>
 void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,

@@ -170,8 +170,8 @@ struct sorted_tokens {
   std::int32_t const* tokens;
 };
 
-/// Sorts `count` tokens by the table row ids[token] - first_row. Ids outside the table's `rows`
-/// rows come last. The returned arrays point into the workspace.
+/// Sorts `count` tokens by their table row, which is ids[token] - first_row. Tokens whose table row
+/// is not in [0, rows) come last. The returned arrays point into the workspace.
 template <class Launcher>
 sorted_tokens sort_tokens(Launcher const& launch, char const* name, std::int32_t const* ids,
                           std::int64_t count, std::int64_t first_row, std::int64_t rows,

@@ -4,17 +4,21 @@
 #pragma once
 
 // Defines which matrix elements each of the 32 threads ("lanes") of a warp holds. The PTX ISA
-// defines these positions for two instructions. mma.m16n8k16 is the tensor core product c += a b.
-// In this product, a (16 x 16) and b (16 x 8) are bfloat16, and c (16 x 8) is float. ldmatrix loads
-// 8 x 8 matrices from shared memory. A word holds two bfloat16, the first one in its low half.
+// defines these positions for two instructions:
 //
-//   lane l = 4 g + q      contents of word or value i of this lane
-//   a, words 0 .. 3       row g + 8 (i % 2), columns 2 q + 8 (i / 2) and the next one
-//   b, words 0, 1         rows 2 q + 8 i and the next one, column g
-//   c, values 0 .. 3      row g + 8 (i / 2), column 2 q + i % 2
-//   ldmatrix, word i      row g of matrix i, columns 2 q and the next one; transposed: column g,
-//                         rows 2 q and the next one. Lane 8 i + r passes the address of row r of
-//                         matrix i, which has 8 elements, 16 bytes.
+//   mma.m16n8k16   the tensor core product c += a b, where a (16 x 16) and b (16 x 8) are bfloat16
+//                  and c (16 x 8) is float
+//   ldmatrix       loads 8 x 8 matrices of bfloat16 from shared memory
+//
+// A word holds two bfloat16, the first one in its low half. In the following table, l = 4 g + q is
+// the number of the lane, with 0 <= q < 4, and i is the number of a word or value of this lane:
+//
+//   a, words i = 0 .. 3    row g + 8 (i % 2), columns 2 q + 8 (i / 2) and the next one
+//   b, words i = 0, 1      rows 2 q + 8 i and the next one, column g
+//   c, values i = 0 .. 3   row g + 8 (i / 2), column 2 q + i % 2
+//   ldmatrix, word i       row g of matrix i, columns 2 q and the next one; transposed: column g,
+//                          rows 2 q and the next one. Lane 8 i + r passes the address of row r of
+//                          matrix i, which has 8 elements, 16 bytes.
 //
 // So two horizontally adjacent results c, rounded to bfloat16, form an operand a of the next
 // product. The words of this operand a are {c0 c1, c2 c3} of the left result, then {c0 c1, c2 c3}
@@ -64,8 +68,8 @@ ASHLAR_HD constexpr matrix_place row_for_b_transposed(int lane) {
   return {lane % 16, lane / 16 * 8};
 }
 
-/// One thread's part of a tensor core product c += a b: pointers to its 4 values of c, its 4 words
-/// of a and its 2 words of b. A word holds two bfloat16.
+/// One thread's part of a tensor core product c += a b. The pointers refer to the thread's 4 values
+/// of c, 4 words of a and 2 words of b. A word holds two bfloat16.
 struct mma_operands {
   float* c;
   std::uint32_t const* a;
