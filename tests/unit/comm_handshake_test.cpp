@@ -239,8 +239,8 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
   CHECK(taken[1][3] == 3);
   auto const again = [&] {
     auto next = begin(0, 2);
-    // The root may reuse its staging buffer in epoch 2 only when all ranks have reached epoch 1.
-    // Rank 2 has not reached epoch 1.
+    // An epoch is the number of a transfer. The root may reuse its staging buffer in epoch 2 only
+    // when all ranks have reached epoch 1. Rank 2 has not reached epoch 1.
     CHECK_FALSE(next.advance());
   };
   again();

@@ -111,8 +111,11 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
   double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
   CHECK(plan.seconds == doctest::Approx(in + 3 * std::max(gemm, in) + gemm));
-  // These are in memory at the peak: the shards of a, b and c, the current and the next panels of a
-  // and b, a copy of the rank's own part of a's next panel, and buffers.
+  // At the peak, a rank holds
+  // - the shards of a, b and c,
+  // - the current and the next panels of a and b,
+  // - a copy of its own part of a's next panel, and
+  // - buffers.
   std::int64_t const panel = 8 * 512 * 256, rounds = 2 * 2 * 2 * 256 * 1024;
   // A rank's part of a panel of a is not contiguous, so it is packed. The send and the receive
   // buffer each hold two chunks of 256 KiB for each of two ranks. A rank's part of a panel of b
