@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A user-defined layer in one page: y = gain * x, with a learned gain per feature. The layer states
-// its rules and its arithmetic; ashlar provides placement, redistribution, gradient synchronization
-// and search.
+// Shows a user-defined layer on one page: y = gain * x, with a learned gain per feature. The layer
+// states how its tensors may be placed, and computes y and the gradients. ashlar provides
+// redistribution, gradient synchronization and the search for placements.
 //
 //   mpirun -n 4 custom_layer
 

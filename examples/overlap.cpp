@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A matrix product whose operands are redistributed by a plan, and a redistribution that overlaps
-// with another product. Run it on four ranks, if possible on four cores:
+// Shows a matrix product whose operands are redistributed by a plan, and times a redistribution
+// that overlaps with another product. Run it on four ranks, if possible on four cores:
 //
 //   mpirun -n 4 overlap
 //
-// On the host, no transfer proceeds by itself: a local product lets a pending transfer make
-// progress between strips of rows, and wait() completes it. mesh.communication_seconds() counts the
-// time spent waiting.
+// On the host, no transfer proceeds by itself. While a transfer is pending, a local product lets it
+// make progress between strips of rows, and wait() completes it. mesh.communication_seconds()
+// counts the time spent waiting.
 
 #include <chrono>
 #include <iostream>

@@ -31,7 +31,8 @@ options in_micro_batches(options o, int m) {
   return o;
 }
 
-/// Returns the numbers of micro-batches to try, largest first: those that divide the batch.
+/// Returns the numbers of micro-batches to try, largest first. All of them divide the batch. If `o`
+/// fixes the number, returns only this number.
 std::vector<int> micro_batch_counts(options const& o) {
   if (o.micro_batches != 0) return {o.micro_batches};
   std::vector<int> list;

@@ -29,8 +29,9 @@ class progress_line {
   bool wanted_;
 };
 
-/// Prints a plan's seconds, also relative to those of `found`, and its bytes per rank. Adds a note
-/// if these bytes exceed `memory`, which is the limit of the machine (0: no limit).
+/// Prints the seconds of `plan`, their difference from the seconds of `found` in per cent, and the
+/// bytes of `plan` per rank. `memory` is the machine's limit in bytes per rank (0: no limit). If
+/// the plan exceeds the limit, a note says so.
 inline void print_beside(char const* name, ashlar::search::plan const& plan,
                          ashlar::search::plan const& found, std::int64_t memory) {
   std::printf("  %-16s %12s a step, %+6.1f %%; %12s per rank%s\n", name,

@@ -18,8 +18,8 @@ namespace example {
 /// Returns the mesh of --mesh, by default a mesh of one axis with all ranks.
 ashlar::topology choose_mesh(training_options const& o, int ranks);
 
-/// Returns the machine for which plans are priced: the one of --machine (a file or a preset), or
-/// `usual` if that is not given. Its memory limit is that of --memory-limit, if given.
+/// Returns the machine for which plans are priced. --machine names it (a file or a preset); without
+/// this option it is `usual`. --memory-limit replaces the machine's memory limit.
 ashlar::machine choose_machine(training_options const& o, ashlar::machine const& usual);
 
 /// Returns the plan for layout auto (the searched optimum), data (data parallelism) or tensor

@@ -29,8 +29,8 @@ void add_training_options(CLI::App& app, training_options& o);
 /// Adds an option for an integer that is at least `least`.
 void add_number(CLI::App& app, char const* name, int& value, int least, char const* help);
 
-/// The last output and the exit code of a program that ends after reading its command line. This
-/// happens if help was requested or an option is wrong.
+/// The last output and the exit code of a program that ends after reading its command line. A
+/// program ends there if help was requested or an option is wrong.
 struct farewell {
   int exit_code = 0;
   std::string output, error;

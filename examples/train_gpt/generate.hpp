@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Generates text with a trained byte-level model, one byte at a time. Each byte is drawn from the
-// softmax of the last logits at a temperature. The net takes whole batches, so the prompt is in the
-// first row of a batch and the other rows are ignored.
+// softmax of the last logits at a temperature. The net runs only on complete batches, so the prompt
+// is put in the first row of a batch, and the other rows are ignored.
 
 #pragma once
 

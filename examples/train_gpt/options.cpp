@@ -11,8 +11,9 @@ namespace example {
 namespace {
 
 /// Applies --model gpt2: gives the options that are not on the command line the values of the
-/// smallest GPT-2. There are two differences. The last matrix is not shared with the embedding. The
-/// vocabulary is a multiple of 128, and its first 256 entries are the bytes.
+/// smallest GPT-2. The net differs from GPT-2 in two ways:
+/// - The last matrix is not shared with the embedding.
+/// - The vocabulary is rounded up to a multiple of 128, and its first 256 entries are the bytes.
 void take_gpt2(CLI::App const& app, options& o) {
   struct {
     char const* name;

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiler finds the training plan for twelve layers on a mesh of two axes within the default
-// limits of GCC and Clang. tests/scripts/constexpr_work.sh compiles this file with the limits
-// below, which are a sixth above the present need.
+// Checks that the compiler finds the training plan for twelve layers on a mesh of two axes within
+// the default limits of GCC and Clang. tests/scripts/constexpr_work.sh compiles this file with the
+// tighter limits below. They are a sixth above the present need, so the script fails if the need
+// grows further.
 //
 // gcc:   -fconstexpr-ops-limit=7800000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=600000 -ftemplate-depth=1024

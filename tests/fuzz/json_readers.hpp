@@ -19,8 +19,8 @@
 
 namespace ashlar_test {
 
-/// Returns a net with parameters and statistics: a linear layer inside a residual, which can be
-/// recomputed, followed by a loss.
+/// Returns a net with parameters and statistics: a residual around a linear layer, followed by a
+/// loss. The residual is a segment, so a plan may recompute it.
 inline ashlar::search::problem const& fuzzed_net() {
   static ashlar::search::problem const net = [] {
     using namespace ashlar;

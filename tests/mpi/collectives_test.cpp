@@ -204,8 +204,8 @@ TEST_CASE("an all-reduce of two ranks gives the same bits with messages and with
   ashlar::topology const t{{"gpu", 2}};
   auto const messages = mesh_on(transport::messages, t),
              direct = mesh_on(transport::shared_memory, t);
-  // Arrays of 30001 elements are exchanged as a whole. Arrays of 40001 elements are reduced by
-  // halves, one on each rank.
+  // Each rank receives the other rank's complete array if the arrays have 30001 elements. Arrays of
+  // 40001 elements are reduced by halves, one half on each rank.
   for (auto const& [n, op] :
        all_combinations(std::vector<std::int64_t>{30001, 40001}, all_reductions)) {
     auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.coordinate(), op);
@@ -280,7 +280,8 @@ TEST_CASE("a mesh uses the algorithm of its table") {
   CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
   CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
   CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
-  // Each rank contributes 400 kB. This table row applies from 1200000 bytes, so from three ranks.
+  // Each rank contributes 400 kB. The first table row applies to all-gathers of at least 1200000
+  // bytes in total, so it applies on three or more ranks.
   std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
   CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));
   std::string const of_members = "all-gather 4 0 any library\nall-gather 8 0 one-node ring";

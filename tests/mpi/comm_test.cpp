@@ -299,7 +299,7 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
   enum class ended { handle, mesh, before_its_turn };
   for (auto const what : {ended::handle, ended::mesh, ended::before_its_turn})
     for (auto const& [elements, asynchronous] :
-         // 8 elements are copied through a staging buffer, larger tensors are read directly.
+         // Tensors of 8 elements are copied through staging buffers, larger ones are read in place.
          {std::pair{8, false}, {8, true}, {1 << 17, false}, {1 << 17, true}}) {
       bool const eager = elements == 8;
       std::optional<ashlar::mesh> m(mesh_on(transport::shared_memory, t));

@@ -17,8 +17,8 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// Tries `count` random plans on each mesh of all ranks. This is done for two machines, with which
-/// the planner chooses different redistributions.
+/// Tries `count` random plans on every mesh that uses all ranks, for each of two machines. The
+/// planner chooses different redistributions for the two machines.
 template <class Net, class Batch>
 void try_random_plans(Net const& net, Batch const& batch, int vocabulary, int classes, int count) {
   unsigned seed = 0;

@@ -3,9 +3,10 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests that training under common plans equals training on one process, with exactly the
-// collectives that search::schedule predicts. The plans are searched (with replicated and sharded
-// storage, and under memory limits), data parallel, tensor parallel, and written by hand. The
-// hand-written plans split rows, columns and the inner dimension on two and three axes.
+// collectives that search::schedule predicts. The plans are
+// - searched, with replicated and with sharded storage, and under memory limits,
+// - data parallel and tensor parallel, and
+// - written by hand: these split rows, columns and the inner dimension on two and three axes.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

@@ -131,7 +131,8 @@ TEST_CASE("redistribution of any tensor to any placement, and back") {
     CAPTURE(to_string(kind));
     CHECK(moves_tried.among_ranks(kind) > 0);
   }
-  // A prime number of ranks allows only one axis of extent above 1, and a permute needs two.
+  // A permute needs two axes of extent above 1. A mesh with a prime number of ranks has only one
+  // such axis.
   if (!is_prime(world_size())) CHECK(moves_tried.among_ranks(collective::permute) > 0);
 }
 

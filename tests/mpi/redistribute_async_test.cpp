@@ -127,8 +127,9 @@ TEST_CASE("a product between begin and end lets the transfer progress") {
 TEST_CASE("repeated redistributions allocate no new memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
     for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // gives plans with many steps
-      // Merging free blocks would allocate list nodes. After this large block, the memory allocator
-      // need not merge blocks.
+      // When the allocator merges free blocks, it allocates memory for its own lists. It merges
+      // only if the used memory would exceed twice the peak use. This large block raises the peak
+      // so far that no blocks are merged below.
       m.memory().release(m.memory().allocate(8 << 20), 8 << 20);
       auto const values = numbers({64, 48}, 3);
       auto const x = placed<float, 2>(m, values,
@@ -145,8 +146,8 @@ TEST_CASE("repeated redistributions allocate no new memory") {
           CHECK(wrong_with(move(), values) == "");
           CHECK(traffic.difference(predicted(m, plan_redistribution(x, to).plan)) == "");
         }
-        // The lists in the memory allocator grow until each list has held its maximum number of
-        // blocks. These runs reach this state.
+        // A free list of the mesh's allocator allocates memory whenever it holds more blocks than
+        // ever before. After these runs, no free list grows any more.
         for (int i = 0; i < 5; ++i) (void)redistribute(move(), x.placement());
         int const before = allocations;
         auto const moved = move();

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4 6
 
 // Tests reductions over each dimension, and transposition, on every placement. Each operation must
-// be correct without communication. The library may reject an operation only if the operand is
-// partial with a different reduction.
+// be correct without communication. The library may reject a reduction only if the operand is
+// partial with another reduction, for example a maximum of partial sums.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests training steps whose transfers overlap with computation. The optimization passes of the
-// step's program move transfers to other places. For every pass and every transport, the results
-// must be bitwise equal to those without overlap. The same bytes must be moved, but their order may
-// differ.
+// Tests training steps whose transfers overlap with computation. The optimization passes change the
+// step's program so that transfers begin earlier. For every pass and every transport, the results
+// must be bitwise equal to those of the program without overlap. The same bytes must be moved, but
+// their order may differ.
 
 #include <algorithm>
 #include <map>

@@ -49,7 +49,8 @@ static_assert(
     is_canonical_spelling<sbp<S<1>, S<0, 1>, S<0, 0>, S<1, 1>>, sbp<S<1>, S<0, 1>, S<0, 0>, S<1>>>);
 static_assert(is_canonical_spelling<sbp<P, S<2, 0>, B>, sbp<P, S<2>, B>>);
 
-// Every combination of these tags on one and on two axes is unchanged by the round trip.
+// Every combination of the tags below, on one and on two axes, is canonical: converting it to a
+// value and back gives the same tags.
 template <class Tags>
 inline constexpr bool survives = std::is_same_v<canonical<Tags>, Tags>;
 template <class... First>

@@ -28,8 +28,8 @@ static_assert(best.gap == 0 && best.problem_hash == search::hash(net));
 static_assert(best.seconds > best.communication_seconds && best.communication_seconds > 0);
 static_assert(best.memory == search::memory_per_rank(net, best));
 
-// A filter cannot make the optimum cheaper. This one requires that a layer's weights are
-// replicated.
+// A filter is a predicate that permits or forbids the choices of a layer. It cannot make the
+// optimum cheaper. The filter below permits only replicated parameters.
 constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr auto small = mlp<3>(3, 64, 16);
 constexpr auto free_plan = search::optimal(small, pair, ashlar::machines::workstation);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that rule tables can be evaluated in constant expressions: which operands need no
-// communication, how the result is placed, and what is refused. tests/unit/signature_* proves that
-// the tables are right.
+// Checks that signature tables can be evaluated in constant expressions: which operands need no
+// communication, how the result is placed, and which operands are refused. tests/unit/signature_*
+// proves that the tables are right.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/signature/training_row.hpp>

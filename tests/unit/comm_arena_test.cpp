@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the arena, the memory allocator of a mesh, when memory is exhausted. In one case, a
-// shared-memory region has fewer pages than addresses, and writing to a missing page would end the
-// program. In the other case, the heap is exhausted.
+// Tests the arena (the memory allocator of a mesh) when memory is exhausted, in two cases:
+// - A shared-memory region has pages only for its first addresses. Writing to a later address would
+//   end the program, so the arena must not return blocks there.
+// - The heap is exhausted.
 
 #include <algorithm>
 #include <cstring>

@@ -74,8 +74,9 @@ std::vector<handshake_trial> trials() {
   return all;
 }
 
-/// Returns the element at global index `index`. If the transfer reduces, this is the addend of
-/// `rank`. In a transfer without addends and without a root, all ranks use the values of rank 0.
+/// Returns the value that `rank` contributes for the element at global index `index`. If the
+/// transfer reduces or has a root, each rank has its own values. In every other transfer, callers
+/// pass rank 0 for all ranks, so that all ranks have the same values.
 std::int32_t value(int round, std::int64_t index, int rank) {
   return static_cast<std::int32_t>(round * 131 + index * 7 + rank * 100003);
 }
@@ -238,8 +239,8 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
   CHECK(taken[1][3] == 3);
   auto const again = [&] {
     auto next = begin(0, 2);
-    // The root may reuse its staging buffer in epoch 2 only when all ranks have reached epoch 1.
-    // Rank 2 has not reached epoch 1.
+    // An epoch is the number of a transfer. The root may reuse its staging buffer in epoch 2 only
+    // when all ranks have reached epoch 1. Rank 2 has not reached epoch 1.
     CHECK_FALSE(next.advance());
   };
   again();

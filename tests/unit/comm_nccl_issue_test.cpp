@@ -3,10 +3,12 @@
 
 // Tests the NCCL calls that the library makes for redistribution plans between all pairs of
 // placements. The test executes the calls of all ranks in host memory, by NCCL's rules
-// (support/nccl_player.hpp). It checks four facts: no rank waits forever, matching calls agree in
-// kind and count, each rank receives as many bytes as the plan predicts and as the MPI transport
-// receives, and the results have the same bits as those of an element-by-element simulation
-// (support/replay.hpp).
+// (support/nccl_player.hpp). It checks four facts:
+// - No rank waits forever.
+// - Matching calls agree in kind and count.
+// - Each rank receives as many bytes as the plan predicts, and as with the MPI transport.
+// - The results have the same bits as those of an element-by-element simulation
+//   (support/replay.hpp).
 
 #include <cstring>
 

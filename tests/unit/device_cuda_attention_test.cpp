@@ -57,8 +57,8 @@ TEST_CASE("loaded_matrices_are_the_operands_of_a_product") {
       auto const a = ashlar::cuda::place_in_a(lane, word);
       CHECK(first.row == a.row);
       CHECK(first.column + lane % 4 * 2 == a.column);
-      // A load for operand b covers two 8 x 8 operands side by side. Rows of memory are columns of
-      // b, or rows of b if b is stored transposed.
+      // A load for operand b covers two neighbouring operands of 16 x 8. Each row in memory is a
+      // column of b, or a row of b if the load transposes.
       auto const b = ashlar::cuda::place_in_b(lane, word % 2);
       auto const column = ashlar::cuda::row_for_b(8 * word + lane / 4);
       CHECK(column.row == b.column + word / 2 * 8);

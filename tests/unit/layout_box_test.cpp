@@ -48,8 +48,8 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
       owners(i) += inside && representative;
     });
   }
-  // Among ranks with equal copies, is_representative is true for exactly one rank. Together, the
-  // ranks for which it is true hold each element once, or once per addend if some axes are partial.
+  // Of all ranks with equal copies, exactly one is the representative. Together, the
+  // representatives hold each element once, or once per addend if some axes are partial.
   int addend_count = 1;
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial()) addend_count *= t.extent(a);

@@ -58,7 +58,8 @@ struct meaning {
   int number;
 };
 
-/// Lists all placements of a shape with these numbers, and caches the lists.
+/// Lists all placements of a shape, each with a number that identifies the elements of every rank
+/// (see `meaning`). Caches the lists.
 class meanings {
  public:
   meanings(ashlar::topology const& t, std::vector<reduction> partials)
@@ -224,10 +225,12 @@ TEST_CASE("positions of splits if dims are split or merged by name") {
         reshapes_locally({24, 24, 24}, p, {24, 24, 1, 24}, split, {{"a", 2}, {"b", 3}, {"c", 4}}));
     auto const merged = ashlar::merge_axes_placement(p, 0, 2);
     CHECK(ashlar::check(merged, 2, 3) == nullptr);
-    // All axes divide 24, so a merge of dimensions 0 and 1 is local if dimension 1 is not split.
+    // All axis extents divide 24. Merging dimensions 0 and 1 therefore needs no communication if
+    // dimension 1 is not split.
     if (p.split_count(1) == 0)
       CHECK(reshapes_locally({24, 24, 24}, p, {576, 24}, merged, {{"a", 2}, {"b", 3}, {"c", 4}}));
-    // The merge is also local if only the first axis splits dimension 0, here into single rows.
+    // Merging also needs no communication if only the first axis splits dimension 0. This dimension
+    // has 2 rows here, so each part is a single row.
     if (p.split_count(0) == 1 && p[0].is_split_of(0))
       CHECK(reshapes_locally({2, 24, 24}, p, {48, 24}, merged, {{"a", 2}, {"b", 3}, {"c", 4}}));
   }

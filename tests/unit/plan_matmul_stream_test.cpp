@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests streamed products. A streamed product is computed in panels, one after another, to save
-// memory. The panels are parts of one of the dimensions m, n and k. This dimension is called the
-// streamed letter. The panels must cover this dimension exactly once. A panel of a tensor must have
-// the same placement as the full tensor. All tensors that have the streamed letter must have the
-// same indices in the same order in each panel. Also tests the predicted seconds and memory.
+// Tests streamed matrix products, which are computed in panels, one after another, to save memory.
+// Panels are parts of one of the dimensions m, n and k. This dimension is called the streamed
+// letter. The test checks:
+// - The panels cover the streamed dimension exactly once.
+// - A panel of a tensor has the same placement as the full tensor.
+// - In each panel, all tensors with the streamed letter have the same indices in the same order.
+// - The predicted seconds and memory equal those of the documented formulas.
 
 #include <algorithm>
 #include <numeric>
@@ -109,18 +111,22 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
   double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
   CHECK(plan.seconds == doctest::Approx(in + 3 * std::max(gemm, in) + gemm));
-  // These are in memory at the peak: the shards of a, b and c, the current and the next panels of a
-  // and b, a copy of the rank's own part of a's next panel, and buffers.
+  // At the peak, a rank holds
+  // - the shards of a, b and c,
+  // - the current and the next panels of a and b,
+  // - a copy of its own part of a's next panel, and
+  // - buffers.
   std::int64_t const panel = 8 * 512 * 256, rounds = 2 * 2 * 2 * 256 * 1024;
-  // a's part of a panel is not contiguous, so it is packed. The buffers hold two rounds of 256 KiB
-  // for each of two ranks, to send and to receive. b's part consists of contiguous rows and needs
-  // no buffers.
+  // A rank's part of a panel of a is not contiguous, so it is packed. The send and the receive
+  // buffer each hold two chunks of 256 KiB for each of two ranks. A rank's part of a panel of b
+  // consists of contiguous rows and needs no buffers.
   CHECK(plan.peak_bytes == 3 * block + 2 * panel + panel + panel / 2 + panel + rounds);
   CHECK(received_bytes(plan, t, {}) ==
         received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
 
-  // Now the panels are rows of a and c. All of b is gathered first, which takes two blocks. The
-  // panels of a are contiguous and are gathered one by one. The panels of c need no communication.
+  // Now the panels are rows of a and c. All of b is gathered first; the gathered b is as large as
+  // two shards of b. The panels of a are contiguous and are gathered one by one. The panels of c
+  // need no communication.
   auto rows = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {});
   rows.panels = {'m', 4, {}};
   REQUIRE(choose_chunks(rows, t));

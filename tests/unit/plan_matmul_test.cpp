@@ -49,9 +49,9 @@ std::int64_t shard(redistribution_plan const& plan, placement const& p, ashlar::
   return local_box(plan.extents, t, p, {}).elements() * plan.element_size;
 }
 
-/// Returns the bytes of the buffers in which rank 0 packs its data in a step. Data moves in rounds
-/// of at most 256 KiB for each rank of the group. Buffers for two rounds exist, to send and to
-/// receive.
+/// Returns the bytes of the buffers in which rank 0 packs its data in a step. Data is sent in
+/// chunks of at most 256 KiB. The send and the receive buffer each hold two chunks for every rank
+/// of the group, or one chunk if the data fits in one.
 std::int64_t buffers(redistribution_plan const& plan, ashlar::redistribution_step const& s,
                      ashlar::topology const& t) {
   std::int64_t const p = t.group_size(s.axes), before = shard(plan, s.from, t),

@@ -172,14 +172,14 @@ TEST_CASE("the replay refuses plans that are wrong") {
   ashlar::placement const outer_left{ashlar::split(0), ashlar::broadcast()};
   std::mt19937 random(1);
   auto const x = random_integers(random, {7, 5});
-  // This all-gather is wrong: axis 1 splits the same dimension inside axis 0, so the gathered
-  // pieces are not the shards of any split.
+  // This all-gather is wrong: axis 0 splits a dimension, and axis 1 splits each of its parts again.
+  // The pieces that are gathered along axis 0 are therefore not adjacent.
   replay ranks({7, 5}, t);
   ranks.start(x, nested, random);
   ranks.run({collective::all_gather, {0}, nested, {ashlar::broadcast(), ashlar::split(0)}});
   CHECK(ranks.difference(x, {ashlar::broadcast(), ashlar::split(0)}) != "");
-  // This all-gather is wrong: the tensor is replicated along axis 1, so each element is found
-  // twice.
+  // This all-gather is wrong: the tensor is replicated along axis 1, so the gather finds each
+  // element twice.
   ranks.start(x, outer_left, random);
   CHECK_THROWS(ranks.run({collective::all_gather, {1}, outer_left, outer_left}));
   // This slice is wrong: a rank would need elements that it does not hold.

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests every legal step of a redistribution, even if no plan uses it. Executing the step element
-// by element on simulated ranks must turn its placement `from` into its placement `to`, and both
-// must be valid. The axes of a step are listed outermost first, so that the members of a group are
-// in the order of their shards.
+// by element on simulated ranks must turn its placement `from` into its placement `to`. Both
+// placements must be valid. The step must list its axes outermost first, so that the members of a
+// group are in the order of their shards.
 
 #include <doctest/doctest.h>
 #include <support/replay.hpp>
@@ -123,7 +123,7 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
   CHECK(ashlar::packing_bound(1000, 4) == 2000);
   std::int64_t const chunk = ashlar::packing_chunk_bytes;
   CHECK(ashlar::packing_bound(3 * chunk, 4) == 12 * chunk);
-  // The buffers hold two rounds of one chunk for each of 4 ranks, to send and to receive.
+  // The send and the receive buffer each hold two chunks for each of 4 ranks: 2 x 2 x 4 chunks.
   CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);
   CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // packed all at once, as NCCL does
 }

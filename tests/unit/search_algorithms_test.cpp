@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests every search algorithm through the common interface. Each algorithm must find the optimum
-// of small networks, and no plan below the lower bound that it reports. It must give the same
-// result for the same seed, stop when cancelled, and report the true cost of its plan.
+// Tests every search algorithm through the common interface. Each algorithm must
+// - find the optimum of small networks,
+// - report a lower bound that is not above the cost of its plan,
+// - give the same result for the same seed,
+// - stop when it is cancelled, and
+// - report the true cost of its plan.
 
 #include <doctest/doctest.h>
 

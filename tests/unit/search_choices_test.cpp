@@ -97,7 +97,8 @@ TEST_CASE("sharded storage splits dim 0 innermost if the parameter is broadcast"
   CHECK(find("B,S(0)", "P,S(0)", "S(0,1),S(0,0)"));  // the replicated axis becomes innermost
   CHECK(find("S(0),S(1)", "S(0),S(1)", "S(0),S(1)"));
   CHECK(!find("S(0),B", "S(0),P", "S(0,1),S(0,0)"));
-  // If several storage placements would be the same, only one choice remains.
+  // A choice also states where parameters are stored. If both axes split the weight and the bias,
+  // all storage options are the same placements. Only one choice may then exist.
   for (auto const& c : choices) {
     int same = 0;
     for (auto const& other : choices)

@@ -68,7 +68,8 @@ TEST_CASE("explain shows every collective of the schedule and names every elemen
   for (auto const& move : schedule(net, plan, m))
     for (auto const& s : move.plan.steps) collectives += communicates(s.kind);
   CHECK(collectives > 0);
-  // The gain and the bias of the layer norm move in the same way, so they share a line.
+  // The gain and the bias of the layer norm are redistributed in the same way, so they share a
+  // line.
   CHECK(occurrences(text, " along ") + occurrences(text, "d gain, bias") == collectives);
   for (auto const* name : {"embedding", "residual", "layer_norm", "linear", "gelu", "dropout",
                            "+ residual", "cross_entropy", "node=2,gpu=2 (4 ranks)"})

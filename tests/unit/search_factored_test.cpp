@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search over factored meshes, in which each axis of a given mesh is split into several
-// axes. The product of their extents is the extent of the given axis. The search must try every
+// Tests the search over factored meshes, in which one or more axes replace each axis of a given
+// mesh. The product of their extents is the extent of the replaced axis. The search must try every
 // factorization once. With and without a memory limit, its plan must cost as much as the best plan
 // that dynamic programming over all choices finds on any of these meshes.
 

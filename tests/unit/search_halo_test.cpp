@@ -41,9 +41,10 @@ std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& 
 }
 
 /// Counts the halo of window w on n rows, row by row. Returns the messages and rows of the busiest
-/// rank. In the forward pass, a rank receives the rows that its windows read from other ranks. In
-/// the backward pass, a rank receives gradients of those of its own rows that other ranks have
-/// read.
+/// rank in each pass:
+/// - In the forward pass, a rank receives the rows that its windows read from other ranks.
+/// - In the backward pass, a rank receives the gradients of its own rows from the ranks that read
+///   these rows.
 search::halo_traffic counted(sliding_window const& w, std::int64_t n, topology const& t,
                              axis_list const& axes) {
   auto const x = parts(n, t, axes), y = parts(w.places(n), t, axes);
@@ -134,7 +135,8 @@ TEST_CASE("halos as in textbooks") {
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
   CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
   CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // rows 3 3 2 2, windows 2 1 1 1
-  // Ranks have 2 1 1 1 rows, so the windows of a rank reach beyond its neighbours' rows.
+  // The four ranks have 2, 1, 1 and 1 rows. A window of 5 rows therefore also reads rows beyond
+  // those of the adjacent ranks.
   CHECK(rows({5, 1, 2}, 5).forward.messages == 3);
 }
 

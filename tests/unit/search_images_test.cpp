@@ -127,10 +127,11 @@ TEST_CASE("redundant rows change neither the lower bound nor the optimum") {
   }
   CHECK(fewer > 20);
   ashlar::topology const eight{{"gpu", 8}};
-  // A row is redundant if another row can replace it in every plan without higher cost. If the
-  // batch or the channels are divisible by 8, the rows of relu that split the height or the width
-  // are redundant. Otherwise only the row that splits the width is redundant, because the height is
-  // divisible by 8.
+  // A row is redundant if another row can replace it in every plan without higher cost. relu has
+  // rows that split the batch, the channels, the height (here 8) and the width (here 4).
+  // - If the batch or the channels are divisible by the 8 ranks, the rows of height and width are
+  //   redundant.
+  // - Otherwise only the row of the width is redundant, because the height is divisible by 8.
   auto const rows = rows_of(images(8, 6), "relu");
   CHECK(rows_of(search::with_needed_rows(images(8, 6), eight), "relu") == rows - 2);
   CHECK(rows_of(search::with_needed_rows(images(7, 8), eight), "relu") == rows - 2);

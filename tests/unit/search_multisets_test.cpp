@@ -4,8 +4,8 @@
 // Tests the search that does not distinguish interchangeable mesh axes (axes with equal extents and
 // equal links). The search must report a true lower bound. Its plan must be legal, and must cost as
 // much as its schedule and as the optimum of dynamic programming over all choices. On five and six
-// axes, no other search in this test can find the optimum. On such meshes, the plan's gap limits
-// how far the plan's cost may be above the optimum.
+// axes, no other search in this test can find the optimum. There, the plan's gap (1 - lower bound /
+// cost) limits how far its cost may be above the optimum.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -100,8 +100,9 @@ TEST_CASE(
     search::search_by_multisets<-1> alike(net, fine, m);
     CHECK(plan.seconds * (1 - plan.gap) <= alike.bound() * (1 + 1e-9));
     CHECK(plan.gap < 0.05);
-    // The five axes of `fine` are factors of the two axes of `t`. These five axes allow every plan
-    // on `t` that does not exchange axes, so the lower bound must hold for such plans as well.
+    // Each axis of `t` is a product of axes of `fine`. Every plan on `t` that does not exchange
+    // axes is therefore also possible on `fine`. So the lower bound on `fine` must not exceed the
+    // optimum on `t`.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
   }
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the search for the optimal plan. On random networks, meshes and machines, the search must
-// find the same cost as exhaustive search, and the cost that it reports must be the cost of the
-// plan's schedule. Equal blocks of a network must be solved only once.
+// find the same cost as exhaustive search. The cost that it reports must be the cost of the plan's
+// schedule. Equal blocks of a network must be solved only once.
 
 #include <chrono>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pins, by which a user fixes the placement of a tensor in a plan. Pins must be parsed, and
-// the plan must obey them at the least cost. Impossible pins must be rejected with a list of the
-// possible placements.
+// Tests pins, by which a user fixes the placement of a tensor in a plan. Pins must be parsed. The
+// search must find the cheapest plan that obeys all pins. Impossible pins must be rejected with a
+// list of the possible placements.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search for plans with pipeline stages. The search must find the repeated blocks of a
-// network. With a single stage, its plan must equal the plan without a pipeline. A simulation of
-// the schedule, micro-batch by micro-batch, must give the predicted seconds and memory. Plans must
-// obey memory limits. The costs of all plans, including all plans of small chains of layers, must
-// be at least the lower bounds.
+// Tests the search for plans with pipeline stages:
+// - The search finds the repeated blocks of a network.
+// - With a single stage, its plan equals the plan without a pipeline.
+// - The predicted seconds and memory equal those of a simulation of the schedule, micro-batch by
+//   micro-batch.
+// - Plans obey memory limits.
+// - No plan costs less than the lower bound. For small chains of layers, the test tries all plans.
 
 #include <algorithm>
 #include <map>
@@ -41,7 +43,8 @@ auto net_of(int blocks, int batch = 16) {
   };
 }
 
-/// Like net_of, but groups of `of_each` successive blocks form segments that can be recomputed.
+/// Returns a function that makes the network of net_of for m micro-batches. In this network, groups
+/// of `of_each` successive blocks form segments that can be recomputed.
 auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   return [=](int m) {
     auto net = net_of(blocks, batch)(m);
@@ -99,8 +102,8 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
 }
 
 /// Computes the peak memory of a rank of stage j by counting its passes in the order of the 1F1B
-/// schedule. One micro-batch uses the peak memory of a step. Every other micro-batch that is
-/// between its forward and its backward pass uses the bytes that are saved for its backward pass.
+/// schedule. One micro-batch uses the peak memory of a step. Every other micro-batch that waits for
+/// its backward pass uses the bytes that are saved for this pass.
 std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j) {
   auto const chain = chain_of(net, p);
   auto stage = stage_of(chain, p, j);

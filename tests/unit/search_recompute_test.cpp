@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests plans that recompute segments of the network in the backward pass. The additional seconds
-// must follow from the schedule without recomputation. The memory must equal that of the program of
-// the step. Under a memory limit, the search must recompute the best number of segments.
+// Tests plans that recompute segments of the network in the backward pass:
+// - The test computes the additional seconds from the schedule without recomputation. The predicted
+//   seconds must equal them.
+// - The predicted memory must equal the memory computed from the program of the step.
+// - Under a memory limit, the search must recompute the best number of segments.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +26,8 @@ namespace {
 
 using search::moved, search::phase;
 
-/// Marks random runs of layers and of complete residuals as segments.
+/// Marks random groups of consecutive layers and complete residuals as segments (units of
+/// recomputation).
 void add_segments(search::problem& net, random_cases& draw) {
   auto const cut = search::detail::cutting_points(net);
   for (std::size_t u = 0; u + 1 < cut.size();) {

@@ -20,7 +20,8 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology;
 using search::moved, search::phase;
 
-/// Formats each redistribution ("move") as one line, for example "forward 1 weight".
+/// Formats each redistribution ("move") as one line with its phase, the number of its element and
+/// its tensor, for example "forward 1 weight".
 std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
                                search::problem const& net) {
   std::vector<std::string> text;
@@ -120,9 +121,11 @@ TEST_CASE("memory is the largest number of bytes held at one time") {
   //             gradient of all 36
   //   bias      all 6 elements, each with its value and 2 optimizer states; a partial gradient of 6
   int const lasting = 18 * 3 + 36 + 6 * 3 + 6;
-  // The peak occurs while the weight is gathered for the linear layer's dx. These elements are in
-  // memory then: half of the layer's saved x and half of its dy (12 of 24 each), the 18 elements by
-  // which the gathered weight exceeds the shard, and buffers of 36 to send and 36 to receive.
+  // The peak occurs while the weight is gathered for the linear layer's dx. Besides the parameters,
+  // their gradients and the optimizer states, a rank then holds
+  // - half of the layer's saved x and half of its dy (12 of 24 elements each),
+  // - the 18 elements by which the gathered weight exceeds the shard, and
+  // - buffers of 36 elements to send and 36 to receive.
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
   // With replicated parameters, the peak occurs while the linear layer runs. These elements are in
   // memory then: the layer's saved x, its workspace, and either x and y or dy and dx.
@@ -132,8 +135,12 @@ TEST_CASE("memory is the largest number of bytes held at one time") {
   c.net.layers[0].workspace_values = 200;
   CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 2 * 12 + 200));
   // Without the workspace, the peak occurs when dropout's dx (12 of 24 elements) is gathered for
-  // the residual's begin. These elements are in memory then: the linear layer's saved x (12), the
-  // replicated gradient of the residual (24), the gathered dx (24), and buffers (2 x 24).
+  // the start of the residual. Besides the parameters, their gradients and the optimizer states, a
+  // rank then holds
+  // - the linear layer's saved x (12 elements),
+  // - the replicated gradient of the residual (24),
+  // - the gathered dx (24), and
+  // - buffers (2 x 24).
   c.net.layers[0].workspace_values = 0;
   CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 24 + 24 + 2 * 24));
 }

@@ -16,8 +16,8 @@ using namespace ashlar_test;
 
 namespace {
 
-// Windows with and without overlap and padding. No window has extent 1, because more rows are valid
-// for such a window.
+// Windows with and without overlap and padding. No window has extent 1, because for such a window
+// more rows are valid than the tables contain.
 std::vector<naive_window> const windows{{3, 1, 1}, {2, 2, 0}, {3, 2, 2}};
 
 template <class Make>

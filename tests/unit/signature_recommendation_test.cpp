@@ -46,9 +46,10 @@ operation tables(int result) {
           }};
 }
 
-/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. If d is split, a
-/// rank reads the full d from the extent of the vector v. As in the library, the columns of the
-/// first vector of x keep their global position in y.
+/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. y begins with
+/// the d columns of the first vector of x. If d is split, a rank has only some of these columns,
+/// and writes them at their global positions, as in the library. The operand v is a vector of the
+/// full extent d. Only its extent is read.
 ///
 ///   0    computes y from (x, v)
 ///   1    computes dx from (dy, x, v)

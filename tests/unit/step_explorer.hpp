@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a program on two ranks in all interleavings, as each rank proceeds at its own pace. The
-// explorer does not use the rules of check.hpp. It computes with symbols instead of tensors, and
-// compares the final symbols with those of a reference program.
+// Runs a program on two ranks in all possible interleavings of the ranks' actions. The explorer
+// does not use the rules of check.hpp. It computes with symbols instead of tensors, and compares
+// the final symbols with those of a reference program. Both ranks are in the group of every axis.
+// Each group performs its transfers one after another. A ticket is a rank's place in the queue of a
+// group.
 //
 //   computation   sets its values to symbols of its inputs; the values must not exist yet
 //   adds          appends to the symbol, so that the number and the order of addends matter
@@ -14,11 +16,13 @@
 //                 have ended, and the earlier steps of the move have ended
 //   end_move      waits for the last step, then sets the target to the symbol of both ranks' data
 //
-// A run is wrong if it reads a value that does not exist, creates or releases a value twice, or
-// changes or releases a value during its transfer. A run is also wrong if tickets of different
-// moves meet, if there is a deadlock, if a value is left over at the end, or if a parameter, sum or
-// gradient has a different symbol than in the reference program. Both ranks are in the group of
-// every axis.
+// A run is wrong in each of these cases:
+// - It reads a value that does not exist, or creates or releases a value twice.
+// - It changes or releases a value during its transfer.
+// - The tickets of the two ranks at the same place in a queue belong to different steps or moves.
+// - There is a deadlock.
+// - A value is left over at the end.
+// - A parameter, sum or gradient has a different symbol than in the reference program.
 
 #include <cstdint>
 #include <set>
@@ -137,8 +141,8 @@ class explorer {
     }
     return s;
   }
-  /// Returns a key that identifies the state. The positions of the ranks and the numbers of ended
-  /// transfers determine everything else.
+  /// Returns a key that identifies a state of the exploration: how many actions each rank has run,
+  /// and how many transfers of each group have ended. These numbers determine all other members.
   static std::vector<int> key_of(state const& s) {
     std::vector<int> key{static_cast<int>(s.rank[0].at), static_cast<int>(s.rank[1].at)};
     key.insert(key.end(), s.ended, s.ended + groups);

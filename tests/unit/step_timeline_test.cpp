@@ -100,8 +100,8 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
                       [](auto const& m) { return m.bucket == 0; }) == 2);
 
-  // With a single bucket, no communication overlaps with computation. But a latency of 50 s is paid
-  // once instead of four times.
+  // With a single bucket, no communication overlaps with computation. The advantage is that a
+  // latency of 50 s is paid once instead of four times.
   auto const one = early_synchronization(serial, 1 << 20).made;
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(744));
   c.m.intra.alpha = 50;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// train() on GPUs, by the type of activations. Each function is compiled in a file of its own.
+// The functions that train on GPUs, one for each type of activations. Each of them is compiled in
+// its own source file.
 
 #pragma once
 
