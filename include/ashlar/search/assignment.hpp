@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines a complete plan. Local search algorithms change one of its choices at a time. The cost
-// after a change is computed only from the changed layer and from the two boundaries of that layer.
+// Defines a complete plan that local search algorithms change, one choice at a time. After a
+// change, only the costs of the changed layer and of its two boundaries are computed again.
 //
 //   element    a layer, or the begin or the end of a residual block
 //   variable   an element with a choice of its own. The two ends of a residual block are one

@@ -78,9 +78,10 @@ constexpr bool is_image(layer_spec const& spec) {
 /// Returns the index of the dim of x that counts features, classes or heads.
 constexpr int feature_dim(layer_spec const& spec) { return spec.x.rank() > 2 ? 2 : 1; }
 
-/// Returns whether a signature row qualifies for the tensor-parallel axis. A layer that can split a
-/// weight must do so, by columns (x replicated) or by rows (y partial). Any other layer must be
-/// replicated. If that layer has no parameters, it may also be split by features, classes or heads.
+/// Returns whether a signature row qualifies for the tensor-parallel axis:
+/// - A layer that can split a weight must do so, by columns (x replicated) or by rows (y partial).
+/// - Any other layer must be replicated on this axis.
+/// - A layer without parameters may instead be split by features, classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)

@@ -19,8 +19,8 @@
 //      "columns".
 //
 // Of all plans on fine meshes that fit the machine's memory, the cheapest is returned. The transfer
-// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. Only the
-// sizes of uneven shards may change.
+// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. The sizes
+// of uneven shards may change, and nothing else.
 
 #include <array>
 #include <string>
@@ -135,8 +135,9 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 
 /// Returns the cheapest plan of at most m.memory bytes per rank over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
-/// makes the plan for one arrangement. If that plan does not fit, it recomputes as few of its first
-/// segments as possible. Throws ashlar::error if no plan fits; the message states the least memory.
+/// makes the plan for one arrangement. If that plan does not fit, as few as possible of its first
+/// segments are recomputed. Throws ashlar::error if no plan fits; the message states the least
+/// memory.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {

@@ -65,8 +65,8 @@ class element_prices {
   }
 
   /// Returns the weight (seconds, plus a tiny amount per collective) of the layer with choice c in
-  /// one step: the sum over all its actions (computations and moves) of the weight of the action
-  /// times the number of its executions.
+  /// one step. It is a sum over the layer's actions (computations and moves): the weight of one
+  /// execution times the number of executions.
   constexpr double weight(layer_choice const& c) const {
     double each = 0, once = 0;  // actions per micro-batch, and per step
     for_each(c, [&](phase when, spent, move_price const& price) {
@@ -120,8 +120,9 @@ class element_prices {
   inplace_vector<parameter_table, max_parameters> tables_;
 };
 
-/// How often a step performs the two moves between neighbouring layers: of y of the left one to x
-/// of the right one, and of dx of the right one to dy of the left one.
+/// How often a step performs the two moves at the boundary of two neighbouring layers:
+/// - `activation`: from the left layer's y to the right layer's x
+/// - `gradient`: from the right layer's dx to the left layer's dy
 struct boundary_times {
   double activation = 0, gradient = 0;
 

@@ -103,10 +103,10 @@ class memory_search {
       take(cost.weight, choice);
   }
 
-  /// Tries mixtures of two paths: those that equal `first` up to some element and `others` after
-  /// it. The two paths that solve the Lagrangian dual differ in all equal blocks at once. One path
-  /// exceeds the memory limit and the other one does not, so the best plan often changes only some
-  /// of the blocks.
+  /// Tries mixtures of two paths. A mixture equals `first` up to some element, and `others` after
+  /// that element. The two paths that solve the Lagrangian dual differ in all equal blocks at once:
+  /// one path exceeds the memory limit and the other one does not. The best plan often changes only
+  /// some of the blocks, so a mixture can be better than both paths.
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {

@@ -10,9 +10,9 @@
 //   prices of its edges    one list per extents and bytes per element
 //   shortest-path tree     one per source placement
 //
-// The prices equal those of plan_redistribution, also where several paths have equal cost. On
-// meshes of more than three axes, a single move is planned by plan_redistribution, which is faster
-// than building the tree.
+// The prices equal those of plan_redistribution, also where several paths have equal cost. A graph
+// has only one reduction. So a move between two placements with different reductions is not in any
+// table, and plan_redistribution plans it.
 
 #include <type_traits>
 #include <vector>
