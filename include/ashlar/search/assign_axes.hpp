@@ -15,9 +15,9 @@
 //   promise        the cost of the partial plan plus the optimum of the multiset model for the
 //                  remaining elements. No complete plan with this beginning costs less, so the
 //                  heuristic is admissible
-//   duplicates     partial plans that are equivalent for the remaining elements: the placements of
-//                  the last element, and of the begins of the residual blocks around that element,
-//                  are equal up to an exchange of interchangeable axes. Only one of them is
+//   duplicates     partial plans that are equivalent for the remaining elements: the
+//                  placements of the last element, and of the begins of the residual blocks around
+//                  it, are equal up to an exchange of interchangeable axes. Only one of them is
 //                  expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search considers only
@@ -125,10 +125,10 @@ class assign_axes {
     }
   }
 
-  /// Extends partial plan l by one element of the chain (a layer, or the begin or end of a residual
-  /// block) and adds the extensions to all_. Stops after an extension that has the same promise as
-  /// l (a lower bound of the complete plan's cost). The next call for the same l continues there.
-  /// If l is -1, adds all placements of the first element.
+  /// Extends partial plan l by one element of the chain and adds the extensions to all_. Stops
+  /// after an extension that has the same promise as l (a lower bound of the complete plan's cost).
+  /// The next call for the same l continues there. If l is -1, adds all placements of the first
+  /// element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1

@@ -50,8 +50,8 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// Returns the weight (seconds, plus a tiny amount per collective) that the plan would have if
-  /// variable v (a layer or residual block) took choice k.
+  /// Returns the weight that the plan would have if variable v (a layer or residual block) took
+  /// choice k. The weight is in seconds, plus a tiny amount per collective.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
   /// Returns the part of the plan's weight that depends on variable v (a layer or residual block),

@@ -92,7 +92,8 @@ class axis_assignments {
   };
 
   /// Returns two lists of axes. `kept` are the axes that split the same dim in x as in the previous
-  /// layer's y, in the order in which they nest in that y. `free` are all other axes.
+  /// layer's y. They are listed in the order in which they nest in that y. `free` are all other
+  /// axes.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)

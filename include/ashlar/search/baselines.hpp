@@ -12,9 +12,9 @@
 //   ZeRO-3            Data parallel, but parameters are stored split along all axes. A parameter is
 //                     gathered for use, and its gradient is reduce-scattered.
 //   tensor parallel   Data parallel on all axes but the last, which is usually inside a node. The
-//                     last axis follows Megatron-LM: the first of two linear layers is split by
-//                     columns and the second one by rows, attention by heads, an embedding by its
-//                     vocabulary or its features. Activations between blocks are replicated.
+//                     last axis follows Megatron-LM. The first of two linear layers is split by
+//                     columns and the second one by rows. Attention is split by heads, an embedding
+//                     by its vocabulary or features. Activations between blocks are replicated.
 //   Summa             Both operands and the result of a matrix product are split in both dims
 //                     (Optimus, Xu et al. 2021). All axes but the last are data parallel, with
 //                     parameters stored split along them. On the last axis, weights are split by
@@ -67,9 +67,9 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
   return false;
 }
 
-/// Returns whether the layer's input is a batch of images [batch, channels, height, width], and its
-/// output is a batch of images or of flattened images. The input of attention also has four dims,
-/// but attention has no row that splits the second dim.
+/// Returns whether the layer works on images: its input is a batch of images [batch, channels,
+/// height, width], and its output is a batch of images or flattened images. The input of attention
+/// also has four dims, but attention has no row that splits the second dim.
 constexpr bool is_image(layer_spec const& spec) {
   if (spec.x.rank() != 4) return false;
   return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();

@@ -99,8 +99,9 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Returns every way to arrange the ranks of t as rows and columns. Each way consists of a mesh of
-/// these two axes and of the fine mesh, whose axes are either between nodes or inside a node.
+/// Returns every way to arrange the ranks of t as rows and columns. Each entry consists of the
+/// coarse mesh of these two axes and of the fine mesh. Every axis of the fine mesh is either
+/// between nodes or inside a node.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;

@@ -21,8 +21,8 @@
 
 namespace ashlar::search {
 
-/// Returns the weights of the moves between two neighbours for all pairs of their choices, as a
-/// matrix [choice of the left element][choice of the right element]. `times` says how often a step
+/// Returns the weights of the moves between two neighbours as a matrix. It has a row per choice of
+/// the left element and a column per choice of the right element. `times` says how often a step
 /// performs these moves.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,

@@ -54,8 +54,9 @@ struct plan_breakdown {
   constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
 
-/// Returns two parts of the memory of a layer: the bytes that it holds for the whole step or until
-/// its backward pass, and the bytes that it needs in addition while it runs.
+/// Returns two parts of the memory of a layer:
+/// - the bytes that it holds for the whole step or until its backward pass (kept)
+/// - the bytes that it needs in addition while it runs (running)
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};

@@ -178,9 +178,9 @@ class chain_model {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
-  /// Drops dominated choices (choice_class.hpp), by time and by a sum of bytes. A choice dominates
-  /// another one only if it also adds no more to the sum of counted_memory.hpp, which is a lower
-  /// bound of a plan's memory.
+  /// Drops dominated choices (choice_class.hpp). Here a choice dominates another one only if it
+  /// also adds no more to the sum of counted_memory.hpp. That sum is a lower bound of a plan's
+  /// memory.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));

@@ -14,7 +14,7 @@
 //             replicated: parameters are stored as the layer uses them. Partial ones are stored
 //             replicated.
 //             sharded (ZeRO): in addition, dim 0 of the stored parameter is split along every axis
-//             on which the layer uses the parameter replicated, unless its gradient is split there.
+//             on which the layer uses the parameter replicated and the gradient is not split.
 //             These splits nest inside other splits of dim 0.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all

@@ -3,10 +3,9 @@
 
 #pragma once
 
-// Defines the predicted cost of a step, which the search minimizes. The cost is the sum of the
-// prices of all actions (computations and moves) that step/visit.hpp visits, each multiplied by how
-// often a step performs the action. Layers and the boundaries between neighbours are priced
-// separately:
+// Defines the predicted cost of a step, which the search minimizes. The cost is a sum over all
+// actions (computations and moves) that step/visit.hpp visits: the price of the action times how
+// often a step performs it. Layers and the boundaries between neighbours are priced separately:
 //
 //   element_prices    prices the actions of one layer for any of its choices
 //   boundary_times    counts how often a step performs the two moves of a boundary

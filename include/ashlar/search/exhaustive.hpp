@@ -5,10 +5,10 @@
 
 // Finds the cheapest plan by depth-first enumeration of all plans. This enumeration is a baseline,
 // and the reference that `optimal` is tested against, so it uses neither dominance nor dynamic
-// programming. It abandons a partial plan only if the partial plan already costs at least as much
-// as the best complete plan, or already exceeds the memory limit. This is safe, because the
-// remaining layers can decrease neither the cost nor the memory. The time is exponential in the
-// number of layers, so the method suits nets of a few layers.
+// programming. It abandons a partial plan in two cases only: the partial plan already costs at
+// least as much as the best complete plan, or it already exceeds the memory limit. This is safe,
+// because the remaining layers can decrease neither the cost nor the memory. The time is
+// exponential in the number of layers, so the method suits nets of a few layers.
 //
 // Options (algorithm.hpp) can limit and observe the search. One evaluation then adds one layer to a
 // partial plan. If every plan has been tried, the result is certified to be optimal.

@@ -8,9 +8,9 @@
 //   auto const plan = search::optimal_factored(net, {{"node", 128}, {"gpu", 8}}, m);
 //   plan.mesh                                                // node=16,node1=8,gpu=8, say
 //
-//   space    Every axis of the mesh is written as a product of axes in its network tier, with
-//            integer extents above 1 and at most `most_axes` axes in total. On each such mesh, the
-//            choices of choices.hpp are searched.
+//   space    Every axis of the mesh is written as a product of axes in its network tier. Their
+//            extents are integers above 1. A mesh has at most `most_axes` axes in total. On each
+//            such mesh, the choices of choices.hpp are searched.
 //   result   The best of the plans that `optimal` returns on all these meshes, together with its
 //            mesh. The order of the factors of an axis does not matter, because a plan may nest
 //            shards in any order.

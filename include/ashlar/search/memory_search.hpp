@@ -6,8 +6,8 @@
 // Searches the plans that recompute a given number of segments for the fastest one within a memory
 // limit. The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and
 // some plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted
-// only if it is faster than the best known one and if its memory, computed exactly for the whole
-// chain, fits. within_memory.hpp runs this search for several numbers of segments.
+// only if it fits and is faster than the best known one. Its memory is computed exactly for the
+// whole chain. within_memory.hpp runs this search for several numbers of segments.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>

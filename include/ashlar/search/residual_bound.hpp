@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes lower bounds of the cost of a residual block by relaxation. For the exact cost, both
-// ends must take the same choice, so one pass over the inner elements is needed for each choice of
-// the ends. The bounds need only one pass per inner element.
+// Computes lower bounds of the cost of a residual block by relaxation. The exact cost requires that
+// both ends take the same choice. Computing it takes one pass over the inner elements for each
+// choice of the ends. The bounds take only one pass per inner element.
 //
 //   bound[r]     for choice r of the two ends. A path through the block is split at one inner
 //                element e. Its two halves may take different choices of e, so the sum below is a

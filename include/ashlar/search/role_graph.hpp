@@ -176,9 +176,8 @@ class role_graph {
   };
 
   /// Two states are equivalent if an exchange of two interchangeable axes maps one to the other. If
-  /// `state` has an equivalent state with a larger number, copies the edges of the equivalent state
-  /// to `list`, with the two axes exchanged in their targets, and returns true. Otherwise returns
-  /// false.
+  /// `state` has an equivalent state with a larger number, copies the edges of that state to
+  /// `list`, with the two axes exchanged in their targets. Returns whether there is such a state.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);

@@ -111,7 +111,8 @@ class basic_role_moves {
     return tables_.data()[table].graph.state(p);
   }
 
-  /// Returns lower bounds of the weights of all moves from one state, indexed by target state.
+  /// Returns lower bounds of the weights of all moves from the placement with number (state)
+  /// `source`, indexed by the number of the target placement.
   constexpr double const* weight_from(int table, int source) {
     extents_table& it = tables_.data()[table];
     if (it.weight.size() == 0) it.weight = it.graph.all_distances();

@@ -20,8 +20,8 @@
 //                      many axes of each network tier have each signature row, but not which ones.
 //                      On 1,024 ranks as ten axes of two in two tiers, a matrix product has 360
 //                      choices instead of 59,049.
-//   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
-//                      can be part of a plan that costs no more than the bound.
+//   2. a plan          assign_axes.hpp decides which axes have which row. It tries only choices
+//                      that can be part of a plan that costs no more than the bound.
 //
 // In a chain without residual blocks, the plan usually costs exactly the bound: if two neighbours
 // use interchangeable axes differently, all later layers can exchange these axes, too. Three facts

@@ -49,9 +49,9 @@ class still_to_come {
     /// A lower bound of the peak bytes of the elements, in addition to memory_so_far::forward (the
     /// bytes in memory when the first of them begins its forward pass).
     std::int64_t forward = 0;
-    /// A lower bound of the peak bytes of the elements up to the end of the current recomputed
-    /// segment, in addition to memory_so_far::backward (the bytes in memory when the backward pass
-    /// of the element before them begins).
+    /// A lower bound of the peak bytes of the elements, up to the end of the current recomputed
+    /// segment. These bytes come in addition to memory_so_far::backward: the bytes in memory when
+    /// the backward pass of the element before them begins.
     std::int64_t backward = 0;
     /// An upper bound of the bytes that the elements need to synchronize their gradients, in
     /// addition to memory_so_far::synchronize.

@@ -92,16 +92,17 @@ class tabulated_moves {
     return n;
   }
 
-  /// Returns the state number of a placement in a table. Tables for tensors of the same rank and
-  /// reduction have the same state numbers.
+  /// Returns the number of a placement in a table, called its state. Tables for tensors of the same
+  /// rank and reduction have the same states.
   constexpr int state(int table, placement const& p) const {
     int const g = tables_.data()[table].graph;
     state_index const& index = index_.data()[g];
     return index.usable() ? index.find(p) : graphs_.data()[g].find(p);
   }
 
-  /// Returns the seconds of the moves from one source state, indexed by target state. weight_from
-  /// returns their weights: seconds plus a tiny tie-breaking amount per collective.
+  /// Returns the seconds of the moves from one placement, indexed by the number (state) of the
+  /// target placement. weight_from returns their weights: seconds plus a tiny tie-breaking amount
+  /// per collective.
   constexpr double const* seconds_from(int table, int source) {
     return tree(table, source).seconds.data();
   }
