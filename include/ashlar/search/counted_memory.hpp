@@ -13,10 +13,10 @@
 //   the fullest element     the bytes that it holds for the whole step + the bytes that it needs
 //                           while it runs
 //   elements before it      the bytes that they hold for the whole step + the bytes that they hold
-//                           between their forward and backward passes. Exception: elements in the
-//                           same recomputed segment as the fullest element. The segment has been
-//                           recomputed by then, so all their bytes saved for the backward pass
-//                           count
+//                           between their forward and backward passes. For elements in the same
+//                           recomputed segment as the fullest element, the second term is instead
+//                           all bytes saved for the backward pass, because the segment has been
+//                           recomputed by then
 //   elements after it       the bytes that they hold for the whole step
 //
 // The fullest element is found as follows. For each layer, this sum is computed as if that layer
