@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Includes the search for placements: the exact one and its baselines, pinned choices, pipelines, and
-// the text that explains or compares plans. It needs neither MPI nor a BLAS (ashlar::core).
+// Includes the search for placements: the exact one and its baselines, pinned choices, pipelines,
+// and the text that explains or compares plans. It needs neither MPI nor a BLAS (ashlar::core).
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>

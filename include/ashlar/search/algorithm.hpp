@@ -12,7 +12,7 @@
 //   evaluation    the pricing of one plan, either completely or as the difference to another plan
 //   seconds       wall-clock time of the algorithm, including its cost tables. The computation of
 //                 the lower bound is not part of the algorithm and not included, except in exact()
-//   lower bound   predicted seconds that no plan within the memory limit can beat by more than one
+//   lower bound   predicted seconds. No plan within the memory limit is faster by more than one
 //                 part in 1e9 (a tiny tie-breaking weight is added per collective). If the best
 //                 plan without a memory limit fits, the bound is the seconds of that plan, else the
 //                 Lagrangian dual (lagrangian.hpp)
@@ -49,12 +49,13 @@ struct options {
   double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
   double lower_bound = 0;    ///< in seconds, if the caller already knows one; 0: it is computed
   bool whole_space = false;  ///< whether to search also dominated choices (choice_class.hpp)
-  /// Returns whether element i of the chain (a layer or residual block) may take a choice, as the
-  /// filter of optimal(). Empty: always true.
+  /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
+  /// residual block) may take a choice. If it is empty, every choice is permitted.
   std::function<bool(int, layer_choice const&)> permits{};
   /// Called at every better plan, at the end, and every 65,536 evaluations.
   std::function<void(progress const&)> on_progress{};
-  /// Ends the search, which then returns the best plan so far. Checked before every evaluation.
+  /// A stop request ends the search, which then returns the best plan so far. The search checks the
+  /// token before every evaluation.
   std::stop_token cancel{};
 };
 
@@ -105,8 +106,8 @@ class watch {
     return true;
   }
 
-  /// Returns whether a plan's weight (seconds and tie-breaking) is less than the weights of all
-  /// earlier plans. If so, records the weight as the best one.
+  /// Returns whether a plan's weight (seconds, plus a tiny amount per collective) is less than the
+  /// weights of all earlier plans. If so, records the weight as the best one.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;
@@ -135,8 +136,8 @@ class watch {
   template <int N>
   basic_result<N> finish(basic_plan<N> chosen) {
     basic_result<N> r;
-    // Two plans of equal seconds may differ in weight, because collectives have a tiny tie-breaking
-    // weight. The bound must not exceed the seconds of the result.
+    // Weights contain a tiny amount per collective, so the bound can exceed the plan's seconds
+    // slightly. The bound in the result must not exceed the seconds.
     if (certified() || bound_ > chosen.seconds) bound_ = chosen.seconds;
     r.lower_bound = bound_;
     r.gap = chosen.seconds > 0 ? 1 - bound_ / chosen.seconds : 0;

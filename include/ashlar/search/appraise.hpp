@@ -42,7 +42,8 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
            bytes_text(double(m.memory)) + " of the machine.");
   run.improves(chosen.seconds);
   run.bound_by([&] {
-    // With a memory limit, the bound must hold for any number of recomputed segments.
+    // With a memory limit, a plan may recompute any number of segments. The bound must hold for all
+    // of these numbers.
     recomputation const again{net.recomputed, m.memory > 0 && net.segments > net.recomputed
                                                   ? net.segments
                                                   : net.recomputed};

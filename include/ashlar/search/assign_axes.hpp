@@ -4,10 +4,10 @@
 #pragma once
 
 // Assigns signature rows to interchangeable mesh axes. Axes are interchangeable if they have equal
-// extent and network tier. The multiset model decides only how many of these axes have which row;
-// its optimum is a lower bound of the cost of every plan. This file decides which of the axes have
-// which row, and in which order shards nest, so that the plan costs as little as possible above
-// that bound.
+// extent and network tier. An earlier search, the "multiset model", has decided how many of these
+// axes have which row. The optimum of that model is a lower bound of the cost of every plan. This
+// file decides which of the axes have which row, and in which order shards nest. It looks for the
+// cheapest such plan.
 //
 // The method is A* search with partial expansion:
 //
@@ -15,9 +15,9 @@
 //   promise        the cost of the partial plan plus the optimum of the multiset model for the
 //                  remaining elements. No complete plan with this beginning costs less, so the
 //                  heuristic is admissible
-//   duplicates     partial plans that are equivalent for the remaining elements: the placements of
-//                  the last element, and of the begins of the residual blocks around that element,
-//                  are equal up to an exchange of interchangeable axes. Only one of them is
+//   duplicates     partial plans that are equivalent for the remaining elements: the
+//                  placements of the last element, and of the begins of the residual blocks around
+//                  it, are equal up to an exchange of interchangeable axes. Only one of them is
 //                  expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search considers only
@@ -51,10 +51,10 @@ class assign_axes {
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
   }
 
-  /// Returns a plan. `bound` is a lower bound of the plan's cost: the optimum if interchangeable
-  /// axes are not distinguished. A first search looks for a plan that costs exactly `bound`. If
-  /// there is none, a second search looks for any plan. Each search may examine `effort` partial
-  /// plans.
+  /// Returns a plan. `bound` is a lower bound of the plan's cost: the optimal cost if
+  /// interchangeable axes are not distinguished. A first search looks for a plan that costs exactly
+  /// `bound`. If there is none, a second search accepts plans of any cost. Each search may examine
+  /// `effort` partial plans.
   basic_plan<N> plan(double bound, int effort = 50'000) {
     most_ = bound * (1 + 1e-11);
     int found = search(effort);
@@ -77,11 +77,11 @@ class assign_axes {
     int element, choice;     ///< the last element, and its choice in the model
     axis_order order, from;  ///< which axes have which rows, and how shards nest (reordered.hpp)
     int parent;              ///< index of the partial plan without the last element; -1: none
-    /// Index in all_ of the partial plan that ends with the begin of the enclosing residual block;
-    /// -1: none.
+    /// Index in all_ of the partial plan whose last element is the begin of the enclosing residual
+    /// block; -1 if there is no such block.
     int outer;
-    /// The number of ways to place the next element that were already tried. 0 if none of them or
-    /// all of them were tried.
+    /// The number of ways to place the next element that were already tried. It is reset to 0 when
+    /// all ways were tried.
     int next;
   };
 
@@ -125,10 +125,10 @@ class assign_axes {
     }
   }
 
-  /// Adds extensions of partial plan l by one layer or residual end. The promise of a partial plan
-  /// is a lower bound of the complete plan's cost. Stops after an extension that has the same
-  /// promise as l. The next call for the same l continues there. If l is -1, adds all placements of
-  /// the first element.
+  /// Extends partial plan l by one element of the chain and adds the extensions to all_. Stops
+  /// after an extension that has the same promise as l (a lower bound of the complete plan's cost).
+  /// The next call for the same l continues there. If l is -1, adds all placements of the first
+  /// element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -215,9 +215,9 @@ class assign_axes {
                                                           : weight(i);
   }
 
-  /// Returns a lower bound of the weight of everything after element i if element i takes choice k:
-  /// the least weight if interchangeable axes are not distinguished. `outer` is the partial plan
-  /// that ends with the begin of the enclosing residual block; -1: none.
+  /// Returns a lower bound of the weight of everything after element i if element i takes choice k.
+  /// The bound is the least weight if interchangeable axes are not distinguished. `outer` is the
+  /// partial plan that ends with the begin of the enclosing residual block; -1: none.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -268,8 +268,9 @@ class assign_axes {
   boundary_times crossed_;
   least_moves least_;
   scratch<scratch<double>> rest_;
-  /// Per begin of a residual block and its choice: a matrix [i][k]. It contains the least weight of
-  /// everything after choice k of element i inside the block, up to the end of the block.
+  /// Lower bounds inside residual blocks. The key is the begin of a block and the choice of its
+  /// ends. The value is a matrix [i][k]: the least weight of everything after choice k of element i
+  /// inside the block, up to the end of the block.
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
   int effort_ = 0;   ///< number of partial plans that may still be examined
   double most_ = 0;  ///< the largest accepted lower bound of a complete plan's cost

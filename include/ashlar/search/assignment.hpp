@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Defines a complete plan. Local search algorithms change one of its choices at a time. The cost
-// after a change is computed only from the changed layer and from the two boundaries of that layer.
+// Defines a complete plan that local search algorithms change, one choice at a time. After a
+// change, only the costs of the changed layer and of its two boundaries are computed again.
 //
 //   element    a layer, or the begin or the end of a residual block
 //   variable   an element with a choice of its own. The two ends of a residual block are one
@@ -50,8 +50,8 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// Returns the weight (seconds, plus a tiny amount per collective) that the plan would have if
-  /// variable v (a layer or residual block) took choice k.
+  /// Returns the weight that the plan would have if variable v (a layer or residual block) took
+  /// choice k. The weight is in seconds, plus a tiny amount per collective.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
   /// Returns the part of the plan's weight that depends on variable v (a layer or residual block),

@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Lists the ways to place one element of a chain, given the signature rows of its axes as a
-// multiset: how many of the interchangeable axes (equal extent and network tier) have each row. A
-// way to place the element has two parts: which axes have which row (`from`), and how shards nest
-// (`order`). To keep the list short, both parts depend on the previous element:
+// Lists the ways to place one element of a chain (a layer or residual block). An earlier search has
+// decided how many of the interchangeable axes (equal extent and network tier) have each signature
+// row. A way to place the element consists of two further decisions:
 //
-//   from     A permutation of interchangeable axes: axis a gets the row of axis from[a]. Axes with
-//            equal rows are not permuted. The first element of a chain uses the identity.
-//   order    The order in which the shards of different axes nest, outermost first. First come the
-//            axes that split the same dim in the element's x as in the previous element's y, in the
-//            order in which they nest in that y. All other axes follow in any order, with one
-//            exception. Two axes that are adjacent in the order and never split the same dim of a
-//            tensor must ascend, because exchanging them would give the same placements.
+//   from     Which axes have which row. This is a permutation of interchangeable axes: axis a gets
+//            the row of axis from[a]. Axes with equal rows are not permuted. The first element of
+//            a chain uses the identity.
+//   order    The order in which the shards of different axes nest, outermost first. An axis that
+//            splits the same dim in this element's x and in the previous element's y is "kept".
+//            Kept axes come first, in the order in which they nest in that y. All other axes
+//            follow. Each of their orders is listed, with one exception: two adjacent axes that
+//            never split the same dim of a tensor must ascend, because exchanging them would give
+//            the same placements.
 //
 // assign_axes.hpp decides which of these ways is part of a good plan.
 
@@ -76,8 +77,9 @@ class axis_assignments {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// Returns all added ways to place the element. Ways with the most placements equal to those of
-  /// its neighbour and of the enclosing residual block come first.
+  /// Returns all added ways to place the element, those that agree most with earlier layers first.
+  /// Agreement grows with the number of axes on which the element has the same placements as the
+  /// previous element and the enclosing residual block.
   std::vector<axis_assignment> best_first() && {
     return stable_sorted(std::move(list_), [](axis_assignment const& a, axis_assignment const& b) {
       return a.agreement > b.agreement;
@@ -90,7 +92,8 @@ class axis_assignments {
   };
 
   /// Returns two lists of axes. `kept` are the axes that split the same dim in x as in the previous
-  /// layer's y, in the order in which they nest in that y. `free` are all other axes.
+  /// layer's y. They are listed in the order in which they nest in that y. `free` are all other
+  /// axes.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)
@@ -113,8 +116,8 @@ class axis_assignments {
   }
 
   /// Returns whether the permutation `from` of mesh axes exchanges only interchangeable axes and
-  /// leaves axes with equal placements in their order. Because of the second condition, no result
-  /// occurs twice.
+  /// leaves axes with equal placements in their order. The second condition prevents duplicate
+  /// placements.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -178,6 +181,7 @@ class least_moves {
       int const start = distances.state(axis_roles(from));
       distances.find(distances.state(axis_roles(to)), start);
       // Distances contain tie-breaking weights, which are less than one part in 1e9 of the seconds.
+      // The factor makes the result a lower bound of the seconds alone.
       it->second = distances(start) * (1 - 1e-9);
     }
     return it->second;

@@ -12,9 +12,9 @@
 //   ZeRO-3            Data parallel, but parameters are stored split along all axes. A parameter is
 //                     gathered for use, and its gradient is reduce-scattered.
 //   tensor parallel   Data parallel on all axes but the last, which is usually inside a node. The
-//                     last axis follows Megatron-LM: the first of two linear layers is split by
-//                     columns and the second one by rows, attention by heads, an embedding by its
-//                     vocabulary or its features. Activations between blocks are replicated.
+//                     last axis follows Megatron-LM. The first of two linear layers is split by
+//                     columns and the second one by rows. Attention is split by heads, an embedding
+//                     by its vocabulary or features. Activations between blocks are replicated.
 //   Summa             Both operands and the result of a matrix product are split in both dims
 //                     (Optimus, Xu et al. 2021). All axes but the last are data parallel, with
 //                     parameters stored split along them. On the last axis, weights are split by
@@ -67,9 +67,9 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
   return false;
 }
 
-/// Returns whether the layer's input is a batch of images [batch, channels, height, width], and its
-/// output is a batch of images or of flattened images. The input of attention also has four dims,
-/// but attention has no row that splits the second dim.
+/// Returns whether the layer works on images: its input is a batch of images [batch, channels,
+/// height, width], and its output is a batch of images or flattened images. The input of attention
+/// also has four dims, but attention has no row that splits the second dim.
 constexpr bool is_image(layer_spec const& spec) {
   if (spec.x.rank() != 4) return false;
   return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();
@@ -78,9 +78,10 @@ constexpr bool is_image(layer_spec const& spec) {
 /// Returns the index of the dim of x that counts features, classes or heads.
 constexpr int feature_dim(layer_spec const& spec) { return spec.x.rank() > 2 ? 2 : 1; }
 
-/// Returns whether a signature row qualifies for the tensor-parallel axis. A layer that can split a
-/// weight must do so, by columns (x replicated) or by rows (y partial). Any other layer must be
-/// replicated. If that layer has no parameters, it may also be split by features, classes or heads.
+/// Returns whether a signature row qualifies for the tensor-parallel axis:
+/// - A layer that can split a weight must do so, by columns (x replicated) or by rows (y partial).
+/// - Any other layer must be replicated on this axis.
+/// - A layer without parameters may instead be split by features, classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)

@@ -19,8 +19,8 @@
 //      "columns".
 //
 // Of all plans on fine meshes that fit the machine's memory, the cheapest is returned. The transfer
-// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. Only the
-// sizes of uneven shards may change.
+// keeps a plan legal, because the parts of an axis nest in the same order in all tensors. The sizes
+// of uneven shards may change, and nothing else.
 
 #include <array>
 #include <string>
@@ -99,8 +99,9 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Returns every way to arrange the ranks of t as rows and columns. Each way consists of a mesh of
-/// these two axes and of the fine mesh, whose axes are either between nodes or inside a node.
+/// Returns every way to arrange the ranks of t as rows and columns. Each entry consists of the
+/// coarse mesh of these two axes and of the fine mesh. Every axis of the fine mesh is either
+/// between nodes or inside a node.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;
@@ -135,8 +136,9 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 
 /// Returns the cheapest plan of at most m.memory bytes per rank over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
-/// makes the plan for one arrangement. If that plan does not fit, it recomputes as few of its first
-/// segments as possible. Throws ashlar::error if no plan fits; the message states the least memory.
+/// makes the plan for one arrangement. If that plan does not fit, as few as possible of its first
+/// segments are recomputed. Throws ashlar::error if no plan fits; the message states the least
+/// memory.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {

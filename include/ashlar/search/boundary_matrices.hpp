@@ -4,13 +4,14 @@
 #pragma once
 
 // Computes the cost of the boundary between two neighbours of a chain for every pair of their
-// choices, as a matrix. The cost is the time to move the activation forward and its gradient back
-// (boundary_times in cost.hpp). The cost is computed for the extents of the boundary, which may
-// differ from the extents that a neighbour uses (for example if attention views features as heads).
+// choices, as a matrix. This cost is the time to move the activation forward and its gradient back
+// (boundary_times in cost.hpp). It is computed for the extents that the boundary's tensor has
+// there. A neighbour may use the same tensor with other extents: for example, attention views
+// features as heads.
 //
-// A matrix is computed at its first use. Boundaries share a matrix if they have the same two
-// classes (chain_model.hpp), the same extents and the same number of moves per step. A matrix is
-// dropped when the choices of one of its classes change.
+// A matrix is computed at its first use. Two boundaries share a matrix if three things are equal:
+// the classes of their neighbours (sets of equal elements, chain_model.hpp), the extents, and the
+// number of moves per step. A matrix is dropped when the choices of one of its classes change.
 
 #include <vector>
 
@@ -20,8 +21,8 @@
 
 namespace ashlar::search {
 
-/// Returns the weights of the moves between two neighbours for all pairs of their choices, as a
-/// matrix [choice of the left element][choice of the right element]. `times` says how often a step
+/// Returns the weights of the moves between two neighbours as a matrix. It has a row per choice of
+/// the left element and a column per choice of the right element. `times` says how often a step
 /// performs these moves.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
@@ -29,9 +30,9 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
                                            boundary_times const& times, Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
-  // A state number depends on how many dims the tensor has, but not on its extents. So the numbers
-  // stored in a class are valid here, unless the boundary has more or fewer dims than the tensors
-  // of the class.
+  // A state is the number of a placement in the price tables. The numbers depend on how many dims
+  // the tensor has, but not on its extents. So the states stored in a class are valid here, unless
+  // the boundary has more or fewer dims than the tensors of the class.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;
@@ -95,7 +96,8 @@ class boundary_matrices {
     return known_.back();
   }
 
-  /// Drops the matrices of class k, because its choices have changed.
+  /// Drops the matrices of class k (a set of equal elements), because the choices of the class have
+  /// changed.
   constexpr void forget(int k) {
     std::erase_if(known_, [k](auto const& it) { return it.left == k || it.right == k; });
   }

@@ -4,24 +4,27 @@
 #pragma once
 
 // Drops choices that cannot be part of an optimal plan, so that the exact solver (chain_solver.hpp)
-// has fewer choices to try. The method is reduced-cost fixing: a choice is dropped if a lower bound
-// of the cost of all plans with that choice exceeds the cost U of some plan. The bound is F + D +
-// B:
+// has fewer choices to try. The method is reduced-cost fixing. Let U be the cost of a known plan.
+// If every plan with a certain choice costs more than U, that choice is dropped. The costs of these
+// plans are not computed, but bounded from below by a sum F + D + B:
 //
-//   U      the cost of a known plan, or of the best plan in which every residual block takes one of
-//          its few cheapest choices
-//   F, B   lower bounds of the cost before and after an element that is not inside a residual
-//          block, per choice. The moves between two consecutive residual blocks count as free
-//   D      a lower bound of the cost of a residual block, per choice of the block's ends or of an
-//          element inside the block. The two ends need not take the same choice
+//   F   a lower bound of the cost before an element, per choice of that element
+//   B   a lower bound of the cost after an element, per choice of that element
+//   D   a lower bound of the cost of a residual block, per choice of the block's ends or of an
+//       element inside the block. Here the two ends need not take the same choice
 //
-// For a choice inside a residual block, F and B are the least values at the ends of the block. The
-// remaining choices contain every optimal plan.
+// F and B are computed for elements outside residual blocks and for whole blocks. They count the
+// moves between two consecutive residual blocks as free. For a choice inside a block, F and B are
+// the least values over all choices of the block's ends. The remaining choices contain every
+// optimal plan.
 //
-// Some D are replaced by exact costs: the choices of a block's ends are solved in ascending order
-// of D, until the next D is no less than the least exact cost. Then the least D of the block is its
-// optimum, which improves F and B of all other elements. A second round repeats the procedure on
-// the remaining choices, with exact costs for all choices of blocks' ends.
+// For some choices of a block's ends, D is replaced by the exact cost. These choices are taken in
+// ascending order of D, until the next D is no less than the least exact cost. That cost is then
+// the optimum of the block, which improves F and B of all other elements. A second round repeats
+// the procedure on the remaining choices, with exact costs for all choices of blocks' ends.
+//
+// If the caller gives no U, it is the cost of the best plan in which every residual block takes one
+// of its few cheapest choices.
 
 #include <algorithm>
 
@@ -59,8 +62,8 @@ class bounded_choices {
     drop(upper * (1 + 1e-9));
   }
 
-  /// Returns a lower bound of the cost of the residual block that begins at `begin`, with one entry
-  /// per choice that the block's ends had before `restrict` dropped any choices.
+  /// Returns lower bounds of the cost of the residual block that begins at `begin`. There is one
+  /// bound per choice that the block's ends had before `restrict` dropped any choices.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
     while (!model_.alike(first_.data()[b].begin, begin)) ++b;
@@ -72,8 +75,8 @@ class bounded_choices {
 
   struct block {
     int begin;
-    /// Per element from the begin of the block on: a lower bound of the block's cost for each
-    /// choice of the element; empty if not computed.
+    /// One list per element of the block, from its begin on. The list has a lower bound of the
+    /// block's cost for each choice of the element. It is empty if not computed.
     scratch<scratch<double>> through;
   };
 

@@ -8,17 +8,17 @@
 // figures are for one step on the busiest rank, with all micro-batches.
 //
 //   work              computation
-//   activations       moves of the input x into the element (from y of the element before), of its
-//                     statistics, and of its halo of x
-//   gradients         moves of the gradient dy into the element (from dx of the element after), and
-//                     of its halo of dx
+//   activations       moves of the element's input x (from y of the element before), of its
+//                     statistics, and of the halo of x
+//   gradients         moves of the element's gradient dy (from dx of the element after), and of
+//                     the halo of dx
 //   parameters        all-gathers of its parameters, reductions of their gradients
 //   received          bytes received in all these moves
 //   memory.kept       bytes held for the whole step, or from the forward to the backward pass
 //   memory.running    the most bytes needed in addition while the element runs
 //
-// In `total`, memory.kept is the sum over all elements, and memory.running is what the plan needs
-// in addition at its peak. The tests check that the seconds add up to total_cost, and the memory to
+// In `total`, memory.kept is the sum over all elements, and memory.running is the additional memory
+// of the plan at its peak. The tests check that the seconds add up to total_cost, and the memory to
 // memory_per_rank.
 
 #include <algorithm>
@@ -37,7 +37,8 @@ struct memory_parts {
 
 struct cost_breakdown {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
-  /// Bytes received by the busiest rank. With many micro-batches they may exceed 63 bits.
+  /// Bytes received by the busiest rank. The type is double, because with many micro-batches the
+  /// number may exceed 63 bits.
   double received = 0;
   memory_parts memory;
 
@@ -53,8 +54,9 @@ struct plan_breakdown {
   constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
 
-/// Returns two parts of the memory of a layer: the bytes that it holds for the whole step or until
-/// its backward pass, and the bytes that it needs in addition while it runs.
+/// Returns two parts of the memory of a layer:
+/// - the bytes that it holds for the whole step or until its backward pass (kept)
+/// - the bytes that it needs in addition while it runs (running)
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};

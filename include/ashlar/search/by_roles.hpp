@@ -5,21 +5,21 @@
 
 // Finds the exact optimum on meshes of many axes, among all choices of choices.hpp. Listing all
 // choices in all shard orders would be too expensive. So the search first ignores shard order: a
-// choice is then one signature row per mesh axis. There are three steps:
+// choice is then one signature row per mesh axis. On k axes, a layer then has up to k! times fewer
+// choices. There are three steps:
 //
-//   1. a lower bound   The optimum if shard order is ignored. The price of a redistribution is then
-//                      the lower bound of role_moves.hpp. A layer on k axes has up to k! times
-//                      fewer choices, of which bounded_choices.hpp leaves few.
+//   1. a lower bound   The optimum if shard order is ignored. Redistributions are priced by the
+//                      lower bounds of role_moves.hpp. bounded_choices.hpp drops most choices.
 //   2. a plan          The choices of that optimum, with shards nested in the order of the mesh
 //                      axes. If this plan costs more than the bound, chain_solver finds the best
 //                      shard orders for the same choices. If the resulting plan still costs more
 //                      than the bound, chain_solver searches all choices that bounded_choices.hpp
-//                      has left, in all shard orders. It does so only if these are at most 3,000
-//                      choices.
+//                      has left, in all shard orders. This last search is skipped if there are
+//                      more than 3,000 such choices.
 //   3. the proof       If the plan costs as much as the bound, it is optimal. Otherwise,
-//                      row_bounds.hpp finds all choices that may be part of a plan that costs no
-//                      more than this one, and chain_solver finds the optimum over them in all
-//                      shard orders.
+//                      row_bounds.hpp finds all choices that may be part of a plan that is at
+//                      least as cheap. chain_solver then finds the optimum over these choices in
+//                      all shard orders.
 //
 // The result is always the optimum, to one part in 1e9.
 
@@ -116,8 +116,8 @@ class search_by_roles {
   }
 
  private:
-  /// The most choices, counted in all shard orders, that plan() searches before it computes
-  /// row_bounds. Searching that many takes a few hundredths of a second.
+  /// A limit for plan(): it searches all remaining choices in all shard orders only if they are at
+  /// most this many. Searching that many takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
@@ -134,8 +134,8 @@ class search_by_roles {
     return count;
   }
 
-  /// Returns the choices on the optimal path, each in all shard orders. `path_` has one choice
-  /// without shard order per layer. Equal layers share a list.
+  /// Returns the choices on the optimal path `path_` (one choice per element, without shard order),
+  /// each in all shard orders. Equal layers share a list.
   constexpr detail::ordered_choices<N> of_path() const {
     scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
     for (int k = 0; k < rows_.classes(); ++k)

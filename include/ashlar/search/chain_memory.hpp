@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes the memory of a plan whose choices are taken from a chain_model. The elements of the
-// chain are added one by one, as a search does, or all at once (step/memory_fold.hpp). The model
-// also sets the number of recomputed segments.
+// Computes the memory of a plan whose choices are taken from a chain_model. A search can add the
+// elements of the chain one by one, or compute the whole chain at once (step/memory_fold.hpp). The
+// number of recomputed segments comes from the model.
 
 #include <ashlar/search/chain_model.hpp>
 
@@ -31,9 +31,9 @@ class chain_memory {
                       gradient_held(i, own, outer), outside);
   }
 
-  /// Returns the argument `outside` of next() for the end of a residual block. `before` are the
-  /// bytes that the enclosing blocks hold in front of this block. `behind` are the bytes that the
-  /// enclosing blocks and this block hold together.
+  /// Returns the argument `outside` of next() for the end of a residual block. `before` describes
+  /// the bytes that the enclosing blocks hold at the begin of this block. `behind` describes the
+  /// bytes that the enclosing blocks and this block hold together.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);
@@ -47,9 +47,9 @@ class chain_memory {
 
   /// Returns the memory of the plan in which element i has choice number choice[i].
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // The memory figures of a residual block assume that the neighbours use the block's input with
-    // the block's own extents. If a neighbour uses other extents (`plain` is false), the memory is
-    // computed from the complete plan.
+    // The model's memory figures are valid only if the neighbours of each residual block view the
+    // block's input with the same extents as the block. If they do not (`plain` is false), the
+    // memory is computed from the complete plan.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(

@@ -178,8 +178,9 @@ class chain_model {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
-  /// Drops dominated choices (choice_class.hpp). A choice dominates another one only if it also
-  /// adds no more to the sum of counted_memory.hpp (a lower bound of a plan's memory).
+  /// Drops dominated choices (choice_class.hpp). Here a choice dominates another one only if it
+  /// also adds no more to the sum of counted_memory.hpp. That sum is a lower bound of a plan's
+  /// memory.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
@@ -232,8 +233,8 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Returns whether the neighbours of a residual block use its input and output with the block's
-  /// own extents.
+  /// Returns whether the neighbours of a residual block view its input and output with the same
+  /// extents as the block.
   constexpr bool sees_itself(int begin) const {
     shape const& own = net_.spec(begin).x;
     for (int const i : {begin, net_[begin].partner})

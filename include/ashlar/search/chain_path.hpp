@@ -4,9 +4,9 @@
 #pragma once
 
 // Finds the choices of an optimal plan of a chain of layers. chain_solver computes the optimal cost
-// up to each element of the chain; this class goes back from the last element to the first (the
-// traceback of dynamic programming). The elements inside a residual block are solved again. Equal
-// blocks whose ends have the same choice are solved only once.
+// up to each element of the chain. This class goes back from the last element to the first (the
+// traceback of dynamic programming). For the elements inside a residual block, it runs the dynamic
+// program again. Equal blocks whose ends have the same choice are solved only once.
 
 #include <vector>
 

@@ -84,9 +84,10 @@ class chain_solver {
     double* const out = value.data();
     if (end == begin + 1)
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
-    // Normally computes the results for all r at once: for each choice k of the element `cut`, one
-    // pass from `cut` to each end. `cut` has the fewest choices. If the ends have still fewer
-    // choices, it is faster to compute the result for each r alone.
+    // There are two ways to compute the results. The usual one is to compute them for all r at
+    // once, through the element `cut` inside the block that has the fewest choices. For each choice
+    // of `cut`, one pass goes from `cut` to each end of the block. If the ends have still fewer
+    // choices than `cut`, it is faster to compute the result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {
@@ -258,8 +259,8 @@ class chain_solver {
     return best;
   }
 
-  /// Adds the cost of element i itself for each of its choices. The begin of a residual block has
-  /// the cost of both ends.
+  /// Adds the cost of element i itself to `value`, for each of its choices. For the begin of a
+  /// residual block, this is the cost of both ends.
   constexpr void add_own(int i, scratch<double>& value) const {
     if (model_.kind(i) == element_kind::residual_end) return;
     double const* const own = own_.data()[index(i)].data();

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The choices of one layer as numbers: costs, memory, and the states of the placements at the
-// layer's two boundaries. Elements of a chain (layers or residual blocks) with the same layer and
-// the same permitted choices share one class.
+// Defines choice_class, which describes the choices of one layer by numbers: costs, memory, and the
+// states (see below) of the placements at the layer's two boundaries. Elements of a chain (layers
+// or residual blocks) with the same layer and the same permitted choices share one class.
 //
 //   weight   the cost of the element; for a residual block, the sum for its two ends
 //   memory   filled in only if the search needs it (enum pruning)
@@ -163,8 +163,9 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   double const* const w = c.weight.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  // A boundary has two moves: the activation and its gradient. Their numbers per step may differ.
-  // Here both count with the larger number. This is safe, because it drops fewer choices.
+  // A boundary has two moves: the activation and its gradient. A step may perform them a different
+  // number of times. Here both count with the larger number. This is safe, because a higher cost of
+  // moves drops fewer choices.
   boundary_times const crossed = times_between(
       net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
   double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);

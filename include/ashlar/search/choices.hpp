@@ -3,18 +3,18 @@
 
 #pragma once
 
-// Enumerates every way to place one layer on a mesh. These are the points of the search space. Each
-// way is a layer_choice, made of three decisions:
+// Enumerates every way to place one layer on a mesh. A plan takes one of these ways for each layer.
+// Each way is a layer_choice, made of three decisions:
 //
 //   rows      One signature row of the layer per mesh axis. All combinations are enumerated.
 //   order     If several axes split one dim, the order in which their shards nest. All orders of
 //             the mesh axes are enumerated. All tensors of the layer use the same order, so that
 //             equal splits nest equally.
 //   storage   How parameters are stored between steps, the same for all parameters of the layer.
-//             replicated: along an axis where the layer uses a shard, the shard is stored. Along
-//             the other axes the parameter is stored replicated.
+//             replicated: parameters are stored as the layer uses them. Partial ones are stored
+//             replicated.
 //             sharded (ZeRO): in addition, dim 0 of the stored parameter is split along every axis
-//             on which the layer uses the parameter replicated, unless its gradient is split there.
+//             on which the layer uses the parameter replicated and the gradient is not split.
 //             These splits nest inside other splits of dim 0.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
@@ -125,9 +125,9 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
   return c;
 }
 
-/// Changes the choice from replicated to sharded storage (ZeRO): splits dim 0 of each stored
-/// parameter along every axis on which it is replicated and its gradient is not split. Returns
-/// false if there is no such axis.
+/// Changes the choice from replicated to sharded storage (ZeRO). Splits dim 0 of each stored
+/// parameter along every axis on which the parameter is replicated and its gradient is not split.
+/// Returns false if there is no such axis.
 constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology const& t,
                              axis_order const& order) {
   bool changed = false;

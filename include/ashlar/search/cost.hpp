@@ -3,10 +3,9 @@
 
 #pragma once
 
-// Defines the predicted cost of a step, which the search minimizes. The cost is the sum of the
-// prices of all actions (computations and moves) that step/visit.hpp visits, each multiplied by how
-// often a step performs the action. Layers and the boundaries between neighbours are priced
-// separately:
+// Defines the predicted cost of a step, which the search minimizes. The cost is a sum over all
+// actions (computations and moves) that step/visit.hpp visits: the price of the action times how
+// often a step performs it. Layers and the boundaries between neighbours are priced separately:
 //
 //   element_prices    prices the actions of one layer for any of its choices
 //   boundary_times    counts how often a step performs the two moves of a boundary
@@ -65,8 +64,8 @@ class element_prices {
   }
 
   /// Returns the weight (seconds, plus a tiny amount per collective) of the layer with choice c in
-  /// one step: the sum over all its actions (computations and moves) of the weight of the action
-  /// times the number of its executions.
+  /// one step. It is a sum over the layer's actions (computations and moves): the weight of one
+  /// execution times the number of executions.
   constexpr double weight(layer_choice const& c) const {
     double each = 0, once = 0;  // actions per micro-batch, and per step
     for_each(c, [&](phase when, spent, move_price const& price) {
@@ -120,8 +119,9 @@ class element_prices {
   inplace_vector<parameter_table, max_parameters> tables_;
 };
 
-/// How often a step performs the two moves between neighbouring layers: of y of the left one to x
-/// of the right one, and of dx of the right one to dy of the left one.
+/// How often a step performs the two moves at the boundary of two neighbouring layers:
+/// - `activation`: from the left layer's y to the right layer's x
+/// - `gradient`: from the right layer's dx to the left layer's dy
 struct boundary_times {
   double activation = 0, gradient = 0;
 

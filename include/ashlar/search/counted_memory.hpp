@@ -4,20 +4,23 @@
 #pragma once
 
 // Computes a lower bound of a plan's memory that is a sum over the elements of the chain (layers
-// and ends of residual blocks). Because the bound is a sum, the Lagrangian dual can put a price on
-// it. The sum is the memory at the moment of the step at which the fullest element runs:
+// and ends of residual blocks). Because the bound is a sum, a Lagrangian dual can add it to the
+// cost with a price per byte.
+//
+// The sum is the memory at one moment of the step, at which a certain element, here called
+// "fullest", runs. It adds these bytes:
 //
 //   the fullest element     the bytes that it holds for the whole step + the bytes that it needs
 //                           while it runs
 //   elements before it      the bytes that they hold for the whole step + the bytes that they hold
 //                           between their forward and backward passes. For elements in the same
-//                           recomputed segment as the fullest element, all bytes saved for the
-//                           backward pass count instead, because the segment has been recomputed by
-//                           then
+//                           recomputed segment as the fullest element, the second term is instead
+//                           all bytes saved for the backward pass, because the segment has been
+//                           recomputed by then
 //   elements after it       the bytes that they hold for the whole step
 //
 // The fullest element is found as follows. For each layer, this sum is computed as if that layer
-// were the fullest element, with the least value of each term over the choices of its element. The
+// were the fullest element. Each term takes its least value over the choices of its element. The
 // layer with the largest sum is the fullest element.
 
 #include <algorithm>
@@ -66,8 +69,8 @@ class counted_memory {
     }
   }
 
-  /// Returns which bytes of element i the sum counts, in addition to those that the element holds
-  /// for the whole step.
+  /// Returns which bytes of element i the sum counts. The bytes that the element holds for the
+  /// whole step are always counted in addition.
   constexpr counted_part part(int i) const { return elements_.data()[i].part; }
 
   /// Returns the bytes of element i that the sum counts, for a choice with the memory `own`. The
@@ -92,8 +95,8 @@ class counted_memory {
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
     std::int64_t in_front = 0;  ///< least bytes that earlier elements hold while this one runs
-    /// Least values over all choices: `lasting` of the bytes held for the whole step, `counted` of
-    /// the result of bytes().
+    /// Least values over all choices of the element. `lasting`: bytes held for the whole step.
+    /// `counted`: the result of bytes().
     std::int64_t lasting = 0, counted = 0;
   };
 

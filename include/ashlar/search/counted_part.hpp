@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Names the kinds of an element's memory that a sum over all elements may count. counted_memory.hpp
-// uses such a sum as a lower bound of a plan's memory.
+// Defines counted_part, which selects the bytes of an element that a sum over all elements counts.
+// counted_memory.hpp uses such a sum as a lower bound of a plan's memory.
 
 #include <algorithm>
 

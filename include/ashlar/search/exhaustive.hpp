@@ -5,13 +5,13 @@
 
 // Finds the cheapest plan by depth-first enumeration of all plans. This enumeration is a baseline,
 // and the reference that `optimal` is tested against, so it uses neither dominance nor dynamic
-// programming. It abandons a partial plan only if the partial plan already costs at least as much
-// as the best complete plan, or already exceeds the memory limit. The remaining layers could
-// decrease neither the cost nor the memory. The time is exponential in the number of layers, so the
-// method suits nets of a few layers.
+// programming. It abandons a partial plan in two cases only: the partial plan already costs at
+// least as much as the best complete plan, or it already exceeds the memory limit. This is safe,
+// because the remaining layers can decrease neither the cost nor the memory. The time is
+// exponential in the number of layers, so the method suits nets of a few layers.
 //
-// With options (algorithm.hpp) the search can be limited and observed. One evaluation then adds one
-// layer to a partial plan. If every plan has been tried, the result is certified to be optimal.
+// Options (algorithm.hpp) can limit and observe the search. One evaluation then adds one layer to a
+// partial plan. If every plan has been tried, the result is certified to be optimal.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/chain_memory.hpp>
@@ -30,7 +30,7 @@ class enumeration {
         outside_(static_cast<std::size_t>(model.size())) {}
 
   /// Tries all choices of element i and of all later elements of the chain. `weight` and `memory`
-  /// are those of the partial plan of the earlier elements.
+  /// belong to the partial plan, which consists of the earlier elements.
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {

@@ -18,10 +18,10 @@
 //         forward     x            all-gather along gpu              512.00 KiB   106.9 us
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
-// rank receives. Unless a line says otherwise, a gradient has the placement of its activation, and
-// a parameter in use and its gradient have the placement of the stored parameter. Repeated blocks
-// are printed once; moves of only the first or the last copy are marked. Local steps (slices and
-// zero-pads) are not listed.
+// rank receives. Unless a line says otherwise, a gradient has the placement of its activation.
+// Likewise, a parameter in use and its gradient have the placement of the stored parameter.
+// Repeated blocks are printed once; moves of only the first or the last copy are marked. Local
+// steps (slices and zero-pads) are not listed.
 //
 // Notes at the top point out what is legal but probably not intended. For example, a mesh of 7
 // ranks can train a batch of 8, because splits may be uneven. But then one rank does double work.

@@ -6,9 +6,9 @@
 // Holds the state of the algorithms that walk from plan to plan: the current plan, the best plan so
 // far, and random starting plans. A variable is a layer or residual block with a choice of its own.
 //
-//   random start   Every variable gets a random choice, all with equal probability. If that plan
-//                  exceeds the memory limit, variables in random order get their choice from a plan
-//                  that is known to fit, until the whole plan fits.
+//   random start   Every variable gets a random choice, all with equal probability. If this plan
+//                  exceeds the memory limit, its variables are changed in random order until it
+//                  fits. A changed variable gets its choice from a plan that is known to fit.
 //
 // The distributions of the standard library differ between implementations. To give equal results
 // everywhere, the numbers of std::mt19937_64 are used directly.

@@ -8,19 +8,19 @@
 //   auto const plan = search::optimal_factored(net, {{"node", 128}, {"gpu", 8}}, m);
 //   plan.mesh                                                // node=16,node1=8,gpu=8, say
 //
-//   space    Every axis of the mesh is written as a product of axes in its network tier, with
-//            integer extents above 1 and at most `most_axes` axes in total. On each such mesh, the
-//            choices of choices.hpp are searched.
-//   result   The optimum, together with its mesh: the best of the plans that `optimal` returns on
-//            all these meshes. The order of the factors of an axis does not matter, because a plan
-//            may nest shards in any order.
+//   space    Every axis of the mesh is written as a product of axes in its network tier. Their
+//            extents are integers above 1. A mesh has at most `most_axes` axes in total. On each
+//            such mesh, the choices of choices.hpp are searched.
+//   result   The best of the plans that `optimal` returns on all these meshes, together with its
+//            mesh. The order of the factors of an axis does not matter, because a plan may nest
+//            shards in any order.
 //   method   First, the lower bound of each mesh is computed (search_on_mesh.hpp). Then plans are
 //            made in ascending order of the bounds, until the next bound is no less than the
 //            seconds of the best plan.
 //
-// A mesh with more factors permits more plans, but not all plans of a mesh with fewer factors: on
-// the mesh with fewer factors, two axes of equal extent may exchange their roles in a single
-// redistribution step.
+// Meshes with more factors permit more plans. But they do not contain all plans of the meshes with
+// fewer factors, so all meshes are searched. For example, on a mesh with fewer factors, two axes of
+// equal extent may exchange their roles in a single redistribution step.
 
 #include <string>
 
@@ -88,7 +88,7 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
 /// Returns the plan of least predicted seconds over all meshes of factored_meshes(t, most_axes).
 /// Its memory is at most m.memory bytes per rank (0: no limit). plan.gap bounds the fraction of the
 /// time that another plan can save. The gap can be above 0 only on meshes of five or more axes or
-/// below a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh.
+/// with a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3) {

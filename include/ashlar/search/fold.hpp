@@ -49,8 +49,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
         return times;
       if (k + 1 < period && a.back != b.back) return times;
     }
-    // Only the last copy may differ in `back`. The previous copy is not the last one now, so its
-    // `back` must equal that of the first copy.
+    // Only the last copy may differ in `back`. This copy matches too, so the previous copy is not
+    // the last one. The previous copy's `back` must therefore equal the `back` of the first copy.
     if (at(copy - 1).back != at(first + period - 1).back) return times;
   }
   return times;
@@ -58,8 +58,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
 
 }  // namespace detail
 
-/// Returns folds (repeated sequences, or single elements) that cover the list, in order. At each
-/// position, takes the sequence whose copies cover the most elements.
+/// Returns folds that cover the list, in order. A fold is a repeated sequence or a single element.
+/// At each position, takes the sequence whose copies cover the most elements.
 inline std::vector<fold> folds(std::vector<foldable> const& list) {
   std::vector<fold> out;
   int const n = static_cast<int>(list.size());

@@ -33,9 +33,9 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
 }
 
 /// Returns the plan of least predicted seconds that `filter` permits and that needs at most
-/// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan for
-/// the case of more than two axes without filter and recomputed segments. `watch` follows the
-/// progress of the search.
+/// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan
+/// without a memory limit. It is called on more than two axes, if there is no filter and no
+/// recomputed segment. `watch` follows the progress of the search.
 template <int N, class Filter, class Fastest, class Watch>
 constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
                                           machine const& m, Filter const& filter,

@@ -18,8 +18,8 @@
 //            (time + price · counted memory) of the later elements, from chain_solver. Counted
 //            memory (counted_memory.hpp) is a lower bound of memory.
 //
-// The optimum does not depend on the price, but the number of labels does. The price that solves
-// the Lagrangian dual (lagrangian.hpp) leaves few labels.
+// `price` is in seconds per byte. The optimum does not depend on it, but the number of labels does.
+// The price that solves the Lagrangian dual (lagrangian.hpp) leaves few labels.
 //
 // Many equal blocks produce many labels of almost equal cost, so the effort has two limits. For
 // each choice the search stores at most the `width` most promising labels, as in beam search. After
@@ -48,9 +48,9 @@ template <int N>
 class label_search {
  public:
   /// Prepares a search for plans of at most `limit` bytes per rank.
-  ///   priced   a solver of the chain in which each byte of the memory that `counted` counts costs
-  ///            `price` seconds. If null, the search ignores time and finds the plan of least
-  ///            memory
+  ///   priced   a solver of the chain in which each byte costs `price` seconds. If null, the search
+  ///            ignores time and finds the plan of least memory
+  ///   counted  selects the bytes that cost `price`; their sum is a lower bound of a plan's memory
   ///   known    the weight of the best known plan
   ///   width    the most labels (partial plans) that are stored per choice of an element
   ///   effort   the most labels that are made
@@ -110,7 +110,8 @@ class label_search {
 
   /// Extends a label (a partial plan) by one element and adds the result to the candidates, unless
   /// a bound of time or memory excludes it.
-  ///   before     the label to extend, and `parent`, its index
+  ///   before     the label to extend
+  ///   parent     the index of `before` in labels_
   ///   boundary   the weight of the moves in front of element i
   ///   i, k       the new element and its choice
   ///   rest       the least cost of all elements after i
@@ -142,7 +143,7 @@ class label_search {
   /// least time + price · counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // The order is such that most labels come after the labels that dominate them.
+    // In this order, most labels come after the labels that dominate them.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb
@@ -170,8 +171,9 @@ class label_search {
   }
 
   /// Returns a matrix [i][k]: the least cost of all elements after element i if element i takes
-  /// choice k. It has a row for each of the elements first .. last, without those inside further
-  /// residual blocks. `after` is the row of `last`. If the search ignores time, all costs are 0.
+  /// choice k. The matrix has rows for the elements first .. last, but not for elements inside
+  /// further residual blocks. `after` is the row of `last`. If the search ignores time, all costs
+  /// are 0.
   constexpr scratch<scratch<double>> what_follows(int first, int last,
                                                   scratch<double> const& after) {
     scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));

@@ -96,7 +96,8 @@ struct memory_dual {
 
 /// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path
 /// (one choice per element) that it finds; offer must return the path_cost of that path. Stops
-/// early when `more()` returns false. The bound is then valid, but may be lower than possible.
+/// early when `more()` returns false. Even then the bound is valid, but a longer search might find
+/// a higher one.
 template <int N, class Offer, class More>
 constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const& counted,
                                  std::int64_t limit, Offer const& offer, More const& more) {

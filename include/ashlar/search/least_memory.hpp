@@ -6,11 +6,11 @@
 // Finds the path (one choice per element of the chain) of least memory, or any path that fits a
 // memory limit. Time does not matter. Both searches use label_search.hpp, which can ignore time.
 //
-// A first search finds a good path soon, because it considers few choices: it drops each choice
-// that needs no less memory than another choice of its element. But a dropped choice might save
-// memory in the neighbours of its element, because its placements at the boundaries differ from
-// those of the other choice. So later searches drop a choice only if the other choice has the same
-// placements at the boundaries.
+// A first search considers few choices, so that it finds a good path soon. It drops each choice
+// that needs no less memory than another choice of the same element. But a dropped choice may have
+// other placements at the boundaries, and these placements might save memory in neighbouring
+// elements. So later searches drop a choice only if the other choice has the same placements at the
+// boundaries.
 
 #include <limits>
 

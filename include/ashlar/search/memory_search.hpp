@@ -6,8 +6,8 @@
 // Searches the plans that recompute a given number of segments for the fastest one within a memory
 // limit. The method has two steps: the Lagrangian dual (lagrangian.hpp) gives a lower bound and
 // some plans, and label setting (label_search.hpp) closes the remaining gap. A plan is accepted
-// only if it is faster than the best known one and if its memory, computed exactly for the whole
-// chain, fits. within_memory.hpp runs this search for several numbers of segments.
+// only if it fits and is faster than the best known one. Its memory is computed exactly for the
+// whole chain. within_memory.hpp runs this search for several numbers of segments.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -103,10 +103,10 @@ class memory_search {
       take(cost.weight, choice);
   }
 
-  /// Tries mixtures of two paths: those that equal `first` up to some element and `others` after
-  /// it. The two paths that solve the Lagrangian dual differ in all equal blocks at once. One path
-  /// exceeds the memory limit and the other one does not, so the best plan often changes only some
-  /// of the blocks.
+  /// Tries mixtures of two paths. A mixture equals `first` up to some element, and `others` after
+  /// that element. The two paths that solve the Lagrangian dual differ in all equal blocks at once:
+  /// one path exceeds the memory limit and the other one does not. The best plan often changes only
+  /// some of the blocks, so a mixture can be better than both paths.
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {

@@ -13,8 +13,9 @@
 //   memory     Plans over the memory limit have probability 0, so such proposals are rejected.
 //
 // The chain runs until the budget is used up. The paper leaves β to the user. By default, β is
-// coldness · layers / Cost(first plan), which makes it independent of the unit of cost and of the
-// depth of the net. A coldness of 300 did best on AlexNet, VGG13 and a GPT of 8 blocks on 64 ranks.
+// coldness · layers / Cost(first plan). So a good coldness depends neither on the unit of cost nor
+// on the depth of the net. A coldness of 300 did best on AlexNet, VGG13 and a GPT of 8 blocks on 64
+// ranks.
 
 #include <cmath>
 

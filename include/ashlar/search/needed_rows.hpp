@@ -5,9 +5,8 @@
 
 // Removes signature rows that no optimal plan needs, to make searches that ignore shard order
 // smaller. A row r is redundant if another row of the same layer can replace it in every plan
-// without higher cost. The two rows may differ only in the dims that they split: in each tensor,
-// splits of one dim d (in r) become splits of one dim d' (in the other row). Three conditions must
-// hold:
+// without higher cost. The two rows may differ only in the dims that they split: where row r splits
+// a dim d of a tensor, the other row splits a dim d' of that tensor. Three conditions must hold:
 //
 //   neighbours   The elements before and after the layer never split dim d of the layer's x or y.
 //   extent       The extent of d' is divisible by the number of all ranks, so that d' is always
@@ -15,10 +14,11 @@
 //   GEMMs        Dims d and d' count in the same extent (m, n or k) of the layer's GEMMs, or
 //                neither counts in any (gemm_dims).
 //
-// With the other row, a plan needs no step from a split of d to a split of d', and all its other
-// steps remain. For example, an activation function on images has rows that split height or width.
-// If the convolution before it has no such rows, these rows of the activation function are
-// redundant. An image tensor then has 64 states on three axes instead of 216.
+// If a plan takes the other row instead of r, no redistribution step is added, and some steps may
+// become unnecessary. For example, an activation function on images has rows that split height or
+// width. If the convolution before it has no such rows, these rows of the activation function are
+// redundant. On three axes, an image tensor then has 64 placements (without shard order) instead of
+// 216.
 //
 // Statistics must have equal placements in both rows. Ends of residual blocks keep all rows.
 

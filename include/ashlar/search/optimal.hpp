@@ -23,9 +23,9 @@
 // have equally few, the search on one or two axes returns the plan with the choices that
 // layer_choices lists first.
 //
-// Meshes of five and more axes are searched only without a filter and without recomputed segments,
-// and only if the fastest plan fits in the memory limit. factored.hpp also searches for the best
-// factors of the mesh axes.
+// Meshes of five and more axes are searched only if three conditions hold: there is no filter, no
+// segment is recomputed, and the fastest plan fits in the memory limit. factored.hpp also searches
+// for the best factors of the mesh axes.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>

@@ -9,11 +9,11 @@
 //   auto const front = search::memory_front(problem, topology, machine);
 //   std::cout << front;                                   // a table and a plot
 //
-// The front is computed for several memory limits. They form a geometric sequence from the memory
-// of the fastest plan to the least possible memory. For each limit, the fastest plan is searched as
-// by `optimal`; its gap says how much faster another plan can be. A limit that the previous plan
-// already satisfies is skipped. machine.memory does not limit the plans, but the table marks plans
-// that exceed it.
+// The front is computed for several memory limits. The limits form a geometric sequence from the
+// memory of the fastest plan to the least possible memory. For each limit, `optimal` searches the
+// fastest plan. The gap of this plan bounds the fraction of its time that another plan can save. A
+// limit that the previous plan already satisfies is skipped. machine.memory does not limit the
+// plans, but the table marks plans that exceed it.
 
 #include <algorithm>
 #include <cmath>
@@ -64,8 +64,8 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
     if (limit < front.plans.back().memory) front.plans.push_back(search.run(limit));
     if (o.on_progress) o.on_progress(k + 1, o.limits);
   }
-  // Drop plans that are no faster than a later plan of less memory. This can happen to plans with a
-  // gap.
+  // Drop plans that are no faster than a later plan of less memory. Such plans occur if the search
+  // does not reach the optimum of their memory limit.
   double fastest = front.plans.back().seconds;
   std::vector<basic_plan<N>> kept{front.plans.back()};
   for (auto p = front.plans.rbegin() + 1; p != front.plans.rend(); ++p)

@@ -11,9 +11,9 @@
 //   last    runs the remaining backward passes.
 //
 // A pass begins as soon as its stage is free and the neighbouring stage has sent the input of the
-// pass. Gradients are synchronized after the last pass. Without that synchronization, the last pass
-// ends at the time that price_pipeline.hpp predicts for a step if all stages are equal; otherwise
-// it may end earlier.
+// pass. Gradients are synchronized after the last pass. The schedule does not include this
+// synchronization. If all stages are equal, the last pass ends at the time that price_pipeline.hpp
+// predicts for a step without synchronization. Otherwise it may end earlier.
 
 #include <vector>
 

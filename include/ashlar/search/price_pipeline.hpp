@@ -11,7 +11,7 @@
 //   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
 //
 // Stage j holds the values that min(m, s - j) micro-batches save for the backward pass. With one
-// stage, T is the cost of step/problem.hpp.
+// stage, T equals the cost of a plan without stages (defined in step/problem.hpp).
 //
 // At a boundary between stages, each rank sends its shard to the rank at the same position in the
 // other stage. If the placements on the two sides differ, the receiving stage also redistributes.

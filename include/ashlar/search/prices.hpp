@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The interface from which the search gets the cost of a move (the redistribution of one tensor
+// Defines the interface that gives the search the cost of a move (the redistribution of one tensor
 // from one placement to another). There are three implementations:
 //
 //   tabulated_moves     exact prices, from tables for all pairs of placements
@@ -27,8 +27,8 @@ struct move_price {
 };
 
 /// A class that prices moves on one mesh and machine. table() returns a handle for tensors with the
-/// given extents and bytes per element, whose P axes are sums. move() with a handle returns the
-/// same price as move() with extents, but is faster.
+/// given extents and bytes per element. The handle is valid for tensors whose P axes are reduced by
+/// sums. move() with a handle returns the same price as move() with extents, but is faster.
 template <class T>
 concept move_prices = requires(T& prices, int table, shape const& extents, placement const& p) {
   { prices.mesh() } -> std::same_as<topology const&>;

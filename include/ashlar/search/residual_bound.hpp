@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Computes lower bounds of the cost of a residual block by relaxation. For the exact cost, both
-// ends must take the same choice, so one pass over the inner elements is needed for each choice of
-// the ends. The bounds need only one pass per inner element.
+// Computes lower bounds of the cost of a residual block by relaxation. The exact cost requires that
+// both ends take the same choice. Computing it takes one pass over the inner elements for each
+// choice of the ends. The bounds take only one pass per inner element.
 //
-//   bound[r]     for choice r of the two ends. A path through the block is cut at an inner element
-//                e. The two halves of the path may take different choices of e. The e with the
-//                highest bound counts:
+//   bound[r]     for choice r of the two ends. A path through the block is split at one inner
+//                element e. Its two halves may take different choices of e, so the sum below is a
+//                lower bound. The largest one over all e is used:
 //                  max over e of ( min over choices of e of the cost from begin in choice r to e  +
 //                                  min over choices of e of the cost from e to end in choice r )
 //   through[c]   for choice c of an inner element: the least cost of any path through c. The two
@@ -21,11 +21,12 @@
 
 namespace ashlar::search {
 
-/// Computes lower bounds of the cost of the residual block that begins at element `begin`. The
-/// result has a lower bound of the least cost inside the block for each choice of its two ends. If
-/// the block has inner elements, through[k][c] becomes a lower bound for choice c of element
-/// `begin` + k, including the block's own cost. If the block has no inner elements, the result is
-/// exact and `through` stays unchanged.
+/// Computes lower bounds of the cost of the residual block that begins at element `begin`:
+/// - The result has a lower bound of the cost inside the block, per choice of its two ends.
+/// - through[k][c] becomes a lower bound of the block's cost, including the cost of its ends, if
+///   element `begin` + k takes choice c.
+///
+/// If the block has no inner elements, the result is exact and `through` stays unchanged.
 template <int N, class Paths>
 constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int begin,
                                          scratch<scratch<double>>& through) {

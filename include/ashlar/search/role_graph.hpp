@@ -15,9 +15,9 @@
 //            do that (exchange_roles in plan/redistribution_step.hpp).
 //   weight   The price of the step, which does not depend on shard order (plan/step_prices.hpp).
 //
-// Every redistribution plan is a path in this graph, so the plan's weight is at least the distance.
-// This class computes the distances of all pairs. role_distances.hpp computes the distances to one
-// target.
+// Every redistribution plan is a path in this graph. So its weight is at least the distance between
+// its two states, which is the length of the shortest path. This class computes the distances of
+// all pairs. role_distances.hpp computes the distances to one target.
 
 #include <type_traits>
 #include <vector>
@@ -48,9 +48,9 @@ class role_graph {
     auto const add = [&](int to, double seconds) {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
-    // If a state equals another one except for an exchange of two interchangeable axes, its edges
-    // are copied from that other state (copy_exchanged). The other state has a larger number, so
-    // the loop descends.
+    // Some states differ from another state only by an exchange of two interchangeable axes. Their
+    // edges are copied from that other state (copy_exchanged). The other state has a larger number,
+    // so the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -101,7 +101,8 @@ class role_graph {
   /// Returns the distances between all pairs of states, as [source][target]. The method is
   /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In a sweep,
   /// every state updates its distances from its successors. Sweeps are repeated until no distance
-  /// changes. An edge is examined again only if its end has improved since the last time.
+  /// changes. An edge is examined again only if the distance of its end has improved since the last
+  /// time.
   ///
   /// A distance stays the same if two interchangeable axes are exchanged in both source and target.
   /// So only one of the targets that differ by such an exchange is searched. The distances to the
@@ -111,8 +112,7 @@ class role_graph {
     int const n = states();
     auto const size = static_cast<std::size_t>(n);
     scratch<double> weight(size * size), some(size * lanes);
-    // Per state: when it was last improved, and when it was last visited. Time is counted in
-    // visits.
+    // Per state: the times of its last improvement and of its last visit. The clock counts visits.
     scratch<int> improved(size), looked(size);
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
@@ -176,9 +176,8 @@ class role_graph {
   };
 
   /// Two states are equivalent if an exchange of two interchangeable axes maps one to the other. If
-  /// `state` has an equivalent state with a larger number, copies that state's edges to `list` and
-  /// returns true. The two axes are exchanged in the targets of the copies. Otherwise returns
-  /// false.
+  /// `state` has an equivalent state with a larger number, copies the edges of that state to
+  /// `list`, with the two axes exchanged in their targets. Returns whether there is such a state.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);

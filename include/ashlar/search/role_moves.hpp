@@ -9,8 +9,8 @@
 // number of placements with shard order.
 //
 // Where possible, a table leaves out dims that no choice splits. A real redistribution may split
-// such a dim on the way. But it saves no time by that if another dim of the table is divisible by
-// the number of all ranks. So dims are left out only in this case.
+// such a dim on the way. But splitting that dim saves no time if another dim of the table is
+// divisible by the number of all ranks. So dims are left out only in this case.
 //
 // multiset_moves also merges placements that differ only by an exchange of interchangeable axes.
 // For example, a matrix product on ten axes of extent two in two network tiers has 360 choices
@@ -40,9 +40,10 @@ class basic_role_moves {
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
 
-  /// Registers that choices split the dims `dims` (bit d is dim d) of tensors with these extents.
-  /// Must be called for all tensors before the first call of table(). Activations of equal rank
-  /// share one set of dims, so that their placements have the same numbers in all tables.
+  /// Registers the dims that choices split in tensors with these extents: bit d of `dims` is dim d.
+  /// Must be called for all tensors before the first call of table(). Activations with equally many
+  /// dims share one set of split dims, so that their placements have the same numbers in all
+  /// tables.
   constexpr void use(shape const& extents, unsigned dims, bool activation) {
     for (auto& it : used_)
       if (it.extents == extents) {
@@ -110,7 +111,8 @@ class basic_role_moves {
     return tables_.data()[table].graph.state(p);
   }
 
-  /// Returns lower bounds of the weights of all moves from one state, indexed by target state.
+  /// Returns lower bounds of the weights of all moves from the placement with number (state)
+  /// `source`, indexed by the number of the target placement.
   constexpr double const* weight_from(int table, int source) {
     extents_table& it = tables_.data()[table];
     if (it.weight.size() == 0) it.weight = it.graph.all_distances();

@@ -71,9 +71,10 @@ class role_states {
   }
 
   /// Returns whether a graph of placements needs the edge on which the axes in `moving` change
-  /// their role (B, P or a split dim). `all` are all axes with that role. If interchangeable axes
-  /// are merged (`exchange_alike`), several subsets of `all` lead to the same state. Then only the
-  /// subset that takes interchangeable axes in ascending order needs an edge.
+  /// their role (B, P or a split dim). `all` are all axes that have that role before the change. If
+  /// interchangeable axes are merged (`exchange_alike`), several subsets of `all` lead to the same
+  /// state. Then only one of these subsets needs an edge: the one that takes the first axes of each
+  /// group of interchangeable axes.
   constexpr bool are_first(axis_set moving, axis_set all) const {
     for (int a = 0; a < axes_; ++a)
       if ((moving >> a & 1u) != 0 && sorted_before_[a] >= 0 &&

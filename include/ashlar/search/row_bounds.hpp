@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Finds the choices of each layer that can be part of a plan of at most a given weight. The choices
-// ignore shard order. by_roles.hpp needs them to prove an optimum. Choice c is such a choice if
-// F(c) + B(c) is at most the given weight:
+// Finds the choices of each layer that can be part of a plan of at most a given weight (seconds,
+// plus a tiny amount per collective). The choices ignore shard order. by_roles.hpp needs them to
+// prove an optimum. A choice c is found if F(c) + B(c) is at most the given weight:
 //
 //   F(c)   the least weight of the elements of the chain up to and including choice c
 //   B(c)   the least weight of the elements after choice c
@@ -15,9 +15,10 @@
 // any choice, because a choice that is dominated without shard order may be needed with shard
 // order.
 //
-// Equal residual blocks with equal neighbours share one result, for the least F and B of all of
-// them. To make the blocks comparable, the least F of each block is subtracted from its F and added
-// to its B.
+// Equal residual blocks with equal neighbours share one result, computed from the least F and the
+// least B of all these blocks. F grows and B shrinks along the chain. So the least F at the begin
+// of each block is first subtracted from all F of the block and added to all its B. This makes the
+// blocks comparable.
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/role_moves.hpp>
@@ -49,8 +50,8 @@ class row_bounds {
   using values = scratch<scratch<double>>;
 
   /// A residual block, or several equal blocks with equal neighbours. F is the least cost of a plan
-  /// up to and including a choice, B the least cost after it. `level` makes several blocks
-  /// comparable: it is subtracted from all F and added to all B.
+  /// up to and including a choice, B the least cost after it. F grows along the chain and B
+  /// shrinks. To compare several blocks, `level` is subtracted from all F and added to all B.
   struct place {
     int begin;
     scratch<double> before, after;  ///< F of the begin and B of the end, per choice

@@ -11,8 +11,8 @@
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
-//   interchangeable axes                          by multisets. Then also by_roles.hpp, if a gap is
-//   (interchangeable_axes.hpp)                    left and there are at most most_exact_axes axes
+//   interchangeable axes                          by multisets. If the plan may not be the optimum,
+//   (interchangeable_axes.hpp)                    by_roles.hpp follows (most_exact_axes or fewer)
 //
 // The search by multisets suits meshes of many axes of extent two:
 //
@@ -20,12 +20,12 @@
 //                      many axes of each network tier have each signature row, but not which ones.
 //                      On 1,024 ranks as ten axes of two in two tiers, a matrix product has 360
 //                      choices instead of 59,049.
-//   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
-//                      can be part of a plan that costs no more than the bound.
+//   2. a plan          assign_axes.hpp decides which axes have which row. It tries only choices
+//                      that can be part of a plan that costs no more than the bound.
 //
-// In a chain without residual blocks, a plan usually attains the bound: if two neighbours use
-// interchangeable axes differently, all later layers can exchange these axes, too. Three things can
-// prevent that:
+// In a chain without residual blocks, the plan usually costs exactly the bound: if two neighbours
+// use interchangeable axes differently, all later layers can exchange these axes, too. Three facts
+// can make the plan more expensive than the bound:
 //
 //   - An activation and its gradient use the same axes.
 //   - The two ends of a residual block use the same axes.

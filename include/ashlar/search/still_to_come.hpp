@@ -29,7 +29,8 @@ class still_to_come {
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
   /// Returns an upper bound of the bytes that are needed while an element after i synchronizes its
-  /// gradients. The bound includes the synchronized gradients of the other elements after i.
+  /// gradients. The bound also includes the gradients of the other elements after i that are
+  /// already synchronized.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
   /// Returns a lower bound of the peak memory of every complete plan that begins like a partial
@@ -45,14 +46,15 @@ class still_to_come {
   struct needed {
     /// A lower bound of the bytes that the elements hold for the whole step.
     std::int64_t lasting = 0;
-    /// A lower bound of the peak of the bytes that the elements of the chain need in the forward
-    /// pass, on top of the bytes that earlier elements hold (memory_so_far::forward).
+    /// A lower bound of the peak bytes of the elements, in addition to memory_so_far::forward (the
+    /// bytes in memory when the first of them begins its forward pass).
     std::int64_t forward = 0;
-    /// A lower bound of the peak of the bytes that the elements of the chain need in the backward
-    /// pass, up to the end of the current recomputed segment, on top of memory_so_far::backward.
+    /// A lower bound of the peak bytes of the elements, up to the end of the current recomputed
+    /// segment. These bytes come in addition to memory_so_far::backward: the bytes in memory when
+    /// the backward pass of the element before them begins.
     std::int64_t backward = 0;
-    /// An upper bound of the bytes that the elements of the chain need in the synchronization, on
-    /// top of memory_so_far::synchronize.
+    /// An upper bound of the bytes that the elements need to synchronize their gradients, in
+    /// addition to memory_so_far::synchronize.
     std::int64_t synchronize = 0;
   };
 

@@ -10,9 +10,9 @@
 //   prices of its edges    one list per extents and bytes per element
 //   shortest-path tree     one per source placement
 //
-// The prices equal those of plan_redistribution, also where several paths have equal cost. On
-// meshes of more than three axes, a single move is planned by plan_redistribution, which is faster
-// than building the tree.
+// The prices equal those of plan_redistribution, also where several paths have equal cost. A graph
+// has only one reduction. So a move between two placements with different reductions is not in any
+// table, and plan_redistribution plans it.
 
 #include <type_traits>
 #include <vector>
@@ -92,16 +92,17 @@ class tabulated_moves {
     return n;
   }
 
-  /// Returns the state number of a placement in a table. Tables for tensors of the same rank and
-  /// reduction have the same state numbers.
+  /// Returns the number of a placement in a table, called its state. Tables for tensors of the same
+  /// rank and reduction have the same states.
   constexpr int state(int table, placement const& p) const {
     int const g = tables_.data()[table].graph;
     state_index const& index = index_.data()[g];
     return index.usable() ? index.find(p) : graphs_.data()[g].find(p);
   }
 
-  /// Returns the seconds of the moves from one source state, indexed by target state. weight_from
-  /// returns their weights: seconds plus a tiny tie-breaking amount per collective.
+  /// Returns the seconds of the moves from one placement, indexed by the number (state) of the
+  /// target placement. weight_from returns their weights: seconds plus a tiny tie-breaking amount
+  /// per collective.
   constexpr double const* seconds_from(int table, int source) {
     return tree(table, source).seconds.data();
   }

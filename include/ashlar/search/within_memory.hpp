@@ -151,8 +151,8 @@ class recomputation_search {
   }
 
   /// Searches the plans with one number of recomputed segments. Uses label setting
-  /// (label_search.hpp) only if `labels` is true. Returns a lower bound of the weight of those
-  /// plans that are better than the best known one.
+  /// (label_search.hpp) only if `labels` is true. Returns a lower bound of the weight of all plans
+  /// with this number that are better than the best known plan.
   constexpr double search(recomputation again, bool labels) {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
