@@ -13,9 +13,10 @@
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
 //
-// The last row of each weight is the bias. Since biases are not separate parameters, up to four
-// linear layers fit into one layer of a plan. Plans may split the samples, or the columns of the
-// vectors together with the columns of the last weight (signature/recommendation.hpp).
+// The last row of each weight is the bias. A layer of a plan has at most four parameters. Since
+// biases are not separate parameters here, it can contain up to four linear layers. Plans may split
+// the samples, or the columns of the vectors together with the columns of the last weight
+// (signature/recommendation.hpp).
 //
 // The numeric features would be a second input of the net, which a model does not have. Therefore
 // an attempt to place this layer is a compile error.
@@ -64,7 +65,8 @@ class bottom_mlp {
     s.x = x;
     s.y = {x[0], 1 + x[1], x[2]};
     s.rows = bottom_mlp_training_rows(weights_.size());
-    // The GEMM is that of the largest layer. Its m is the samples, dim 0 of x.
+    // The cost model gets the GEMM of the largest linear layer. Its m is the number of samples (bit
+    // 0 means dim 0 of x).
     s.gemm.m = 1u << 0;
     double inner = 0;  // the elements of the inputs of all layers
     for (auto const& w : weights_) {

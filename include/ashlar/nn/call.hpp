@@ -70,7 +70,8 @@ struct layer_types {
   static constexpr int parameters = ParameterRanks::count;
   static constexpr int statistics = StatisticRanks::count;
 
-  /// Parameter K as the layer's passes read it, and the sum of its gradients.
+  /// The types of two tensors: parameter K as the layer's passes read it, and the sum of its
+  /// gradients.
   template <int K>
   using used = tensor_for<T, ParameterRanks::of(K), decltype(std::declval<At>().template use<K>()),
                           processor_type>;
@@ -165,8 +166,8 @@ class forward_call : public layer_call<Types> {
     return {this->mesh(), this->spec().statistics[K],
             as_value(this->at().template statistic_from<K>())};
   }
-  /// Returns statistic K, which part K of the forward pass made, at the placement to which the plan
-  /// has moved it. Only later parts may call this.
+  /// Returns statistic K. This is a tensor that part K of the forward pass made and that the plan
+  /// has since redistributed. Only later parts may call this.
   template <int K>
   typename Types::template statistic<K> statistic() const {
     return statistics_[K]->template as<typename Types::template statistic<K>>();

@@ -142,7 +142,7 @@ class executor {
   }
 
   /// Performs action i. A begin_move also performs some of the actions after it: its end_move if
-  /// that follows directly, or the other actions of its bucket. Returns the number of these
+  /// the end_move follows directly, or the other actions of its bucket. Returns the number of these
   /// additional actions.
   int do_action(int i, step_input<Processor> const& input) {
     auto const& a = program_->actions[static_cast<std::size_t>(i)];
