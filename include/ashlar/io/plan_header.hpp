@@ -13,7 +13,7 @@
 //   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
 //
 // The header includes only ashlar/step/plan.hpp. It defines each distinct placement once, under the
-// names l0, l1, ..., and has the text form of each placement in a comment.
+// names l0, l1, ... A comment beside each definition has the text form of the placement.
 
 #include <charconv>
 #include <cmath>

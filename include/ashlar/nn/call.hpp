@@ -46,7 +46,8 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// The number of dims of each parameter of a layer, or of each of its statistics.
+/// A list of numbers of dims: one per parameter of a layer, or one per statistic. A statistic is a
+/// tensor that the plan redistributes between two parts of a forward pass.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));

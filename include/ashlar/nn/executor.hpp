@@ -111,7 +111,8 @@ class executor {
 
  private:
   /// Empties the slots if an exception ends a run. Stack unwinding then destroys pending transfers,
-  /// and their destructors abandon the mesh instead of waiting (tensor/running_plan.hpp).
+  /// and their destructors do not wait. Instead they abandon the mesh: later transfers on the mesh
+  /// throw (tensor/running_plan.hpp).
   struct cleaner {
     executor& of;
     exception_watch watch{};
@@ -228,8 +229,8 @@ class executor {
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
-  /// If the action reads the input of its micro-batch and that input is not in its slot yet,
-  /// requests the input and stores it in the slot.
+  /// Requests the input of the action's micro-batch and stores it in its slot. Does nothing if the
+  /// action does not read the input, or if the slot already contains the input.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())

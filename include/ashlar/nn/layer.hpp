@@ -66,8 +66,9 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
 // single layer (blueprint) or a composite. For a single layer these functions do the work
 // themselves. For a composite they call its member functions.
 
-/// Returns how many elements a layer or composite has in a plan, or a negative number if this is
-/// known only at run time. The elements of a plan are layers and the ends of residuals.
+/// Returns the number of elements of a layer or composite in a plan. The elements of a plan are
+/// layers and the ends of residuals. Returns a negative number if the number is known only at run
+/// time.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -83,8 +84,8 @@ constexpr int element_count() {
   }
 }
 
-/// Returns how many elements a layer or composite has in a plan. Unlike element_count, it also
-/// works if the number is known only at run time.
+/// Returns the number of elements of a layer or composite in a plan. Unlike element_count, this
+/// function also works if the number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;
@@ -162,8 +163,8 @@ ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape 
 #endif
 
 /// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Compares the
-/// input of the spec with `x`, and its parameters with those that the layer's type declares. Also
-/// checks the rows of the spec.
+/// input of the spec with `x`, and the parameters of the spec with the parameters that the layer's
+/// type declares. Also checks the signature rows of the spec.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   using declared = typename decltype(parameter_ranks<Layer>())::type;
@@ -174,8 +175,8 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 }  // namespace detail
 
 /// Appends the elements of a part of a net to a problem and returns the extents of the part's
-/// output. The first element of a problem reads the input data, which need no gradient. Its spec
-/// leaves out dx if the first layer permits this.
+/// output. The first element of a problem reads the input data, which need no gradient. So the spec
+/// of this element leaves out dx if the layer permits this.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {

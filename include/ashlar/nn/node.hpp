@@ -7,9 +7,15 @@
 // layer's passes with tensors from slots and stores their results in slots. It owns the layer's
 // parameters.
 //
-// The template arguments of a node are the type of the layer, the element type, the number of dims
-// of the input, and the type of the layer's choice (choice.hpp). With a run-time plan, these
-// arguments are equal for all copies of a layer in a repeat, so the node is compiled only once.
+// The template arguments of a node are
+//
+// - the type of the layer,
+// - the element type,
+// - the number of dims of the input,
+// - the type of the layer's choice, which is its part of the plan (choice.hpp).
+//
+// With a run-time plan, these arguments are equal for all copies of a layer in a repeat. So the
+// node is compiled only once.
 
 #include <string>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // Places any part of a net on a mesh. A single layer becomes one node (node.hpp). A composite, such
-// as a chain, places its members one after the other. The executor
-// needs only the list of nodes (executor.hpp).
+// as a chain, places its members one after the other. The executor needs only the list of nodes
+// (executor.hpp).
 
 #include <memory>
 #include <vector>

@@ -135,7 +135,7 @@ class verification {
   ///
   ///   2 and 3             always
   ///   for uneven shards   for each dim that the row splits, the smallest number that does not
-  ///                       divide the dim's extent, but at most 8
+  ///                       divide the dim's extent; 8 if all smaller numbers divide it
   ///   for an empty shard  n + 1, where n is the smallest extent of these dims, if n is below 8
   std::vector<int> rank_counts(int i) const {
     std::vector<int> counts{2, 3};

@@ -83,7 +83,7 @@ constexpr char const* to_string(value_kind kind) {
 
 /// A value of a program: a tensor of the step. `index` is the index of the parameter or statistic
 /// to which the value belongs. `again` is true if a recomputation makes the value. `bytes` is the
-/// size of its largest shard.
+/// size of the value's largest shard.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;

@@ -33,10 +33,10 @@ struct parameter_spec {
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
-/// The extents m, n, k of a layer's GEMMs, for the price of the layer. Each extent is a fixed
-/// factor, which no placement splits, times the product of some dims. The bit masks name these
-/// dims: m and k name dims of x, n names dims of y, and bit d stands for dim d. If all masks are 0,
-/// the GEMMs are priced at peak speed.
+/// The extents m, n, k of a layer's GEMMs. The cost model computes from them how much slower than
+/// peak speed the GEMMs run. Each extent is a fixed factor, which no placement splits, times the
+/// product of some dims. The bit masks name these dims: m and k name dims of x, n names dims of y,
+/// and bit d stands for dim d. If all masks are 0, the GEMMs are priced at peak speed.
 struct gemm_dims {
   unsigned m = 0, n = 0, k = 0;
   std::int64_t fixed_m = 1, fixed_n = 1, fixed_k = 1;

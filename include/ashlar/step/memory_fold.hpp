@@ -8,8 +8,8 @@
 // one end of a residual. The result equals the peak that high_water computes from the program. This
 // fold needs no program: a search adds elements one by one, in the order of the chain.
 //
-// The values that the elements before i have saved are in memory both in the forward pass of i and
-// in its backward pass. So
+// When element i runs, in its forward pass and in its backward pass, the values that the elements
+// before i have saved are in memory. So
 //
 //   memory = lasting bytes of all elements
 //          + the larger of  max over i of ( saved before i + bytes that i needs in either pass )
@@ -47,9 +47,10 @@ struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
 
-/// The memory of a step, in bytes, while only the first elements of the layer chain are known.
-/// "Last element" means the last known one. For each further element, memory_fold::next adds its
-/// lasting bytes to all members but `y`, `y_own` and `residuals`.
+/// The state of a memory_fold: the memory of a step, in bytes, as far as it follows from the first
+/// elements of the layer chain. "Last element" means the last of these elements, and "next element"
+/// the one after it. memory_fold::next adds one more element. It adds the lasting bytes of this
+/// element to all members but `y`, `y_own` and `residuals`.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins
@@ -60,9 +61,9 @@ struct memory_so_far {
   std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
   held_by_residuals residuals;
 
-  /// Returns whether, however the layer chain continues, this state leads to at most as much memory
-  /// as `other`. Both states must end with the same choice and be inside residuals with the same
-  /// choices.
+  /// Returns true if a step that begins like this state needs at most as much memory as one that
+  /// begins like `other`, for every continuation of the layer chain. Both states must end with the
+  /// same choice and be inside residuals with the same choices.
   ///
   ///   least   lower bound of the memory of any step that begins like `other`, without the lasting
   ///           bytes of later elements
@@ -144,9 +145,9 @@ class memory_fold {
     return before;
   }
 
-  /// Element i is the end of a residual. Returns the bytes of the gradient that this end keeps for
-  /// the residual's begin. If `shared`, an outer residual that ends at i + 1 already counts the
-  /// same gradient.
+  /// Returns the bytes of the gradient that the end of a residual keeps for the residual's begin.
+  /// Element i must be this end. If `shared`, the result is 0, because an outer residual that ends
+  /// at i + 1 already counts the same gradient.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
@@ -167,8 +168,9 @@ class memory_fold {
     std::int64_t bytes, own, again;
   };
 
-  /// Adds the forward pass of element i of the layer chain and its recomputation. If `moves`, the
-  /// input x of element i is the result of a redistribution.
+  /// Adds the memory of element i of the layer chain to `m`: for its forward pass, and for its
+  /// recomputation if there is one. If `moves`, the input x of element i is the result of a
+  /// redistribution.
   constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
     std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
@@ -190,9 +192,9 @@ class memory_fold {
     return x;
   }
 
-  /// Adds the backward pass of element i - 1 of the layer chain, which receives a gradient of `dx`
-  /// bytes from element i. If `held`, this gradient is already counted elsewhere. If `moves`, the
-  /// gradient is redistributed first.
+  /// Adds the memory of the backward pass of element i - 1 of the layer chain to `m`. This pass
+  /// receives a gradient of `dx` bytes from element i. If `held`, this gradient is already counted
+  /// elsewhere. If `moves`, the gradient is redistributed first.
   constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;

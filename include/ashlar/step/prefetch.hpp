@@ -14,9 +14,9 @@
 //                once_a_micro_batch: one per micro-batch; the result stays in memory in between
 //                once_a_step: one for all micro-batches; the result stays in memory in between
 //
-// If there is a memory limit, only as many gathered parameters stay in memory as fit, beginning
-// with the first elements. No earlier computations could overlap with the gathers of the first
-// elements.
+// If there is a memory limit, only as many gathered parameters stay in memory as fit. The
+// parameters of the first elements come first, because no earlier computations could overlap with
+// their gathers.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -94,8 +94,9 @@ constexpr program early_gathers(program const& p, int ahead) {
       last = &a;
     }
     if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
-    // In the backward pass, a gather may follow the weight gradient of its own layer. Then the last
-    // entry of `visits` belongs to this layer and does not count.
+    // `visits` has one entry for each group of computations (of one element in one phase) that
+    // begins before this gather. In the backward pass, a gather may follow the weight gradient of
+    // its own layer. Then the last entry belongs to this layer and does not count.
     if (visits.empty()) continue;
     bool const own = last->element == a.element && last->phase == a.phase &&
                      last->micro_batch == a.micro_batch;

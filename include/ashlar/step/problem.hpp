@@ -8,8 +8,8 @@
 //
 //   kind             x, y                       choices
 //   layer            the layer's                a row per axis, order of shards, storage
-//   residual_begin   both the residual's x      a row per axis of independent_training_rows
-//   residual_end     both the residual's x      the choice of its residual_begin
+//   residual_begin   the residual's x (both)    a row per axis of independent_training_rows
+//   residual_end     the residual's x (both)    the choice of its residual_begin
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
@@ -126,9 +126,9 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. If
-/// one of these two elements treats a dim of this tensor as two dims (such as heads and features of
-/// attention), returns the extents with fewer dims.
+/// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. One
+/// of these two elements may treat a dim of this tensor as two dims, such as heads and features of
+/// attention. Then the result is the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;

@@ -7,7 +7,7 @@
 // a set of moves whose steps run together, so that they share messages. A transfer is one step of a
 // move or of a bucket:
 //
-//   messages   the largest number of messages of any of its moves
+//   messages   the largest number of messages among its moves
 //   elements   the sum over its moves
 //   link       between nodes if the group of ranks spans nodes, else inside a node
 //
@@ -87,7 +87,8 @@ struct departure {
   }
 };
 
-/// The moves of a departure run together. Returns the seconds of their step number `k`.
+/// Returns the seconds of step number `k` of the moves of a departure. These moves run together,
+/// step by step.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
   redistribution_plan const* path = nullptr;

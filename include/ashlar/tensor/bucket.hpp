@@ -34,8 +34,8 @@ namespace ashlar::detail {
 /// into the array. After it, the rank copies the pieces `out` from the received array into the
 /// tensors.
 struct fused_transfer {
-  /// A part of tensor number `tensor`, and its position in the flat array, in which it is
-  /// contiguous.
+  /// A part of tensor number `tensor`, and the position of this part in the flat array. In the flat
+  /// array, the part is contiguous.
   struct piece {
     std::size_t tensor = 0;
     strided_block block;

@@ -46,7 +46,7 @@ template <class T, class Visit>
 void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
   int const rank = extents.rank();
   if (b.elements() == 0) return;
-  // A run covers the last dims of which the shard has all indices, and the shard's part of the dim
+  // A run covers all trailing dims that the shard has completely, and the shard's part of the dim
   // before them.
   int d = rank;
   std::int64_t run = 1;

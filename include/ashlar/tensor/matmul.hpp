@@ -130,9 +130,9 @@ matmul_report plan_matmul(A const& a, B const& b, Result const& p) {
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// Finds the placements of both operands and of the result at which the product of an m x k and a k
-/// x n matrix of T is cheapest. Returns them with the plan of this product. Communicates nothing.
-/// Throws ashlar::error if no plan fits the memory of the mesh's machine.
+/// Finds the cheapest placements for a product of an m x k matrix and a k x n matrix of T: the
+/// placements of both operands and of the result. Returns them with the plan of this product.
+/// Communicates nothing. Throws ashlar::error if no plan fits the memory of the mesh's machine.
 template <class T, class Processor>
 matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                    basic_mesh<Processor> const& where) {

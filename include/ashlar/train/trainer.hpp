@@ -166,9 +166,9 @@ class trainer {
 
  private:
   /// Returns the program of a step. Unless `wanted` is overlap::none, transfers overlap with
-  /// computations where this makes the predicted step faster. If the machine's memory is given, the
-  /// memory limit of the overlapped program is the larger of this memory and the peak memory of the
-  /// serial program.
+  /// computations where this makes the predicted step faster. If the machine's memory is given, it
+  /// limits the memory of the overlapped program. If the serial program needs more, its peak memory
+  /// is the limit instead.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;

@@ -16,7 +16,7 @@
 //   micro_batches   the number of micro-batches in a step
 //
 // A pipeline of one stage has "stages": [0] and no "axis". If layers are recomputed in the backward
-// pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of
+// pass, the version is 2. Then an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
 // Loading a file checks that

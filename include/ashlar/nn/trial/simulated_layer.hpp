@@ -123,8 +123,8 @@ class simulated_layer {
   }
 
  private:
-  // The indices of the slots. Slot 0 has x, and the next slots have the parameters. These functions
-  // return the indices of the slots after them.
+  // These functions return the indices of slots. Slot 0 holds x, and the next slots hold the
+  // parameters. After the parameters come the slots of these functions.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }

@@ -8,9 +8,9 @@
 // tensors.
 //
 //   cut       Fills a rank's shard from a whole tensor, according to the shard's placement.
-//             The addends of a partial sum are uneven and have both signs. For a partial
-//             maximum (minimum), one rank has the value and the others have less (more). Different
-//             elements have their value on different ranks.
+//             The addends of a partial sum are uneven and have both signs. For a partial maximum
+//             (minimum), one rank has the value and the others have less (more). Which rank has the
+//             value differs between elements.
 //   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
 //             Partial values are reduced first.
 //
