@@ -7,8 +7,8 @@
 //
 //   x [batch, n, d] -> y [batch, 1 + n, d]
 //
-// The additional vector of a sample comes first. An MLP computes it from the sample's numeric
-// features. These features come with the batch and are on every rank, so they cost no
+// Each sample gets one more vector, at index 0. An MLP computes this vector from the sample's
+// numeric features. These features come with the batch and are on every rank, so they cost no
 // communication.
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]

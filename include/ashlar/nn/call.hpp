@@ -55,7 +55,8 @@ struct ranks {
   static constexpr int of(int k) { return k < count ? all()[static_cast<std::size_t>(k)] : 0; }
 };
 
-/// The types of all tensors of a placed layer. At gives their placements (choice.hpp).
+/// The types of all tensors of a placed layer. The class At gives the placements of these tensors
+/// (choice.hpp).
 template <class T, int XRank, int YRank, class XValue, class ParameterRanks, class StatisticRanks,
           class At>
 struct layer_types {

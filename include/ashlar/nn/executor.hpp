@@ -177,7 +177,8 @@ class executor {
       on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    // On a device, the redistributions of a bucket are started one by one.
+    // On the host, the redistributions of a bucket begin together. On a device, each redistribution
+    // begins by itself.
     auto const d = Processor::is_host ? step::departure::at(*program_, i)
                                       : step::departure{i, i + 1};
     recycled_vector<any_tensor<Processor>> tensors;
@@ -253,7 +254,8 @@ class executor {
   step::program const* program_;
   execution<Processor> on_;
   profile_ranges<Processor> ranges_;
-  /// A pending redistribution: the running transfer of its bucket, and its position in that bucket.
+  /// A pending redistribution: the running transfer of its bucket (redistributions that share their
+  /// messages), and the position of the redistribution in the bucket.
   struct move_run {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;

@@ -43,8 +43,9 @@
 // A layer that sets runs_on_devices and calls only operations of the processor
 // (device/host/operations.hpp, unqualified) runs on the host and on GPUs. A layer that loops over
 // shards itself runs on the host only. T is the element type of x, of y and of the parameters as
-// the layer reads them. Gradients of parameters, statistics and kept values of rows are of type
-// accumulation_t<T>. A loss is a layer, too (loss.hpp).
+// the layer reads them. The type accumulation_t<T> is used for gradients of parameters, for
+// statistics, and for kept values that exist once per row, such as means. A loss is a layer, too
+// (loss.hpp).
 
 #include <array>
 #include <span>
@@ -56,15 +57,16 @@
 
 namespace ashlar::nn {
 
-/// A layer that is one element of the plan, as opposed to a composite of several layers.
+/// Holds for a single layer, which is one element of the plan. Does not hold for a composite of
+/// several layers, such as a chain.
 template <class Layer>
 concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// Chains and composites treat all parts of a net through the following functions. A part is a
-// single layer (blueprint) or a composite. For a single layer these functions do the work
-// themselves. For a composite they call its member functions.
+// The following functions have one interface for all parts of a net. A part is a single layer
+// (concept blueprint) or a composite of several parts, such as a chain. For a single layer, these
+// functions do the work themselves. For a composite, they call its member functions.
 
 /// Returns the number of elements of a layer or composite in a plan. The elements of a plan are
 /// layers and the ends of residuals. Returns a negative number if the number is known only at run

@@ -14,9 +14,9 @@
 // If the heads of an attention have a dim of their own, plans can split the heads over ranks
 // without cutting any head.
 //
-// The signature rows are those of a contraction. Each row covers the forward and the backward pass
-// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in; the bias is
-// zero.
+// The signature rows are those of a contraction. Each row gives placements for the forward and the
+// backward pass (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in;
+// the bias is zero.
 
 #include <cmath>
 

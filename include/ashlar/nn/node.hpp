@@ -85,8 +85,8 @@ class layer_node final : public element_node<typename At::processor_type> {
       };
     else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
   }
-  /// Runs the last part of the forward pass, which makes y. A layer with statistics has several
-  /// parts (nn/layer.hpp).
+  /// Runs the last part of the forward pass, which makes y. Only the forward pass of a layer with
+  /// statistics has several parts (nn/layer.hpp).
   static auto last_part(Layer const& layer, forward_type const& c) {
     static_assert(
         has_forward(),

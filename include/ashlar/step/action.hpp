@@ -17,6 +17,10 @@
 //   update           yes       the gradient                                          the parameter
 //   release          no        (values that no later action reads)
 //
+// Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
+// means parameters at the placement where the layer reads them. A statistic is a tensor that is
+// redistributed between two parts of a forward pass.
+//
 // An action refers to a value by its index in the program's table of values (program.hpp).
 
 #include <ashlar/step/element_size.hpp>

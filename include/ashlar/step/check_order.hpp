@@ -43,8 +43,8 @@ constexpr unsigned group_of(redistribution_step const& s) {
   return set;
 }
 
-/// The transfers of a program. For each group of ranks, the list has one ticket per transfer, in
-/// the order in which these transfers run.
+/// The transfers of a program. For each group of ranks, the list has one entry (a ticket) per
+/// transfer in this group. The entries are in the order in which these transfers run.
 struct ticket_list {
   struct ticket {
     int action;  ///< the begin_move that takes the ticket

@@ -39,7 +39,8 @@ struct halo_traffic {
 namespace step_detail {
 
 /// Returns the part of a dim of extent n that belongs to the rank at position `at`. `axes` are the
-/// mesh axes that split the dim. Positions number the ranks along these axes in row-major order.
+/// mesh axes that split the dim. The position of a rank is the row-major index of its coordinates
+/// along these axes.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
   interval part{0, n};
   int below = 1;

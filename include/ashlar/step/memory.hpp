@@ -159,8 +159,8 @@ struct phase_memory {
 
 }  // namespace step_detail
 
-/// The properties of an element of the layer chain on which its memory depends, besides its layer
-/// and its placements.
+/// The properties of an element of the layer chain that determine its memory, together with its
+/// layer and its placements.
 struct element_role {
   element_kind kind;
   shape const &x, &y;

@@ -18,8 +18,9 @@
 //
 // Three cases need additional rules:
 //
-//   residuals              The residual's input is in memory from its begin to its end. In the
-//                          backward pass the gradient is in memory from its end to its begin.
+//   residuals              In the forward pass, the input of a residual is in memory from its begin
+//                          to its end. In the backward pass, the gradient of its output is in
+//                          memory from its end to its begin.
 //   recomputed segments    Between the passes only the input of the first element is in memory,
 //                          instead of saved values. During the recomputation, the gradient that
 //                          enters the segment is in memory too.
@@ -81,7 +82,8 @@ struct memory_so_far {
 template <int N>
 class memory_fold {
  public:
-  /// Prepares a fold for plans on `ranks` ranks that recompute the first `again` segments.
+  /// Makes an object for plans on `ranks` ranks that recompute the first `again` segments. A
+  /// segment is a part of the layer chain, such as a copy of a repeat.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 
@@ -136,9 +138,13 @@ class memory_fold {
   }
 
   /// Returns the argument `outside` of `next` for the end of a residual: the bytes that the
-  /// enclosing residuals kept before this residual began. The arguments are m.residuals before and
-  /// after the residual's begin was added. If the begin adds no forward bytes, `forward` of the
-  /// result is -1. This value makes `next` leave the forward bytes unchanged.
+  /// enclosing residuals kept before this residual began.
+  ///
+  /// - before: m.residuals before the begin of the residual was added
+  /// - behind: m.residuals afterwards
+  ///
+  /// If the begin adds no forward bytes, `forward` of the result is -1. This value makes `next`
+  /// leave the forward bytes unchanged.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;

@@ -26,12 +26,13 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns whether a move (a redistribution) gathers a stored parameter.
+/// Returns whether a move (a redistribution) is a gather: it moves a stored parameter to the
+/// placement where a layer reads it, and communicates.
 constexpr bool is_gather(program const& p, program_move const& m) {
   return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
 }
 
-/// Returns the number of distinct parameters that a program gathers.
+/// Returns the number of distinct parameters for which a program has gathers.
 constexpr int gathered_parameters(program const& p) {
   std::vector<int> found(static_cast<std::size_t>(p.elements * max_parameters), 0);
   int count = 0;
@@ -44,8 +45,9 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// Returns the program in which the first `parameters` gathered parameters are gathered as often as
-/// `often` specifies. All other parameters are gathered as before.
+/// Returns a program in which some parameters are gathered less often and stay in memory in
+/// between. `often` specifies how often. This concerns the first `parameters` of the gathered
+/// parameters. All others are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;
@@ -78,7 +80,8 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// Returns the program in which each gather begins `ahead` elements of the layer chain earlier.
+/// Returns the program in which each gather of a parameter begins earlier, by the computations of
+/// `ahead` elements of the layer chain.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // first action of each element's computations in a phase

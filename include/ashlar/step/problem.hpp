@@ -4,7 +4,8 @@
 #pragma once
 
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
-// written out. A residual x + f(x) is a pair of elements around f that must choose the same row.
+// written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
+// residual_end after them. The two elements must have the same placements.
 //
 //   kind             x, y                       choices
 //   layer            the layer's                a row per axis, order of shards, storage
@@ -20,10 +21,10 @@
 // Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
 // data, which every rank has. The last element's y is the scalar loss.
 //
-// Segments are consecutive elements (blocks of a repeat) that can be recomputed, numbered along the
-// chain. Only the input x of a recomputed segment stays in memory after its forward pass. The
-// forward pass runs a second time right before the backward pass. So the forward costs of the
-// segment count twice, except the redistribution of its input.
+// A segment is a run of consecutive elements that can be recomputed, such as one copy of a repeat.
+// Segments are numbered along the chain. Only the input x of a recomputed segment stays in memory
+// after its forward pass. The forward pass runs a second time right before the backward pass. So
+// the forward costs of the segment count twice, except the redistribution of its input.
 //
 // The first `recomputed` segments are recomputed. The backward pass reaches these segments last,
 // when the saved values of the other segments have been released. So the recomputed values need no
@@ -89,8 +90,9 @@ struct basic_problem {
     elements.push_back({kind, index, partner});
   }
 
-  /// Joins the elements of the layer chain from index `first` to the last one into one segment,
-  /// which can be recomputed. The new segment replaces all segments inside this range.
+  /// Makes one segment of the elements of the layer chain from index `first` to the last one. A
+  /// segment can be recomputed in the backward pass. The new segment replaces all segments inside
+  /// this range.
   constexpr void add_segment(int first) {
     int number = segments;
     for (int i = size() - 1; i >= first; --i)
@@ -99,8 +101,8 @@ struct basic_problem {
     if (first < size()) segments = number + 1;
   }
 
-  /// Returns how often the forward pass of element i of the layer chain runs if the first `again`
-  /// segments are recomputed.
+  /// Returns how often the forward pass of element i of the layer chain runs, if the first `again`
+  /// segments are recomputed in the backward pass.
   constexpr forward_runs runs(int i, int again) const {
     int const own = (*this)[i].segment;
     if (own < 0 || own >= again) return forward_runs::once;

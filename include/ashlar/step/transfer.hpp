@@ -21,9 +21,9 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns whether steps of this kind can run for a whole bucket at once. For these kinds, each
-/// rank has one part of every tensor, and the parts of several tensors join into one
-/// (tensor/bucket.hpp).
+/// Returns whether steps of this kind can run for a whole bucket at once. A bucket is a set of
+/// redistributions that share their messages. In steps of these kinds, each rank has one part of
+/// every tensor. So the parts of several tensors can be joined into one (tensor/bucket.hpp).
 constexpr bool travels_in_buckets(collective kind) {
   return kind == collective::all_reduce || kind == collective::reduce_scatter ||
          kind == collective::all_gather || !communicates(kind);
@@ -63,7 +63,8 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
 struct departure {
   int first = 0, end = 0;
 
-  /// Returns the departure whose first begin_move is the action with index `first`.
+  /// Returns the departure (the begin_moves of one transfer) that begins with the action with index
+  /// `first`.
   static constexpr departure at(program const& p, int first) {
     auto const& begun = p.actions[static_cast<std::size_t>(first)];
     int const bucket = p.move_of(begun).bucket;
@@ -77,7 +78,8 @@ struct departure {
     return {first, end};
   }
 
-  /// Calls f(k) for each move of the departure, where k is its index in program::moves.
+  /// Calls f(k) for each move that these begin_moves start. k is the index of the move in
+  /// program::moves.
   template <class F>
   constexpr void for_each_move(program const& p, F f) const {
     for (int k = first; k < end; ++k) {
@@ -87,8 +89,8 @@ struct departure {
   }
 };
 
-/// Returns the seconds of step number `k` of the moves of a departure. These moves run together,
-/// step by step.
+/// Returns the seconds of step number `k` of the moves that begin together in a departure. The
+/// moves also run this step together.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
   redistribution_plan const* path = nullptr;

@@ -115,7 +115,7 @@ constexpr void for_each_phase(forward_runs runs, F f) {
 
 namespace step_detail {
 
-/// A visitor that adds up the seconds of a layer's computations.
+/// A visitor of a layer's actions that adds up the seconds of its computations.
 struct work_sum {
   layer_spec const& spec;
   machine const& priced_on;

@@ -132,9 +132,11 @@ void copy_block(Processor const& on, strided_block const& b, element_type type, 
   }
 }
 
-/// Runs a step of a redistribution that needs no communication. The step `slice` copies the part of
-/// the shard that this rank keeps. The step `zero_pad` fills a larger shard with the identity of
-/// the reduction and copies the old shard into it.
+/// Runs a step of a redistribution that needs no communication. There are two kinds:
+///
+/// - slice: copies the part of the shard that this rank keeps
+/// - zero_pad: fills a larger shard with the identity of the reduction and copies the old shard
+///   into it
 template <class Processor>
 void run_local(Processor const& on, transfer const& what, element_type type, void const* source,
                void* target) {

@@ -68,8 +68,8 @@ void for_each_global_run(shape const& extents, box const& b, T* target, Visit vi
   }
 }
 
-/// Fills a shard of box `b` with normal deviates. Each deviate depends only on (seed, stream,
-/// global index).
+/// Fills a shard of box `b` with normal deviates. Each deviate depends only on the seed, the stream
+/// and the element's index in the full tensor.
 template <class T, class Processor>
 void fill_normal_shard(Processor const& on, shape const& extents, box const& b, T* shard,
                        random_options const& o) {
@@ -156,7 +156,8 @@ auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement 
                       });
 }
 
-/// Returns a tensor of normal deviates. Each deviate depends only on (seed, stream, global index).
+/// Returns a tensor of normal deviates. Each deviate depends only on the seed, the stream and the
+/// element's index in the full tensor.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
             random_options o = {}) {
@@ -167,8 +168,8 @@ auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement cons
       });
 }
 
-/// Returns a tensor of uniform deviates in [low, high). Each deviate depends only on (seed, stream,
-/// global index).
+/// Returns a tensor of uniform deviates in [low, high). Each deviate depends only on the seed, the
+/// stream and the element's index in the full tensor.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
              random_options o = {}) {

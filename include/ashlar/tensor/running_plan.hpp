@@ -33,9 +33,9 @@ class running_plan final : public pending_operation {
   using shard = any_tensor<Processor>;
 
   /// Begins the first step. `tensors` has one tensor for each plan of `together`, all with the same
-  /// element type and on the same mesh. A ticket is a transfer's position in the order of transfers
-  /// along its mesh axes. All steps get their tickets now, so the steps come before all transfers
-  /// that the program requests later.
+  /// element type and on the same mesh. All steps get their tickets now. (A ticket is a transfer's
+  /// position in the order of transfers along its mesh axes.) So these steps come before all
+  /// transfers that the program requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The trainer, which performs training steps of a model. In each step an executor runs the model's
-// program of a step up to the first parameter update. Then the trainer itself computes the global
+// The trainer, which performs training steps of a model. In each step, an executor runs the program
+// of the model up to the first parameter update. Then the trainer itself computes the global
 // gradient norm, clips the gradients and updates the parameters.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
@@ -44,7 +44,8 @@ namespace ashlar::train {
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
   std::vector<Input> inputs;
-  /// One value per row: a class (the loss ignores the row if it is negative) or a number.
+  /// One value per row: a class or a number, depending on the loss. The loss ignores a row with a
+  /// negative class.
   std::vector<Target> targets;
 };
 

@@ -97,9 +97,9 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// Reads the entry "recomputed" of a file. Returns the number of segments that each stage
-/// recomputes. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not
-/// valid.
+/// Reads the entry "recomputed" of a file. Returns, for each stage, the number of segments (such as
+/// copies of a repeat) that the backward pass recomputes. `limits` is the result of
+/// stage_limits_of. Throws ashlar::error if a number is not valid.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// Whole tensors in the memory of one process, and the shards of them that the ranks of a mesh would
-// have. nn::verify passes such shards to the passes of a layer and compares the results with whole
-// tensors.
+// Functions for nn::verify, which simulates the ranks of a mesh in one process. They cut whole
+// tensors into the shards that the ranks would have, and compare shards with whole tensors.
 //
 //   cut       Fills a rank's shard from a whole tensor, according to the shard's placement.
 //             The addends of a partial sum are uneven and have both signs. For a partial maximum
