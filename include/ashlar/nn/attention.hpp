@@ -8,9 +8,9 @@
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
-// Plans may split the sequences (dim 0) or the heads (dim 2). A single head or sequence is never
-// cut, and uneven splits are legal. For the backward pass, the log-sum-exp of each row of scores is
-// kept, but not the scores.
+// Plans may split the sequences (dim 0) or the heads (dim 2). Each rank then has whole heads and
+// sequences, and their number may differ between ranks. For the backward pass, the log-sum-exp of
+// each row of scores is kept, but not the scores.
 
 #include <ashlar/device/attention_extents.hpp>
 #include <ashlar/nn/kept.hpp>

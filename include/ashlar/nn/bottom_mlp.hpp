@@ -14,8 +14,8 @@
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
 //
 // The last row of each weight is the bias. A layer of a plan has at most four parameters. Since
-// biases are not separate parameters here, it can contain up to four linear layers. Plans may split
-// the samples, or the columns of the vectors together with the columns of the last weight
+// biases are not separate parameters here, up to four linear layers form one layer of a plan. Plans
+// may split the samples, or the columns of the vectors together with the columns of the last weight
 // (signature/recommendation.hpp).
 //
 // The numeric features would be a second input of the net, which a model does not have. Therefore

@@ -81,8 +81,8 @@ class executor {
   }
 
   /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a
-  /// backward pass. Returns the output of the last of these elements, at the placement at which
-  /// that element made it.
+  /// backward pass. Returns the output of element end-1, at the placement at which this element
+  /// made it.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
     cleaner const guard{*this};
     on_.saves = false;

@@ -41,7 +41,7 @@ inline namespace step {
 ///   input         the input x only, because the forward pass runs again
 ///   moved_input   like input, but 0 bytes if x is read from the batch in the caller's memory
 ///   nothing       no tensor
-///   least         the smaller of all and input, for a lower bound
+///   least         the smaller of all and input; used for a lower bound
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
 /// Returns whether element i of the layer chain may read the batch in the caller's memory, without

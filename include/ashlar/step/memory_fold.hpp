@@ -48,10 +48,10 @@ struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
 
-/// The state of a memory_fold: the memory of a step, in bytes, as far as it follows from the first
-/// elements of the layer chain. "Last element" means the last of these elements, and "next element"
-/// the one after it. memory_fold::next adds one more element. It adds the lasting bytes of this
-/// element to all members but `y`, `y_own` and `residuals`.
+/// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
+/// more element. It adds the lasting bytes of this element to all members but `y`, `y_own` and
+/// `residuals`. "Last element" means the last one that was added, and "next element" the one after
+/// it.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins

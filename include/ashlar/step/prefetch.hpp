@@ -45,9 +45,9 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// Returns a program in which some parameters are gathered less often and stay in memory in
-/// between. `often` specifies how often. This concerns the first `parameters` of the gathered
-/// parameters. All others are gathered as before.
+/// Returns a program in which the first `parameters` of the gathered parameters are gathered less
+/// often. `often` states how often. The gathered values stay in memory in between. All other
+/// parameters are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;

@@ -5,7 +5,8 @@
 
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
 // written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
-// residual_end after them. The two elements must have the same placements.
+// residual_end after them. The two elements must have the same placements. The table shows the
+// extents of an element's tensors x and y, and what the search chooses for the element:
 //
 //   kind             x, y                       choices
 //   layer            the layer's                a row per axis, order of shards, storage

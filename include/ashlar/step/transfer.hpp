@@ -57,9 +57,9 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// The begin_moves that start one transfer: all begin_moves of a bucket, or a single begin_move.
-/// They are among the actions with indices first .. end-1. Releases in this range do not belong to
-/// the departure.
+/// A departure is the set of begin_moves that start one transfer: all begin_moves of a bucket, or a
+/// single begin_move. They are among the actions with indices first .. end-1. Releases in this
+/// range do not belong to the departure.
 struct departure {
   int first = 0, end = 0;
 

@@ -119,7 +119,8 @@ decltype(auto) with_element_type(element_type type, F f) {
 }
 
 /// Copies a strided block of elements of any type. On the host it calls the copy kernels of the
-/// transports. These are compiled in any case, so no other kernels are instantiated.
+/// transports (shared memory and MPI). These kernels are compiled in any case, so no others are
+/// instantiated.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
                 void* target) {

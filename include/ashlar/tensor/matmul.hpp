@@ -12,9 +12,9 @@
 //
 // Operands with three dims are batches of matrices: dim 0 counts the matrices. The forms with a
 // placement run the cheapest plan, which consists of redistributions before and after a local
-// product. plan_matmul(x, w, p) returns this plan, which can be printed. A plan uses no more memory
-// per rank than the mesh's machine has, or than the last argument (matmul_options) allows. If
-// necessary the product runs in panels (plan/matmul_stream.hpp).
+// product. plan_matmul(x, w, p) returns this plan, which can be printed. By default, a plan uses no
+// more memory per rank than the mesh's machine has. The last argument (matmul_options) can set
+// other limits. If necessary, the product runs in panels (plan/matmul_stream.hpp).
 
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>

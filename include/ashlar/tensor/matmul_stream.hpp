@@ -91,6 +91,8 @@ class panel_tensor {
   using block_type = matmul_block<Tensor>;
 
  public:
+  /// Describes one operand or the result of a product:
+  ///
   ///   x         the operand or the result
   ///   moves     selects the redistribution of this tensor's panels: &prepared_panels::a, b or c
   ///   product   the plan of the product

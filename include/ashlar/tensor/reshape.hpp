@@ -5,7 +5,8 @@
 
 // Gives a tensor other extents, with the same elements in the same row-major order. A reshape moves
 // nothing, and the result shares the shard of the operand. If elements would have to move between
-// ranks, reshape throws an error that names the redistribution to write first.
+// ranks, reshape throws an error. The message names the redistribution that the program must run
+// first.
 //
 //   reshape(x, {6, 8})              tensor<…, dynamic>: finds the placement of the result
 //   reshape<sbp<S<0>>>(x, {6, 8})   typed: throws unless the result can have this placement

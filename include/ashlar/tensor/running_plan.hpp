@@ -6,11 +6,11 @@
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
 // whose transfers are fused (bucket.hpp).
 //
-// The steps of its plan run one after another. Several running plans may overlap with each other.
-// But transfers along the same mesh axes run one after another, in the order in which the program
-// requested them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the
-// destructor runs because of an exception, it abandons the mesh instead: later transfers on the
-// mesh then throw.
+// The steps of a running plan run one after another. Several running plans may overlap with each
+// other. But transfers along the same mesh axes run one after another, in the order in which the
+// program requested them (comm/operation_queue.hpp). The destructor waits until the plan has ended.
+// If the destructor runs because of an exception, it abandons the mesh instead: later transfers on
+// the mesh then throw.
 
 #include <cstddef>
 #include <memory>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run rank
-// after rank on shards cut from whole tensors, by the same layer_node as in training. Between the
-// parts of a forward pass, this class redistributes the layer's statistics. It passes the results
-// of the passes to a judge, which compares them with the right values (judge.hpp):
+// A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
+// rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
+// Between the parts of a forward pass, this class redistributes the layer's statistics. It passes
+// the results of the passes to a judge, which compares them with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
