@@ -47,8 +47,8 @@ class attention_core {
     s.saved_values = 4 * values;
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], x[1], x[2], s.y[3], mask_ == attention_mask::causal}));
-    // The GEMM is one seq x seq x head_dim product per sequence and head. m and n are bit masks of
-    // the dims of x that they multiply: bit 1 means dim 1, which is seq.
+    // The GEMM is one seq x seq x head_dim product per sequence and head. In the bit masks m and n,
+    // bit 1 means dim 1, which is seq.
     s.gemm.m = s.gemm.n = 1u << 1;
     s.gemm.fixed_k = x[3] / 3;
     return s;

@@ -36,8 +36,9 @@ class bottom_mlp {
   template <int XRank>
   static constexpr int y_rank = XRank;
 
-  /// `widths` are the output features of each layer; the last width is the length of the vectors.
-  /// Throws ashlar::error unless there are 1 to max_parameters layers with 1 or more features each.
+  /// `widths` has the number of output features of each linear layer. The last of these numbers is
+  /// the length of the vectors. Throws ashlar::error unless there are 1 to max_parameters layers
+  /// with 1 or more features each.
   constexpr bottom_mlp(std::int64_t features, std::initializer_list<std::int64_t> widths) {
     if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) +

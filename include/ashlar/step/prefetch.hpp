@@ -80,8 +80,8 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// Returns the program in which each gather of a parameter begins earlier, by the computations of
-/// `ahead` elements of the layer chain.
+/// Returns the program in which each gather of a parameter begins earlier: before the computations
+/// of the `ahead` elements of the layer chain that precede it.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // first action of each element's computations in a phase

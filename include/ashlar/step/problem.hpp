@@ -138,8 +138,9 @@ constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   return x.rank() < y.rank() ? x : y;
 }
 
-/// Returns the extents of the input x of element i of the layer chain, as boundary_extents gives
-/// them. y_extents returns the extents of the output y.
+/// Returns the extents of the input x of element i of the layer chain: the result of
+/// boundary_extents for the elements i - 1 and i, or the extents in the spec if i is 0. y_extents
+/// does the same for the output y.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);

@@ -118,8 +118,8 @@ decltype(auto) with_element_type(element_type type, F f) {
   return f(float{});
 }
 
-/// Copies a strided block of elements of any type. On the host it calls the copy kernels of the
-/// transports (shared memory and MPI). These kernels are compiled in any case, so no others are
+/// Copies a strided block of elements of any type. On the host it calls the copy kernels that the
+/// transports between ranks use. These kernels are compiled in any case, so no others are
 /// instantiated.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,

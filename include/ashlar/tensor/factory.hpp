@@ -79,8 +79,8 @@ void fill_normal_shard(Processor const& on, shape const& extents, box const& b, 
   });
 }
 
-/// Returns whether this rank writes values into a tensor that a factory makes. Returns false only
-/// on ranks that hold the identity of the reduction on a partial axis.
+/// Returns whether this rank's shard of a new tensor gets values. On a partial axis, only the ranks
+/// at coordinate 0 get values. The other shards get the identity of the reduction.
 template <distributed Tensor>
 bool holds_value(Tensor const& t) {
   auto const p = t.placement();
