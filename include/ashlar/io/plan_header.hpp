@@ -60,8 +60,9 @@ class placement_names {
   std::vector<placement> known_;
 };
 
-/// Returns a number as text that a compiler reads back exactly, independent of the locale. Throws
-/// ashlar::error if the number is not finite. `what` is the number's name for the message.
+/// Returns a number as text, from which a compiler gets exactly this number. The text does not
+/// depend on the locale. Throws ashlar::error if the number is not finite. `what` is the number's
+/// name for the message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
     throw error(

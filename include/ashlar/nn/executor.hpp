@@ -161,7 +161,7 @@ class executor {
   any_tensor<Processor> const& source_of(step::program_move const& m) const {
     return on_.tensor(m.from);
   }
-  /// Returns the plan of a move (a redistribution of the program), from the mesh's cache.
+  /// Returns the plan of a move (a redistribution of the program). The plan is in the mesh's cache.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
     return mesh_.prepared(path.extents, path.element_size, path.from, path.to);

@@ -95,8 +95,8 @@ ill_formed matmul(A const&, B const&) {
 
 namespace detail {
 
-/// Returns the plan of the product of a and b with the result at placement `p`, from the mesh's
-/// cache. Throws ashlar::error as plan_matmul does.
+/// Returns the plan of the product of a and b with the result at placement `p`. The plan is in the
+/// mesh's cache. Throws ashlar::error as plan_matmul does.
 template <class A, class B, placement_argument Result>
 std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const& b, Result const& p,
                                                             matmul_options const& wanted) {

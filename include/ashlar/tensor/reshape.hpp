@@ -21,8 +21,9 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns advice for an error message: what to write instead of a reshape that would move data.
-/// `wanted` is the placement that the caller gave for the result, if any.
+/// Returns advice for an error message: which redistributions to use with a reshape that would
+/// otherwise move data between ranks. `wanted` is the placement that the caller gave for the
+/// result, if any.
 inline std::string reshape_advice(shape const& from, placement const& p, shape const& to,
                                   std::optional<placement> const& wanted, int element_size,
                                   topology const& t, machine const& m) {
