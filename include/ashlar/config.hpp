@@ -48,8 +48,8 @@
 #define ASHLAR_RESTRICT __restrict__
 #endif
 
-// Clang checks for overlap at run time and needs no hint. Given one, it warns about every loop that
-// it does not vectorize, which at -O1 is every loop.
+// ASHLAR_VECTORIZE is empty for Clang, which checks for overlap at run time. With a hint, Clang
+// would warn about every loop that it does not vectorize. At -O1 it vectorizes no loop.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else
@@ -108,8 +108,8 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE_
 #if !defined(ASHLAR_COMPILED)
 #define ASHLAR_COMPILED 0
 #endif
-// At run time the condition of this `if` is false. So compilers drop the code that `here` calls,
-// even when they do not optimize.
+// In ASHLAR_RETURN, the condition ASHLAR_IN_COMPILER is false at run time. So compilers drop the
+// code that `here` calls, even when they do not optimize.
 #if ASHLAR_COMPILED
 #define ASHLAR_INLINE
 #define ASHLAR_RETURN(here, compiled)                                                              \

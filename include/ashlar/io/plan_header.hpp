@@ -13,7 +13,7 @@
 //   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
 //
 // The header includes only ashlar/step/plan.hpp. It defines each distinct placement once, under the
-// names l0, l1, ..., and has the text form of each placement in a comment.
+// names l0, l1, ... A comment beside each definition has the text form of the placement.
 
 #include <charconv>
 #include <cmath>
@@ -60,8 +60,9 @@ class placement_names {
   std::vector<placement> known_;
 };
 
-/// Returns a number as text that a compiler reads back exactly, independent of the locale. Throws
-/// ashlar::error if the number is not finite. `what` is the number's name for the message.
+/// Returns a number as text, from which a compiler gets exactly this number. The text does not
+/// depend on the locale. Throws ashlar::error if the number is not finite. `what` is the number's
+/// name for the message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
     throw error(

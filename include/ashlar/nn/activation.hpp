@@ -13,7 +13,8 @@
 
 namespace ashlar::nn {
 
-/// Computes y = f(x) for each element of an x of any extents. Its passes do not communicate.
+/// A layer that computes y = f(x) for each element of x, which may have any extents. Its passes do
+/// not communicate.
 template <class Functor>
 class activation {
  public:

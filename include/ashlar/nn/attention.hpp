@@ -8,9 +8,9 @@
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
-// Plans may split the sequences (dim 0) or the heads (dim 2). A single head or sequence is never
-// cut, and uneven splits are legal. For the backward pass, the log-sum-exp of each row of scores is
-// kept, but not the scores.
+// Plans may split the sequences (dim 0) or the heads (dim 2). Each rank then has whole heads and
+// sequences, and their number may differ between ranks. For the backward pass, the log-sum-exp of
+// each row of scores is kept, but not the scores.
 
 #include <ashlar/device/attention_extents.hpp>
 #include <ashlar/nn/kept.hpp>
@@ -47,7 +47,8 @@ class attention_core {
     s.saved_values = 4 * values;
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], x[1], x[2], s.y[3], mask_ == attention_mask::causal}));
-    // One seq x seq x head_dim product per sequence and head. Bit 1 means dim 1, which is seq.
+    // The GEMM is one seq x seq x head_dim product per sequence and head. In the bit masks m and n,
+    // bit 1 means dim 1, which is seq.
     s.gemm.m = s.gemm.n = 1u << 1;
     s.gemm.fixed_k = x[3] / 3;
     return s;

@@ -7,15 +7,16 @@
 //
 //   x [batch, n, d] -> y [batch, 1 + n, d]
 //
-// The additional vector of a sample comes first. An MLP computes it from the sample's numeric
-// features. These features come with the batch and are on every rank, so they cost no
+// Each sample gets one more vector, at index 0. An MLP computes this vector from the sample's
+// numeric features. These features come with the batch and are on every rank, so they cost no
 // communication.
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
 //
-// The last row of each weight is the bias. Since biases are not separate parameters, up to four
-// linear layers fit into one layer of a plan. Plans may split the samples, or the columns of the
-// vectors together with the columns of the last weight (signature/recommendation.hpp).
+// The last row of each weight is the bias. A layer of a plan has at most four parameters. Since
+// biases are not separate parameters here, up to four linear layers form one layer of a plan. Plans
+// may split the samples, or the columns of the vectors together with the columns of the last weight
+// (signature/recommendation.hpp).
 //
 // The numeric features would be a second input of the net, which a model does not have. Therefore
 // an attempt to place this layer is a compile error.
@@ -35,8 +36,9 @@ class bottom_mlp {
   template <int XRank>
   static constexpr int y_rank = XRank;
 
-  /// `widths` are the output features of each layer; the last width is the length of the vectors.
-  /// Throws ashlar::error unless there are 1 to max_parameters layers with 1 or more features each.
+  /// `widths` has the number of output features of each linear layer. The last of these numbers is
+  /// the length of the vectors. Throws ashlar::error unless there are 1 to max_parameters layers
+  /// with 1 or more features each.
   constexpr bottom_mlp(std::int64_t features, std::initializer_list<std::int64_t> widths) {
     if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) +
@@ -64,7 +66,8 @@ class bottom_mlp {
     s.x = x;
     s.y = {x[0], 1 + x[1], x[2]};
     s.rows = bottom_mlp_training_rows(weights_.size());
-    // The GEMM is that of the largest layer. Its m is the samples, dim 0 of x.
+    // The cost model gets the GEMM of the largest linear layer. Its m is the number of samples (bit
+    // 0 means dim 0 of x).
     s.gemm.m = 1u << 0;
     double inner = 0;  // the elements of the inputs of all layers
     for (auto const& w : weights_) {

@@ -3,11 +3,15 @@
 
 #pragma once
 
-// A residual y = x + f(x) has two elements in a plan besides those of f: its begin, where x goes to
-// f and to the skipped branch, and its end. In the forward pass, the end adds the values of both
-// branches. In the backward pass, the begin adds the gradients of both branches. The begin computes
-// nothing in the forward pass, and the end nothing in the backward pass. Programs have no actions
-// for these two cases (step/program_builder.hpp).
+// Executes the two ends of a residual y = x + f(x). A plan has an element for each of them, besides
+// the elements of f:
+//
+// - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
+//   both branches.
+// - The end adds the values of both branches in the forward pass.
+//
+// The begin computes nothing in the forward pass, and the end computes nothing in the backward
+// pass. Programs have no actions for these two cases (step/program_builder.hpp).
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -46,7 +46,8 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// The number of dims of each parameter of a layer, or of each of its statistics.
+/// A list of numbers of dims: one per parameter of a layer, or one per statistic. A statistic is a
+/// tensor that the plan redistributes between two parts of a forward pass.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
@@ -54,7 +55,8 @@ struct ranks {
   static constexpr int of(int k) { return k < count ? all()[static_cast<std::size_t>(k)] : 0; }
 };
 
-/// The types of all tensors of a placed layer. At gives their placements (choice.hpp).
+/// The types of all tensors of a placed layer. The class At gives the placements of these tensors
+/// (choice.hpp).
 template <class T, int XRank, int YRank, class XValue, class ParameterRanks, class StatisticRanks,
           class At>
 struct layer_types {
@@ -70,7 +72,8 @@ struct layer_types {
   static constexpr int parameters = ParameterRanks::count;
   static constexpr int statistics = StatisticRanks::count;
 
-  /// Parameter K as the layer's passes read it, and the sum of its gradients.
+  /// The types of two tensors: parameter K as the layer's passes read it, and the sum of its
+  /// gradients.
   template <int K>
   using used = tensor_for<T, ParameterRanks::of(K), decltype(std::declval<At>().template use<K>()),
                           processor_type>;
@@ -165,8 +168,8 @@ class forward_call : public layer_call<Types> {
     return {this->mesh(), this->spec().statistics[K],
             as_value(this->at().template statistic_from<K>())};
   }
-  /// Returns statistic K, which part K of the forward pass made, at the placement to which the plan
-  /// has moved it. Only later parts may call this.
+  /// Returns statistic K. This is a tensor that part K of the forward pass made and that the plan
+  /// has since redistributed. Only later parts may call this.
   template <int K>
   typename Types::template statistic<K> statistic() const {
     return statistics_[K]->template as<typename Types::template statistic<K>>();

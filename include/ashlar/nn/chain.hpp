@@ -24,8 +24,8 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// The properties of a chain that its first layer (kind and number of dims of the input) and its
-/// last layer (loss) determine.
+/// The properties of a chain that depend on one of its ends only. The first layer determines the
+/// kind of the input and its number of dims. The last layer determines the loss.
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;
@@ -43,8 +43,9 @@ struct ends_of<> {
 
 }  // namespace detail
 
-/// Maps the input of the first layer to the output of the last one. Communicates between two layers
-/// if the two layers need the activations or gradients at different placements.
+/// A sequence of layers, in which the output of each layer is the input of the next one. It
+/// communicates between two layers if they need the activations or gradients at different
+/// placements.
 template <class... Layers>
 class chain {
   using ends = detail::ends_of<Layers...>;
@@ -87,7 +88,7 @@ class chain {
   void place_part(Net& net, shape const& x, Cursor const& cursor) const {
     place_from<T, XRank, 0>(net, x, cursor);
   }
-  /// Returns the first layer of the chain. An empty chain stands for itself.
+  /// Returns the first layer of the chain. An empty chain returns itself.
   constexpr auto const& first_layer() const {
     if constexpr (sizeof...(Layers) == 0) return *this;
     else return nn::first_layer(std::get<0>(layers_));

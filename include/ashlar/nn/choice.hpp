@@ -3,10 +3,11 @@
 
 #pragma once
 
-// A choice is the part of a plan for one layer: the placements of its tensors. A plan is either a
-// run-time value or known at compile time. Both kinds of choices have the same interface: each
-// function returns a placement value, or an sbp<…> for a compile-time plan. So a layer is written
-// once, and its tensors have dynamic or typed placements accordingly.
+// A choice is the part of a plan for one layer: the placements of its tensors. A plan, and so each
+// of its choices, is either a run-time value or known at compile time. The two kinds of choices
+// have the same functions. They return a placement value for a run-time plan, and an sbp<…> for a
+// compile-time plan. So a layer is written once, and its tensors have dynamic or typed placements
+// accordingly.
 //
 //   x() y() dy() dx()                        activations and their gradients
 //   use<K>() grad<K>()                       parameter K
@@ -89,8 +90,8 @@ struct element_or<K, Tuple, Otherwise, false> {
 };
 }  // namespace detail
 
-/// A choice (the placements of a layer's tensors) that is known at compile time. Equal choices have
-/// the same type.
+/// The placements of a layer's tensors, as a type. It is used if the plan is known at compile time.
+/// Equal placements give the same type.
 template <class X, class Y, class DY, class DX, class Parameters, class Statistics,
           class Processor = device::host::processor>
 struct compile_time_choice {
@@ -135,7 +136,7 @@ struct compile_time_choice {
 
 namespace detail {
 
-/// Returns the choice of element Index of a constexpr plan, as a compile_time_choice.
+/// Returns the placements in element Index of a constexpr plan, as a compile_time_choice.
 template <auto const& Plan, int Index, class Processor>
 constexpr auto choice_of() {
   constexpr auto const& c = Plan[Index];

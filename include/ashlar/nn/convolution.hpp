@@ -81,8 +81,9 @@ class convolution {
     s.saved_values = static_cast<double>(x.elements());
     s.workspace_values = static_cast<double>(
         device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}));
-    // One product per image: m is the pixels, n the output channels, and k the input channels times
-    // the window. Bit 1 means dim 1, which is the channels.
+    // The GEMM is one product per image: m is the number of pixels, n the number of output
+    // channels, and k the number of input channels times the window. In n and k, bit 1 means dim 1,
+    // which is the channels.
     s.gemm.n = s.gemm.k = 1u << 1;
     s.gemm.fixed_m = s.y[2] * s.y[3];
     s.gemm.fixed_k = window_.extent * window_.extent;

@@ -69,9 +69,13 @@ class softmax_cross_entropy {
     return s;
   }
 
-  /// The forward pass has three parts. Part 0 computes the row maxima of this rank's logits. Part 1
-  /// computes the sums of their exponentials, and the logits of the targets. Part 2 computes the
-  /// loss. The plan reduces the results of parts 0 and 1 over the ranks before the next part.
+  /// The forward pass has three parts. Each works on this rank's logits:
+  ///
+  /// - Part 0 computes the maximum of each row.
+  /// - Part 1 computes each row's sum of exponentials, and the logit of its target.
+  /// - Part 2 computes the loss.
+  ///
+  /// After part 0 and after part 1, the plan reduces the results over the ranks.
   template <int Part, class Call>
   auto forward(Call const& c) const {
     if constexpr (Part == 0) return local_maxima(c);
@@ -79,7 +83,7 @@ class softmax_cross_entropy {
     else return loss(c);
   }
 
-  /// Returns the gradient of the logits, multiplied by call.scale().
+  /// Returns the gradient of the logits, multiplied by the forward call's scale().
   template <class Call>
   auto backward(Call const& c) const {
     using A = typename Call::accumulated;

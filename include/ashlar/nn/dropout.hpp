@@ -4,8 +4,9 @@
 #pragma once
 
 // Dropout. In training, each element becomes zero with probability p and is divided by 1 - p
-// otherwise. The mask is a function of (seed, layer, pass number, global index). So it is the same
-// on every mesh and at every placement. The backward pass computes it again instead of storing it.
+// otherwise. The mask depends only on the seed, the layer, the number of the pass and the global
+// index of the element. So it is the same on every mesh and at every placement. The backward pass
+// computes it again instead of storing it.
 
 #include <ashlar/nn/layer.hpp>
 

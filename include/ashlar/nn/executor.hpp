@@ -81,8 +81,8 @@ class executor {
   }
 
   /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a
-  /// backward pass. Returns the output of the last of these elements, at the placement at which
-  /// that element made it.
+  /// backward pass. Returns the output of element end-1, at the placement at which this element
+  /// made it.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
     cleaner const guard{*this};
     on_.saves = false;
@@ -111,7 +111,8 @@ class executor {
 
  private:
   /// Empties the slots if an exception ends a run. Stack unwinding then destroys pending transfers,
-  /// and their destructors abandon the mesh instead of waiting (tensor/running_plan.hpp).
+  /// and their destructors do not wait. Instead they abandon the mesh: later transfers on the mesh
+  /// throw (tensor/running_plan.hpp).
   struct cleaner {
     executor& of;
     exception_watch watch{};
@@ -142,7 +143,7 @@ class executor {
   }
 
   /// Performs action i. A begin_move also performs some of the actions after it: its end_move if
-  /// that follows directly, or the other actions of its bucket. Returns the number of these
+  /// the end_move follows directly, or the other actions of its bucket. Returns the number of these
   /// additional actions.
   int do_action(int i, step_input<Processor> const& input) {
     auto const& a = program_->actions[static_cast<std::size_t>(i)];
@@ -160,7 +161,7 @@ class executor {
   any_tensor<Processor> const& source_of(step::program_move const& m) const {
     return on_.tensor(m.from);
   }
-  /// Returns the plan of a move (a redistribution of the program), from the mesh's cache.
+  /// Returns the plan of a move (a redistribution of the program). The plan is in the mesh's cache.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
     return mesh_.prepared(path.extents, path.element_size, path.from, path.to);
@@ -176,7 +177,8 @@ class executor {
       on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    // On a device, the redistributions of a bucket are started one by one.
+    // On the host, the redistributions of a bucket begin together. On a device, each redistribution
+    // begins by itself.
     auto const d = Processor::is_host ? step::departure::at(*program_, i)
                                       : step::departure{i, i + 1};
     recycled_vector<any_tensor<Processor>> tensors;
@@ -228,8 +230,8 @@ class executor {
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
-  /// If the action reads the input of its micro-batch and that input is not in its slot yet,
-  /// requests the input and stores it in the slot.
+  /// Requests the input of the action's micro-batch and stores it in its slot. Does nothing if the
+  /// action does not read the input, or if the slot already contains the input.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())
@@ -252,7 +254,8 @@ class executor {
   step::program const* program_;
   execution<Processor> on_;
   profile_ranges<Processor> ranges_;
-  /// A pending redistribution: the running transfer of its bucket, and its position in that bucket.
+  /// A pending redistribution: the running transfer of its bucket (redistributions that share their
+  /// messages), and the position of the redistribution in the bucket.
   struct move_run {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;

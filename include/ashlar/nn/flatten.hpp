@@ -6,9 +6,9 @@
 // Merges all dims but the first, x [batch, a, b, ..] -> [batch, a b ..]. The elements are
 // row-major, so their order stays the same.
 //
-// Plans may split the batch only. A balanced split of the channels does not match a balanced split
-// of all features of a sample. To keep channels split, let the linear layer take the separate dims.
-// Its parameters have the same number of elements in both cases:
+// Plans may split the batch only, because a balanced split of the channels is not a balanced split
+// of all features of a sample. To keep channels split, leave out this layer and let the linear
+// layer accept the separate dims. Its parameters have the same number of elements in both cases:
 //
 //   chain(.., flatten(), linear(512 * 7 * 7, 4096))      input replicated, or split by images
 //   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         also split by channels, rows, columns

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The dot interaction of DLRM. For each sample of x [batch, n, d] it computes the dot products of
-// all n (n - 1) / 2 pairs of vectors. It can also keep the first vector itself, which then precedes
-// the products.
+// The dot interaction of DLRM. A sample of x [batch, n, d] consists of n vectors. The layer
+// computes the dot products of all n (n - 1) / 2 pairs of these vectors. It can also copy the first
+// vector to the output, before the products.
 //
 //   interaction()                              [batch, 26, 128] -> [batch, 325]
 //   interaction(interaction::first::kept)      [batch, 27, 128] -> [batch, 128 + 351]
@@ -40,7 +40,8 @@ class interaction {
     s.x = x;
     s.y = {x[0], (keeps_ ? x[2] : 0) + x[1] * (x[1] - 1) / 2};
     s.rows = interaction_training_rows();
-    // One vectors x vectors x features product per sample. Bit d means dim d of x.
+    // The GEMM is one n x n x d product per sample, for n vectors of d features. Bit i of a mask
+    // means dim i of x.
     s.gemm.m = 1u << 1;
     s.gemm.k = 1u << 2;
     s.gemm.fixed_n = x[1];

@@ -43,8 +43,9 @@
 // A layer that sets runs_on_devices and calls only operations of the processor
 // (device/host/operations.hpp, unqualified) runs on the host and on GPUs. A layer that loops over
 // shards itself runs on the host only. T is the element type of x, of y and of the parameters as
-// the layer reads them. Gradients of parameters, statistics and kept values of rows are of type
-// accumulation_t<T>. A loss is a layer, too (loss.hpp).
+// the layer reads them. The type accumulation_t<T> is used for gradients of parameters, for
+// statistics, and for kept values that exist once per row, such as means. A loss is a layer, too
+// (loss.hpp).
 
 #include <array>
 #include <span>
@@ -56,18 +57,20 @@
 
 namespace ashlar::nn {
 
-/// A layer that is one element of the plan, as opposed to a composite of several layers.
+/// Holds for a single layer, which is one element of the plan. Does not hold for a composite of
+/// several layers, such as a chain.
 template <class Layer>
 concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// Chains and composites treat all parts of a net through the following functions. A part is a
-// single layer (blueprint) or a composite. For a single layer these functions do the work
-// themselves. For a composite they call its member functions.
+// The following functions have one interface for all parts of a net. A part is a single layer
+// (concept blueprint) or a composite of several parts, such as a chain. For a single layer, these
+// functions do the work themselves. For a composite, they call its member functions.
 
-/// Returns how many elements a layer or composite has in a plan, or a negative number if this is
-/// known only at run time. The elements of a plan are layers and the ends of residuals.
+/// Returns the number of elements of a layer or composite in a plan. The elements of a plan are
+/// layers and the ends of residuals. Returns a negative number if the number is known only at run
+/// time.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -83,8 +86,8 @@ constexpr int element_count() {
   }
 }
 
-/// Returns how many elements a layer or composite has in a plan. Unlike element_count, it also
-/// works if the number is known only at run time.
+/// Returns the number of elements of a layer or composite in a plan. Unlike element_count, this
+/// function also works if the number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;
@@ -162,8 +165,8 @@ ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape 
 #endif
 
 /// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Compares the
-/// input of the spec with `x`, and its parameters with those that the layer's type declares. Also
-/// checks the rows of the spec.
+/// input of the spec with `x`, and the parameters of the spec with the parameters that the layer's
+/// type declares. Also checks the signature rows of the spec.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   using declared = typename decltype(parameter_ranks<Layer>())::type;
@@ -174,8 +177,8 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 }  // namespace detail
 
 /// Appends the elements of a part of a net to a problem and returns the extents of the part's
-/// output. The first element of a problem reads the input data, which need no gradient. Its spec
-/// leaves out dx if the first layer permits this.
+/// output. The first element of a problem reads the input data, which need no gradient. So the spec
+/// of this element leaves out dx if the layer permits this.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {

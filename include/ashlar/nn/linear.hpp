@@ -14,9 +14,9 @@
 // If the heads of an attention have a dim of their own, plans can split the heads over ranks
 // without cutting any head.
 //
-// The signature rows are those of a contraction. Each row covers the forward and the backward pass
-// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in; the bias is
-// zero.
+// The signature rows are those of a contraction. Each row gives placements for the forward and the
+// backward pass (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in;
+// the bias is zero.
 
 #include <cmath>
 
@@ -57,8 +57,9 @@ class linear {
     for (int d = 0; d < Out; ++d) s.y.extent.push_back(out_[d]);
     s.parameters.push_back({"weight", weight_extents(), true});
     if (bias_) s.parameters.push_back({"bias", out_, false});
-    // Each dim gets a letter: a, b, c for the leading dims, and the letters from d on for the
-    // contracted dims and then the output dims.
+    // The signature rows are those of a contraction, which is written with one letter per dim, as
+    // in an einsum. The leading dims get the letters a, b, c. The contracted dims and then the
+    // output dims get the letters from d on.
     char x_letters[max_rank]{}, y_letters[max_rank]{}, w_letters[max_rank]{};
     for (int d = 0; d < lead; ++d) x_letters[d] = y_letters[d] = static_cast<char>('a' + d);
     for (int d = 0; d < In; ++d) x_letters[lead + d] = w_letters[d] = static_cast<char>('d' + d);

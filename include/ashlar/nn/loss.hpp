@@ -13,13 +13,14 @@
 //   auto forward(call) const                                 adds this rank's share of the summed
 //                                                            loss to *call.total() and returns
 //                                                            nn::made(no_output{}, ...)
-//   auto backward(call) const                                returns the gradient of the mean, from
-//                                                            the values that the forward pass
-//                                                            kept, including call.scale()
+//   auto backward(call) const                                returns the gradient of the summed
+//                                                            loss, multiplied by the scale() of
+//                                                            the forward call (a kept value)
 //
 // Targets are split like the input along the dims that the targets have. They are replicated over
-// all other mesh axes: those that split no dim of the input, and those that split a dim that the
-// targets lack. A net that does not end in a loss gets softmax_cross_entropy (describe.hpp).
+// all other mesh axes. These are the axes that split no dim of the input, and the axes that split a
+// dim that the targets do not have. A net that does not end in a loss gets softmax_cross_entropy
+// (describe.hpp).
 
 #include <type_traits>
 

@@ -70,7 +70,7 @@ class model {
   /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Returns the program of a whole step, in which no transfer overlaps with a computation.
+  /// Returns the program of a whole step in serial order: no transfer overlaps with a computation.
   step::program program() const {
     return step::build(state_->problem, state_->plan, mesh().machine());
   }

@@ -7,9 +7,15 @@
 // layer's passes with tensors from slots and stores their results in slots. It owns the layer's
 // parameters.
 //
-// The template arguments of a node are the type of the layer, the element type, the number of dims
-// of the input, and the type of the layer's choice (choice.hpp). With a run-time plan, these
-// arguments are equal for all copies of a layer in a repeat, so the node is compiled only once.
+// The template arguments of a node are
+//
+// - the type of the layer,
+// - the element type,
+// - the number of dims of the input,
+// - the type of the layer's choice, which is its part of the plan (choice.hpp).
+//
+// With a run-time plan, these arguments are equal for all copies of a layer in a repeat. So the
+// node is compiled only once.
 
 #include <string>
 
@@ -79,8 +85,8 @@ class layer_node final : public element_node<typename At::processor_type> {
       };
     else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
   }
-  /// Runs the last part of the forward pass, which makes y. A layer with statistics has several
-  /// parts (nn/layer.hpp).
+  /// Runs the last part of the forward pass, which makes y. Only the forward pass of a layer with
+  /// statistics has several parts (nn/layer.hpp).
   static auto last_part(Layer const& layer, forward_type const& c) {
     static_assert(
         has_forward(),

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A trained tensor. It has a stored value, a sum to which the backward passes of the micro-batches
-// add, and a gradient at the placement of the stored value.
+// A parameter of a layer, which training updates. It consists of a stored value, a gradient sum,
+// and a gradient. The backward passes of the micro-batches add to the gradient sum. The gradient
+// has the placement of the stored value.
 //
 //   source()     the tensor that the step's program redistributes before the layer reads it
 //   sum()        the tensor to which backward passes add, at a placement of its own (grad)
 //   gradient()   the sum, redistributed to the placement of the stored value, for the optimizer
 //
-// The class is the same for every layer, number of dims and placement, so code that treats all
-// parameters alike (optimizers, norms, checkpoints) is compiled once.
+// The class is the same for every layer, number of dims and placement. So code that works on all
+// parameters (optimizers, norms, checkpoints) is compiled once.
 //
 // In a net of element type T, value and gradients are of type accumulation_t<T>. If T is bfloat16,
 // the parameter also has a copy of the stored shard rounded to T. Then source() returns this copy,
@@ -116,8 +117,8 @@ class parameter {
 };
 
 /// Describes how a parameter is initialized. Weights and tables get normal deviates around zero,
-/// drawn by global index. Biases and gains get one value everywhere. Weight decay applies to random
-/// parameters only.
+/// which do not depend on the plan. All elements of a bias or gain get the same value. Weight decay
+/// applies to random parameters only.
 struct initial_values {
   double deviation = 0;
   double value = 0;

@@ -111,10 +111,10 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 
 }  // namespace detail
 
-/// Places `net` by a run-time plan. Parameters are drawn from (seed, global index), so they do not
-/// depend on the plan.
-/// Communicates: one all-reduce of 16 bytes, which checks that all ranks have the same plan.
-/// Throws ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
+/// Places `net` by a run-time plan. The initial value of a parameter element depends only on the
+/// net, the seed and the element's global index. So it does not depend on the plan. Communicates:
+/// one all-reduce of 16 bytes, which checks that all ranks have the same plan. Throws ashlar::error
+/// if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {

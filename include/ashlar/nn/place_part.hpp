@@ -4,8 +4,8 @@
 #pragma once
 
 // Places any part of a net on a mesh. A single layer becomes one node (node.hpp). A composite, such
-// as a chain, places its members one after the other. The executor
-// needs only the list of nodes (executor.hpp).
+// as a chain, places its members one after the other. The executor needs only the list of nodes
+// (executor.hpp).
 
 #include <memory>
 #include <vector>
@@ -23,7 +23,8 @@ struct net_builder {
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
 };
 
-/// Places a layer or composite. `cursor` must be at the first plan element of `layer`.
+/// Places a layer or composite. `cursor`, a position in the plan, must be at the first element of
+/// `layer`.
 template <class T, int XRank, class Layer, class Cursor, class Processor>
 void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
                 Cursor const& cursor) {
@@ -36,8 +37,8 @@ void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   }
 }
 
-/// Returns a cursor at the first element of the plan after `layer`. `cursor` must be at the first
-/// plan element of `layer`.
+/// Returns a cursor (a position in the plan) that is behind all elements of `layer`. The argument
+/// `cursor` must be at the first element of `layer`.
 template <class Layer, class Cursor>
 auto advance_past(Layer const& layer, Cursor const& cursor) {
   if constexpr (Cursor::is_static) return cursor.template advance<element_count<Layer>()>();

@@ -33,9 +33,9 @@ class profile_ranges {
                                  to_string(a.kind));
   }
 
-  /// Opens the range of a computation. The range closes when the returned object is destroyed. If
-  /// the computation is the first one of a forward or backward pass, opens a range for that pass
-  /// first.
+  /// Opens the range of a computation. The range closes when the returned object is destroyed.
+  /// Before the first computation of a forward or backward pass, it also opens a range for the
+  /// pass.
   auto of(step::action const& a) {
     if constexpr (Processor::is_host) {
       return 0;

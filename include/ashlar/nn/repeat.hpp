@@ -9,9 +9,9 @@
 //                       is a run-time number, so the plan must be a run-time value.
 //   repeat<N>(block)    the same as chain(block, …, block). Typed plans need this form.
 //
-// Every copy is a segment, so a plan may recompute the copy (segment.hpp). The activations between
-// copies are released as soon as the next copy has used them. Only the values that layers keep for
-// the backward pass stay in memory.
+// Every copy is a segment: a plan may recompute it in the backward pass (segment.hpp). The
+// activations between copies are released as soon as the next copy has read them. Only the values
+// that layers keep for the backward pass stay in memory.
 
 #include <utility>
 

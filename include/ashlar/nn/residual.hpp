@@ -14,7 +14,7 @@
 
 namespace ashlar::nn {
 
-/// Maps x to x + inner(x). The inner net must not change the extents.
+/// A net that maps x to x + inner(x). The inner net must not change the extents.
 template <class Inner>
 class residual {
  public:

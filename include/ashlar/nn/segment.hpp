@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A part of a net that a plan may recompute (activation checkpointing). nn::repeat makes a segment
-// of each copy of its net. Segments inside another segment have no effect. step/problem.hpp
-// describes the costs and savings.
+// A part of a net whose forward pass a plan may recompute in the backward pass (activation
+// checkpointing). nn::repeat makes a segment of each copy of its net. Segments inside another
+// segment have no effect. step/problem.hpp describes the costs and savings.
 //
 //   recomputed   forward pass                     backward pass
 //   no           keeps what its layers keep       the backward passes of its layers

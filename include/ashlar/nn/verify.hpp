@@ -62,8 +62,8 @@ class verification {
     margin_ = static_cast<std::size_t>(most) * sizeof(double);
   }
 
-  /// Returns the number of trials, two for each row: one on a mesh with one axis and one on a mesh
-  /// with two axes.
+  /// Returns the number of trials. There are two for each signature row: one on meshes with one
+  /// axis, and one on a mesh with two axes.
   int trials() const { return 2 * rows(); }
 
   /// Tries the passes in one process. Checks only every `parts`-th gradient element by finite
@@ -85,8 +85,9 @@ class verification {
     check_differences<T>(simulated, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
   }
 
-  /// For i < rows(), tries row i on meshes with one axis. For i >= rows(), tries row i - rows() on
-  /// a mesh with two axes: once on both axes, and once with the next row on the second axis.
+  /// Performs trial number `i`. If i < rows(), tries signature row i on meshes with one axis.
+  /// Otherwise, tries row i - rows() on a mesh with two axes: once on both axes, and once with the
+  /// next row on the second axis.
   void trial(int i) {
     int const row = i % rows();
     if (is_halo(row)) return;
@@ -135,7 +136,7 @@ class verification {
   ///
   ///   2 and 3             always
   ///   for uneven shards   for each dim that the row splits, the smallest number that does not
-  ///                       divide the dim's extent, but at most 8
+  ///                       divide the dim's extent; 8 if all smaller numbers divide it
   ///   for an empty shard  n + 1, where n is the smallest extent of these dims, if n is below 8
   std::vector<int> rank_counts(int i) const {
     std::vector<int> counts{2, 3};
@@ -174,8 +175,8 @@ class verification {
     simulated.backward(j);
   }
 
-  /// Returns whether all placements of a choice are legal. For instance, a tensor must not be
-  /// partial with a sum along one axis and with a maximum along another.
+  /// Returns whether all placements of a layer's tensors are legal. For instance, a tensor must not
+  /// be partial with a sum along one axis and with a maximum along another.
   bool can_lie(step::layer_choice const& c) const {
     auto const valid = [](placement const& p) { return check(p, max_rank, p.axes()) == nullptr; };
     bool all = valid(c.x) && valid(c.y) && valid(c.dy) && valid(c.dx);

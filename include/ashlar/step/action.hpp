@@ -17,6 +17,10 @@
 //   update           yes       the gradient                                          the parameter
 //   release          no        (values that no later action reads)
 //
+// Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
+// means parameters at the placement where the layer reads them. A statistic is a tensor that is
+// redistributed between two parts of a forward pass.
+//
 // An action refers to a value by its index in the program's table of values (program.hpp).
 
 #include <ashlar/step/element_size.hpp>
@@ -83,7 +87,7 @@ constexpr char const* to_string(value_kind kind) {
 
 /// A value of a program: a tensor of the step. `index` is the index of the parameter or statistic
 /// to which the value belongs. `again` is true if a recomputation makes the value. `bytes` is the
-/// size of its largest shard.
+/// size of the value's largest shard.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;

@@ -30,10 +30,15 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
 
 }  // namespace step_detail
 
-/// `build` calls a function of this name in constant expressions. step/program_builder.hpp defines
-/// it with an int as last parameter, and the argument is 0. The overload below has a long instead
-/// and is never defined. Thus code that calls `build` only at run time compiles without the
-/// builder. Code that calls it in a constant expression must include step/program_builder.hpp.
+/// A declaration that lets `build` compile without step/program_builder.hpp. In constant
+/// expressions, `build` calls a function of this name with 0 as the last argument. There are two
+/// overloads:
+///
+/// - step/program_builder.hpp defines one whose last parameter is an int. It is the better match.
+/// - The one below has a long instead and is never defined.
+///
+/// So code that calls `build` only at run time does not need the builder. Code that calls it in a
+/// constant expression must include step/program_builder.hpp.
 template <int N>
 program include_step_program_builder_hpp(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          machine const& m, long);

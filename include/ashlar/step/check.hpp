@@ -220,9 +220,9 @@ class program_check {
 
 }  // namespace step_detail
 
-/// Returns the first wrong action of a program, or no fault if the program obeys the rules at the
-/// top of this file. `limit` is the most memory that a rank may use, in bytes; 0 means no limit.
-/// Takes time proportional to the number of actions.
+/// Returns the first wrong action of a program. If the program obeys the rules at the top of this
+/// file, the result has no fault. `limit` is the most memory that a rank may use, in bytes; 0 means
+/// no limit. The check takes time proportional to the number of actions.
 constexpr fault check(program const& p, std::int64_t limit = 0) {
   fault found = step_detail::program_check(p).run();
   if (found.found() || limit <= 0) return found;

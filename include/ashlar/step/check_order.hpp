@@ -7,14 +7,15 @@
 // correct by itself (check.hpp). A move is a redistribution, and a transfer is one of its steps.
 //
 //   one order     All programs begin the transfers of each communication group in the same order.
-//                 When a move begins, it takes a ticket in the queue of the group of each of its
-//                 steps. The tickets determine the order (comm/operation_queue.hpp).
+//                 Each group has a queue. When a move begins, each of its communicating steps takes
+//                 a ticket in the queue of its group. The tickets determine the order
+//                 (comm/operation_queue.hpp).
 //   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it comes
 //                 to the end_move of a move that has not ended. A transfer ends as soon as three
 //                 things have happened: all ranks have begun it, the previous step of its move has
 //                 ended, and the previous transfer of its group has ended.
 //
-// One simulated run is enough: when a transfer ends, this never prevents another transfer from
+// One simulated run is enough, because the end of a transfer never prevents another transfer from
 // ending.
 
 #include <span>
@@ -42,8 +43,8 @@ constexpr unsigned group_of(redistribution_step const& s) {
   return set;
 }
 
-/// The transfers of a program. For each group of ranks, the list has one ticket per transfer, in
-/// the order in which these transfers run.
+/// The transfers of a program. For each group of ranks, the list has one entry (a ticket) per
+/// transfer in this group. The entries are in the order in which these transfers run.
 struct ticket_list {
   struct ticket {
     int action;  ///< the begin_move that takes the ticket
@@ -102,8 +103,8 @@ class order_run {
   }
 
  private:
-  /// Returns the index of the first step of a move, from `step` on, that communicates. Returns the
-  /// number of steps if there is none.
+  /// Returns the index of the first step of a move that communicates. The search begins at index
+  /// `step`. Returns the number of steps if no such step is found.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;

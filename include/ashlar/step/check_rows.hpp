@@ -9,7 +9,8 @@
 //   a table without rows
 //   a split of a dim that the tensor does not have
 //   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
-//   a number of uses or gradients other than the number of parameters, and likewise for statistics
+//   numbers of uses or gradients that are not equal to the number of parameters
+//   a number of redistributions of statistics that is not equal to the number of statistics
 //
 // nn::verify (nn/verify.hpp) runs the layer and checks that it computes the results that a row
 // states.
@@ -22,8 +23,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the text of a row, such as "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B,
-/// gradient of weight P)".
+/// Returns the text of a row of a layer's rule table, such as "rows[2] (x S(0), y S(0), dy S(0), dx
+/// S(0), weight B, gradient of weight P)".
 inline std::string row_text(layer_spec const& spec, int number) {
   auto const& row = spec.rows[number];
   std::string text = "rows[" + std::to_string(number) + "] (x " + to_string(row.x) + ", y " +

@@ -11,9 +11,11 @@
 //   weight_gradient   If dx must be redistributed, goes after the input_gradient of its layer and
 //                     micro-batch. So it overlaps with the redistribution of dx.
 //
-// Three kinds of redistributions keep their places: redistributions of parameters (prefetch.hpp and
-// early_synchronization.hpp handle them), redistributions without communication, and
-// redistributions of values that exist before the step.
+// Three kinds of redistributions keep their places:
+//
+// - redistributions of parameters, which prefetch.hpp and early_synchronization.hpp handle
+// - redistributions without communication
+// - redistributions of values that exist before the step
 
 #include <utility>
 

@@ -4,11 +4,12 @@
 #pragma once
 
 // A pass that lets the synchronization of parameters' gradients overlap with the backward pass. A
-// program sums up the gradient of each parameter over the micro-batches. A synchronization
-// redistributes such a sum. It can begin when the last micro-batch's gradient has been added.
+// program sums up the gradient of each parameter over the micro-batches. A synchronization is the
+// redistribution of such a sum. It can begin when the gradient of the last micro-batch has been
+// added.
 //
-//   bucket            collects sums that become complete one after another and need the same steps;
-//                     when they have `bucket_bytes`, their redistributions begin together
+//   bucket            a set of synchronizations with the same steps, whose sums become complete one
+//                     after another. They begin together when their sums have `bucket_bytes`
 //   unfilled bucket   begins before the first end_move of a synchronization
 //   end_move          stays in place, before the updates
 //

@@ -24,8 +24,8 @@ inline namespace step {
 enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
 
-/// Returns the bytes per element of a redistribution of a step, by the kind of its tensor and by
-/// the phase in which it runs.
+/// Returns the bytes per element of a redistribution. They depend on `what`, the kind of its
+/// tensor, and on `when`, the phase in which it runs.
 template <int N>
 constexpr int element_size(basic_problem<N> const& net, moved what, phase when = phase::forward) {
   bool const accumulated = what == moved::statistic ||

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// A fault of a program, which check.hpp and check_order.hpp find, and its error message.
+// Describes a fault of a step's program and makes the error message for it. check.hpp and
+// check_order.hpp find such faults.
 
 #include <stdexcept>
 #include <string>
@@ -13,8 +14,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action of a program. `action` is its index, or the number of actions if
-/// something is missing at the end of the step, or -1 if there is no fault.
+/// The first wrong action of a program. `action` is the index of this action. It is -1 if there is
+/// no fault. It is the number of actions if something is missing at the end of the step.
 struct fault {
   int action = -1;
   char const* what = "";  ///< the error message

@@ -14,11 +14,11 @@
 //
 // Traffic is computed from the real split of x and y into balanced parts. So unequal shards,
 // strides and padding need no special cases. With equal shards and a window of extent k at stride
-// 1, a halo has k - 1 coordinates as in textbooks, half of them on either side. If windows do not
-// touch (stride > k), the coordinates between them are sent too.
+// 1, a halo has k - 1 coordinates along the split dim, half of them on either side. If the windows
+// leave gaps (stride > k), the coordinates in the gaps are sent too.
 //
-// The price is the time of the rank that receives most: α per neighbour and β per byte, on the
-// slowest of the mesh axes that split the dim. If several axes split the dim, this price is an
+// The price is the time of the rank that receives most: α per neighbour and β per byte. α and β are
+// the largest of the mesh axes that split the dim. If several axes split the dim, this price is an
 // upper bound.
 
 #include <vector>
@@ -39,7 +39,8 @@ struct halo_traffic {
 namespace step_detail {
 
 /// Returns the part of a dim of extent n that belongs to the rank at position `at`. `axes` are the
-/// mesh axes that split the dim. Positions number the ranks along these axes in row-major order.
+/// mesh axes that split the dim. The position of a rank is the row-major index of its coordinates
+/// along these axes.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
   interval part{0, n};
   int below = 1;
@@ -59,9 +60,10 @@ constexpr void take_larger(traffic& most, traffic const& other) {
 
 }  // namespace step_detail
 
-/// Returns the halo traffic that the busiest of the ranks along `axes` receives. The `elements` of
-/// the result count coordinates of the split dim. The dim has extent `x` in the tensor x and extent
-/// `y` in the tensor y. Expects `axes` to split y like x.
+/// Returns the halo traffic that the busiest of the ranks along `axes` receives. In the result,
+/// `elements` is a number of coordinates along the split dim, such as rows of pixels. The dim has
+/// extent `x` in the tensor x and extent `y` in the tensor y. Both tensors must be split along
+/// `axes`.
 constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x, std::int64_t y,
                                         topology const& t, axis_list const& axes) {
   int ranks = 1;
@@ -113,7 +115,8 @@ constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, to
   return found;
 }
 
-/// Returns the link that prices a halo exchange along these axes: the largest α and the largest β.
+/// Returns the link that prices a halo exchange along these axes. It has the largest α and the
+/// largest β of the links of the axes.
 constexpr link halo_link(topology const& t, machine const& m, axis_list const& axes) {
   link slowest;
   slowest.alpha = slowest.beta = 0;

@@ -10,15 +10,15 @@
 //                            element type (program::resident)
 //   from making to release   every other value except statistics
 //   during a computation     workspace and received halos
-//   during a move            (a redistribution) the larger of source and result, with buffers
-//                            (memory.hpp); afterwards both until they are released
+//   during a redistribution  the larger of its source and its result, with buffers (memory.hpp);
+//                            afterwards both until they are released
 //
-// The effect of consecutive actions is described by two numbers: the net change of the bytes in
-// use, and their peak relative to the bytes before. The numbers of two consecutive parts of a
-// program determine the numbers of both parts together.
+// Two numbers describe the effect of a part of a program on memory: the net change of the bytes in
+// use, and the peak of the bytes in use relative to the beginning of the part. From the numbers of
+// two consecutive parts follow the numbers of both parts together.
 //
-// In serial order the mark equals the memory that plans predict (memory_fold.hpp). Passes that
-// reorder a program change it.
+// For a program in serial order, the high-water mark equals the memory that the search predicts for
+// its plan (memory_fold.hpp). Passes that reorder a program change it.
 
 #include <ashlar/step/memory.hpp>
 #include <ashlar/step/program.hpp>

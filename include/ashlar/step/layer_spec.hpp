@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The description of a layer for the search: extents, parameters, the table of its training rows,
-// amount of work, and number of values saved for the backward pass. nn::describe makes it from a
-// layer. Users write it for their own layers. All counts are for the whole layer, before it is
+// The description of a layer for the search: its extents, parameters, signature rows and amount of
+// work, and the number of values saved for the backward pass. A layer returns its description from
+// spec(). Users write spec() for their own layers. All counts are for the whole layer, before it is
 // distributed.
 
 #include <ashlar/layout/shape.hpp>
@@ -33,10 +33,10 @@ struct parameter_spec {
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
-/// The extents m, n, k of a layer's GEMMs, for the price of the layer. Each extent is a fixed
-/// factor, which no placement splits, times the product of some dims. The bit masks name these
-/// dims: m and k name dims of x, n names dims of y, and bit d stands for dim d. If all masks are 0,
-/// the GEMMs are priced at peak speed.
+/// The extents m, n, k of a layer's GEMMs. The cost model computes from them how much slower than
+/// peak speed the GEMMs run. Each extent is a fixed factor, which no placement splits, times the
+/// product of some dims. The bit masks name these dims: m and k name dims of x, n names dims of y,
+/// and bit d stands for dim d. If all masks are 0, the GEMMs are priced at peak speed.
 struct gemm_dims {
   unsigned m = 0, n = 0, k = 0;
   std::int64_t fixed_m = 1, fixed_n = 1, fixed_k = 1;
@@ -45,8 +45,9 @@ struct gemm_dims {
   friend constexpr bool operator==(gemm_dims const&, gemm_dims const&) = default;
 };
 
-/// A dim of x and y along which a convolution or pooling window slides. If a row splits this dim,
-/// ranks exchange the coordinates that windows read beyond the border of a shard (halo.hpp).
+/// A dim of x and y along which a convolution or pooling window slides. If a signature row splits
+/// this dim, the ranks exchange halos: the values that windows read beyond the border of a shard
+/// (halo.hpp).
 struct halo_spec {
   int dim = -1;  ///< -1: none
   sliding_window window;

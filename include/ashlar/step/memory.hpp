@@ -17,8 +17,9 @@
 //   a phase    the peak over the actions of the phase: their results, parameters in use if use is
 //              not store, workspace, received halos, a parameter that is being redistributed
 //
-// For a placement x, |x| is the number of elements of its largest shard. e is element_size and a is
-// accumulation_size, both in bytes (element_size.hpp).
+// For a placement x, |x| is the number of elements of its largest shard. A parameter is stored at
+// placement store and read at placement use. Its gradient is summed at placement grad. e is
+// element_size and a is accumulation_size, both in bytes (element_size.hpp).
 //
 // A redistribution counts as the larger of its two ends plus its buffers (plan/packing.hpp). Three
 // things are not counted: the batch (which belongs to the caller), statistics, and the shards
@@ -40,7 +41,7 @@ inline namespace step {
 ///   input         the input x only, because the forward pass runs again
 ///   moved_input   like input, but 0 bytes if x is read from the batch in the caller's memory
 ///   nothing       no tensor
-///   least         the smaller of all and input, for a lower bound
+///   least         the smaller of all and input; used for a lower bound
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
 /// Returns whether element i of the layer chain may read the batch in the caller's memory, without
@@ -64,9 +65,9 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
-/// Returns which tensors element i of the layer chain keeps for its backward pass, if the number of
-/// recomputed segments is only known to be between again.least and again.most. The result is a
-/// lower bound: it has no more bytes than for any number in this range.
+/// Returns which tensors element i of the layer chain keeps for its backward pass, if only a range
+/// is known for the number of recomputed segments: again.least to again.most. The result is a lower
+/// bound of the bytes for every number in this range.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);
@@ -127,7 +128,8 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
 namespace step_detail {
 
 /// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
-/// chain, in bytes, without the memory that is in use when the phase begins.
+/// chain. The peak is in bytes and does not include the memory that is in use when the phase
+/// begins.
 struct phase_memory {
   layer_spec const& spec;
   topology const& mesh;
@@ -157,8 +159,8 @@ struct phase_memory {
 
 }  // namespace step_detail
 
-/// The properties of an element of the layer chain on which its memory depends, besides its layer
-/// and its placements.
+/// The properties of an element of the layer chain that determine its memory, together with its
+/// layer and its placements.
 struct element_role {
   element_kind kind;
   shape const &x, &y;

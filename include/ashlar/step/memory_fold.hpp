@@ -8,8 +8,8 @@
 // one end of a residual. The result equals the peak that high_water computes from the program. This
 // fold needs no program: a search adds elements one by one, in the order of the chain.
 //
-// The values that the elements before i have saved are in memory both in the forward pass of i and
-// in its backward pass. So
+// When element i runs, in its forward pass and in its backward pass, the values that the elements
+// before i have saved are in memory. So
 //
 //   memory = lasting bytes of all elements
 //          + the larger of  max over i of ( saved before i + bytes that i needs in either pass )
@@ -18,8 +18,9 @@
 //
 // Three cases need additional rules:
 //
-//   residuals              The residual's input is in memory from its begin to its end. In the
-//                          backward pass the gradient is in memory from its end to its begin.
+//   residuals              In the forward pass, the input of a residual is in memory from its begin
+//                          to its end. In the backward pass, the gradient of its output is in
+//                          memory from its end to its begin.
 //   recomputed segments    Between the passes only the input of the first element is in memory,
 //                          instead of saved values. During the recomputation, the gradient that
 //                          enters the segment is in memory too.
@@ -47,9 +48,10 @@ struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
 
-/// The memory of a step, in bytes, while only the first elements of the layer chain are known.
-/// "Last element" means the last known one. For each further element, memory_fold::next adds its
-/// lasting bytes to all members but `y`, `y_own` and `residuals`.
+/// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
+/// more element. It adds the lasting bytes of this element to all members but `y`, `y_own` and
+/// `residuals`. "Last element" means the last one that was added, and "next element" the one after
+/// it.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins
@@ -60,9 +62,9 @@ struct memory_so_far {
   std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
   held_by_residuals residuals;
 
-  /// Returns whether, however the layer chain continues, this state leads to at most as much memory
-  /// as `other`. Both states must end with the same choice and be inside residuals with the same
-  /// choices.
+  /// Returns true if a step that begins like this state needs at most as much memory as one that
+  /// begins like `other`, for every continuation of the layer chain. Both states must end with the
+  /// same choice and be inside residuals with the same choices.
   ///
   ///   least   lower bound of the memory of any step that begins like `other`, without the lasting
   ///           bytes of later elements
@@ -80,7 +82,8 @@ struct memory_so_far {
 template <int N>
 class memory_fold {
  public:
-  /// Prepares a fold for plans on `ranks` ranks that recompute the first `again` segments.
+  /// Makes an object for plans on `ranks` ranks that recompute the first `again` segments. A
+  /// segment is a part of the layer chain, such as a copy of a repeat.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 
@@ -135,18 +138,22 @@ class memory_fold {
   }
 
   /// Returns the argument `outside` of `next` for the end of a residual: the bytes that the
-  /// enclosing residuals kept before this residual began. The arguments are m.residuals before and
-  /// after the residual's begin was added. If the begin adds no forward bytes, `forward` of the
-  /// result is -1. This value makes `next` leave the forward bytes unchanged.
+  /// enclosing residuals kept before this residual began.
+  ///
+  /// - before: m.residuals before the begin of the residual was added
+  /// - behind: m.residuals afterwards
+  ///
+  /// If the begin adds no forward bytes, `forward` of the result is -1. This value makes `next`
+  /// leave the forward bytes unchanged.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;
     return before;
   }
 
-  /// Element i is the end of a residual. Returns the bytes of the gradient that this end keeps for
-  /// the residual's begin. If `shared`, an outer residual that ends at i + 1 already counts the
-  /// same gradient.
+  /// Returns the bytes of the gradient that the end of a residual keeps for the residual's begin.
+  /// Element i must be this end. If `shared`, the result is 0, because an outer residual that ends
+  /// at i + 1 already counts the same gradient.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
@@ -167,8 +174,9 @@ class memory_fold {
     std::int64_t bytes, own, again;
   };
 
-  /// Adds the forward pass of element i of the layer chain and its recomputation. If `moves`, the
-  /// input x of element i is the result of a redistribution.
+  /// Adds the memory of element i of the layer chain to `m`: for its forward pass, and for its
+  /// recomputation if there is one. If `moves`, the input x of element i is the result of a
+  /// redistribution.
   constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
     std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
@@ -190,9 +198,9 @@ class memory_fold {
     return x;
   }
 
-  /// Adds the backward pass of element i - 1 of the layer chain, which receives a gradient of `dx`
-  /// bytes from element i. If `held`, this gradient is already counted elsewhere. If `moves`, the
-  /// gradient is redistributed first.
+  /// Adds the memory of the backward pass of element i - 1 of the layer chain to `m`. This pass
+  /// receives a gradient of `dx` bytes from element i. If `held`, this gradient is already counted
+  /// elsewhere. If `moves`, the gradient is redistributed first.
   constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;

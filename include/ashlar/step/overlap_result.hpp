@@ -39,7 +39,7 @@ struct overlap_result {
   double seconds = 0;  ///< seconds of the timeline of `made`
   inplace_vector<pass_report, 4> passes;
 
-  /// Returns whether any pass was kept. If not, `made` is the original program.
+  /// Returns whether the result of any pass was kept. If not, `made` is the original program.
   constexpr bool pays() const {
     for (auto const& p : passes)
       if (p.kept) return true;

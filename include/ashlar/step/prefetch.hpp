@@ -14,9 +14,9 @@
 //                once_a_micro_batch: one per micro-batch; the result stays in memory in between
 //                once_a_step: one for all micro-batches; the result stays in memory in between
 //
-// If there is a memory limit, only as many gathered parameters stay in memory as fit, beginning
-// with the first elements. No earlier computations could overlap with the gathers of the first
-// elements.
+// If there is a memory limit, only as many gathered parameters stay in memory as fit. The
+// parameters of the first elements come first, because no earlier computations could overlap with
+// their gathers.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -26,12 +26,13 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns whether a move (a redistribution) gathers a stored parameter.
+/// Returns whether a move (a redistribution) is a gather: it moves a stored parameter to the
+/// placement where a layer reads it, and communicates.
 constexpr bool is_gather(program const& p, program_move const& m) {
   return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
 }
 
-/// Returns the number of distinct parameters that a program gathers.
+/// Returns the number of distinct parameters for which a program has gathers.
 constexpr int gathered_parameters(program const& p) {
   std::vector<int> found(static_cast<std::size_t>(p.elements * max_parameters), 0);
   int count = 0;
@@ -44,8 +45,9 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// Returns the program in which the first `parameters` gathered parameters are gathered as often as
-/// `often` specifies. All other parameters are gathered as before.
+/// Returns a program in which the first `parameters` of the gathered parameters are gathered less
+/// often. `often` states how often. The gathered values stay in memory in between. All other
+/// parameters are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;
@@ -78,7 +80,8 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// Returns the program in which each gather begins `ahead` elements of the layer chain earlier.
+/// Returns the program in which each gather of a parameter begins earlier: before the computations
+/// of the `ahead` elements of the layer chain that precede it.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // first action of each element's computations in a phase
@@ -94,8 +97,9 @@ constexpr program early_gathers(program const& p, int ahead) {
       last = &a;
     }
     if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
-    // In the backward pass, a gather may follow the weight gradient of its own layer. Then the last
-    // entry of `visits` belongs to this layer and does not count.
+    // `visits` has one entry for each group of computations (of one element in one phase) that
+    // begins before this gather. In the backward pass, a gather may follow the weight gradient of
+    // its own layer. Then the last entry belongs to this layer and does not count.
     if (visits.empty()) continue;
     bool const own = last->element == a.element && last->phase == a.phase &&
                      last->micro_batch == a.micro_batch;

@@ -4,12 +4,14 @@
 #pragma once
 
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
-// written out. A residual x + f(x) is a pair of elements around f that must choose the same row.
+// written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
+// residual_end after them. The two elements must have the same placements. The table shows the
+// extents of an element's tensors x and y, and what the search chooses for the element:
 //
 //   kind             x, y                       choices
 //   layer            the layer's                a row per axis, order of shards, storage
-//   residual_begin   both the residual's x      a row per axis of independent_training_rows
-//   residual_end     both the residual's x      the choice of its residual_begin
+//   residual_begin   the residual's x (both)    a row per axis of independent_training_rows
+//   residual_end     the residual's x (both)    the choice of its residual_begin
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
@@ -20,10 +22,10 @@
 // Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
 // data, which every rank has. The last element's y is the scalar loss.
 //
-// Segments are consecutive elements (blocks of a repeat) that can be recomputed, numbered along the
-// chain. Only the input x of a recomputed segment stays in memory after its forward pass. The
-// forward pass runs a second time right before the backward pass. So the forward costs of the
-// segment count twice, except the redistribution of its input.
+// A segment is a run of consecutive elements that can be recomputed, such as one copy of a repeat.
+// Segments are numbered along the chain. Only the input x of a recomputed segment stays in memory
+// after its forward pass. The forward pass runs a second time right before the backward pass. So
+// the forward costs of the segment count twice, except the redistribution of its input.
 //
 // The first `recomputed` segments are recomputed. The backward pass reaches these segments last,
 // when the saved values of the other segments have been released. So the recomputed values need no
@@ -89,8 +91,9 @@ struct basic_problem {
     elements.push_back({kind, index, partner});
   }
 
-  /// Joins the elements of the layer chain from index `first` to the last one into one segment,
-  /// which can be recomputed. The new segment replaces all segments inside this range.
+  /// Makes one segment of the elements of the layer chain from index `first` to the last one. A
+  /// segment can be recomputed in the backward pass. The new segment replaces all segments inside
+  /// this range.
   constexpr void add_segment(int first) {
     int number = segments;
     for (int i = size() - 1; i >= first; --i)
@@ -99,8 +102,8 @@ struct basic_problem {
     if (first < size()) segments = number + 1;
   }
 
-  /// Returns how often the forward pass of element i of the layer chain runs if the first `again`
-  /// segments are recomputed.
+  /// Returns how often the forward pass of element i of the layer chain runs, if the first `again`
+  /// segments are recomputed in the backward pass.
   constexpr forward_runs runs(int i, int again) const {
     int const own = (*this)[i].segment;
     if (own < 0 || own >= again) return forward_runs::once;
@@ -126,17 +129,18 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. If
-/// one of these two elements treats a dim of this tensor as two dims (such as heads and features of
-/// attention), returns the extents with fewer dims.
+/// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. One
+/// of these two elements may treat a dim of this tensor as two dims, such as heads and features of
+/// attention. Then the result is the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
   return x.rank() < y.rank() ? x : y;
 }
 
-/// Returns the extents of the input x of element i of the layer chain, as boundary_extents gives
-/// them. y_extents returns the extents of the output y.
+/// Returns the extents of the input x of element i of the layer chain: the result of
+/// boundary_extents for the elements i - 1 and i, or the extents in the spec if i is 0. y_extents
+/// does the same for the output y.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);

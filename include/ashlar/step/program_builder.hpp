@@ -51,8 +51,8 @@ class program_builder {
     return with_releases(made_);
   }
 
-  // The functions `compute` and `move` are the interface of a visitor (visit.hpp). Each adds
-  // actions to the program.
+  // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
+  // computation and each redistribution of a step. Each function adds actions to the program.
 
   constexpr void compute(phase when, computation what, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);

@@ -17,8 +17,9 @@
 //                                    and this redistribution communicates
 //   synchronize, elements 0 .. n-1   its parameters' gradients -> store
 //
-// The phase synchronize runs once per step, the others once per micro-batch. Redistributions
-// between equal placements are left out.
+// A parameter is stored at placement store, and the layer reads it at placement use. The phase
+// synchronize runs once per step, the others once per micro-batch. Redistributions between equal
+// placements are left out.
 
 #include <vector>
 

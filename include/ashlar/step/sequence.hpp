@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A list type. If the capacity is a compile-time constant, it is an inplace_vector, so that a
-// problem and its plan can be constexpr variables. Otherwise it is a std::vector.
+// A list type for problems and plans. If the capacity is a compile-time constant, the list is an
+// inplace_vector, so that problems and plans can be constexpr variables. Otherwise it is a
+// std::vector.
 
 #include <type_traits>
 #include <vector>

@@ -9,8 +9,8 @@
 //   work            computations, on the busiest rank
 //   communication   redistributions, and the halo exchanges of computations
 //
-// The redistributions of a bucket share their messages (transfer.hpp), so a program with buckets
-// takes less time than the same program without buckets.
+// A bucket is a set of redistributions that share their messages (transfer.hpp). So a program with
+// buckets takes less time than the same program without buckets.
 
 #include <ashlar/step/transfer.hpp>
 

@@ -17,10 +17,10 @@
 //   end_move      waits until the last step of the move has ended
 //
 // The processor is idle only at an end_move and during halo exchanges. So seconds = work + exposed,
-// where `exposed` is the idle time. During a wait at an end_move, some link is busy all the time:
-// each transfer started when the transfer that it waited for ended. The waiting time is charged to
-// the moves of these transfers. A move is never charged more than the time of its own transfers.
-// Hence
+// where `exposed` is the idle time. During a wait at an end_move, some link is busy all the time,
+// because a transfer starts as soon as the transfers that it waits for have ended. The waiting time
+// is charged to the moves of the transfers that run during the wait. A move is never charged more
+// than the time of its own transfers. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
@@ -99,8 +99,8 @@ class timeline_fold {
   }
 
  private:
-  /// One step of a move on a link. `before` is the index of the transfer for which it waited; -1:
-  /// none.
+  /// One step of a move (a redistribution) on a link. `before` is the index of the earlier transfer
+  /// whose end let this transfer start; -1: none.
   struct transfer {
     double start, end;
     int move;
@@ -134,9 +134,9 @@ class timeline_fold {
     made_.communication += busy;
   }
 
-  /// Adds a transfer that starts once three earlier ones have ended: the previous step of its move,
-  /// and the previous transfers on its link and in its group. Returns the index of the new
-  /// transfer.
+  /// Adds a transfer and returns its index. The transfer starts once three earlier transfers have
+  /// ended: the previous step of its move, the previous transfer on its link, and the previous
+  /// transfer in its group of ranks.
   constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
     unsigned group = 0;
     for (auto const a : s.axes) group |= 1u << a;

@@ -7,7 +7,7 @@
 // a set of moves whose steps run together, so that they share messages. A transfer is one step of a
 // move or of a bucket:
 //
-//   messages   the largest number of messages of any of its moves
+//   messages   the largest number of messages among its moves
 //   elements   the sum over its moves
 //   link       between nodes if the group of ranks spans nodes, else inside a node
 //
@@ -21,9 +21,9 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns whether steps of this kind can run for a whole bucket at once. For these kinds, each
-/// rank has one part of every tensor, and the parts of several tensors join into one
-/// (tensor/bucket.hpp).
+/// Returns whether steps of this kind can run for a whole bucket at once. A bucket is a set of
+/// redistributions that share their messages. In steps of these kinds, each rank has one part of
+/// every tensor. So the parts of several tensors can be joined into one (tensor/bucket.hpp).
 constexpr bool travels_in_buckets(collective kind) {
   return kind == collective::all_reduce || kind == collective::reduce_scatter ||
          kind == collective::all_gather || !communicates(kind);
@@ -57,13 +57,14 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// The begin_moves that start one transfer: all begin_moves of a bucket, or a single begin_move.
-/// They are among the actions with indices first .. end-1. Releases in this range do not belong to
-/// the departure.
+/// A departure is the set of begin_moves that start one transfer: all begin_moves of a bucket, or a
+/// single begin_move. They are among the actions with indices first .. end-1. Releases in this
+/// range do not belong to the departure.
 struct departure {
   int first = 0, end = 0;
 
-  /// Returns the departure whose first begin_move is the action with index `first`.
+  /// Returns the departure (the begin_moves of one transfer) that begins with the action with index
+  /// `first`.
   static constexpr departure at(program const& p, int first) {
     auto const& begun = p.actions[static_cast<std::size_t>(first)];
     int const bucket = p.move_of(begun).bucket;
@@ -77,7 +78,8 @@ struct departure {
     return {first, end};
   }
 
-  /// Calls f(k) for each move of the departure, where k is its index in program::moves.
+  /// Calls f(k) for each move that these begin_moves start. k is the index of the move in
+  /// program::moves.
   template <class F>
   constexpr void for_each_move(program const& p, F f) const {
     for (int k = first; k < end; ++k) {
@@ -87,7 +89,8 @@ struct departure {
   }
 };
 
-/// The moves of a departure run together. Returns the seconds of their step number `k`.
+/// Returns the seconds of step number `k` of the moves that begin together in a departure. The
+/// moves also run this step together.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
   redistribution_plan const* path = nullptr;

@@ -16,8 +16,9 @@
 //                 dx depends on them
 //   synchronize   gradients of parameters grad -> store             none
 //
-// An element with k statistics has a forward computation of k + 1 parts: after each part but the
-// last, one statistic is redistributed.
+// A parameter has three placements: it is stored at store, the layer reads it at use, and its
+// gradient is made at grad. An element with k statistics has a forward computation of k + 1 parts.
+// After each part but the last, one statistic is redistributed.
 //
 // A visitor has two functions. `move` is called for a redistribution, even between equal
 // placements:
@@ -114,7 +115,7 @@ constexpr void for_each_phase(forward_runs runs, F f) {
 
 namespace step_detail {
 
-/// A visitor that adds up the seconds of a layer's computations.
+/// A visitor of a layer's actions that adds up the seconds of its computations.
 struct work_sum {
   layer_spec const& spec;
   machine const& priced_on;

@@ -8,10 +8,10 @@
 //   seconds = flops · fraction / machine.flops · stretch
 //           + values · fraction · element_size / memory_bandwidth
 //
-// fraction: the part of the layer's work that the rank does. It is the product, over the mesh axes
-// that split a dim, of (extent of the largest part) / (extent of the dim). The dim belongs to x, or
-// to y if the axis does not split x, or else to a parameter in use. An axis that splits nothing
-// contributes 1, because all its ranks do the same work.
+// fraction: the part of the layer's work that the rank does. It is a product of factors. Each mesh
+// axis that splits a dim contributes the factor (extent of the largest part) / (extent of the dim).
+// The dim belongs to x, or to y if the axis does not split x, or else to a parameter in use. An
+// axis that splits nothing contributes 1, because all its ranks do the same work.
 //
 // stretch: the time of the rank's GEMM divided by the time of the same GEMM at peak speed
 // (machine/gemm.hpp), for the dims that the layer names (gemm_dims). It is 1 if the machine has no
@@ -29,8 +29,9 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Multiplies `fraction` by (extent of the largest part) / (extent of the dim) for each mesh axis
-/// that splits a dim in `p` and is not in the bit mask `counted`. Adds these axes to `counted`.
+/// Multiplies `fraction` by one factor for each mesh axis that splits a dim in `p`: (extent of the
+/// largest part) / (extent of the dim). Leaves out axes that are in the bit mask `counted`, and
+/// adds the other axes to this mask.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;
@@ -110,9 +111,10 @@ constexpr work_amount work_of(layer_spec const& spec, computation what) {
   return {spec.backward_flops - spec.gradient_flops, spec.backward_values - spec.gradient_values};
 }
 
-/// The two factors by which placements scale a layer's time: the part of the layer's work that the
-/// busiest rank does, and the time of the layer's GEMMs divided by the time of the same GEMMs at
-/// peak speed.
+/// The two factors by which placements scale a layer's time:
+///
+/// - fraction: the part of the layer's work that the busiest rank does
+/// - stretch: the time of the layer's GEMMs divided by the time of the same GEMMs at peak speed
 struct work_factors {
   double fraction = 1;
   double stretch = 1;
@@ -125,8 +127,8 @@ constexpr work_factors factors_of(layer_spec const& spec, layer_choice const& c,
 }
 
 /// Returns the seconds of one computation of a layer on the busiest rank, for one micro-batch. With
-/// both factors 1 this is the time of a single rank at peak speed, which is a lower bound of the
-/// sum over all ranks.
+/// both factors 1, the result is the time of a single rank that does all the work at peak speed.
+/// This time is a lower bound of the sum over all ranks.
 constexpr double work_seconds(work_amount const& work, machine const& m, int element_size,
                               work_factors const& by = {}) {
   return (work.flops / m.flops * by.stretch + work.values * element_size / m.memory_bandwidth) *

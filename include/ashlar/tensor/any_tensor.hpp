@@ -118,8 +118,9 @@ decltype(auto) with_element_type(element_type type, F f) {
   return f(float{});
 }
 
-/// Copies a strided block of elements of any type. On the host it calls the copy kernels of the
-/// transports. These are compiled in any case, so no other kernels are instantiated.
+/// Copies a strided block of elements of any type. On the host it calls the copy kernels that the
+/// transports between ranks use. These kernels are compiled in any case, so no others are
+/// instantiated.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
                 void* target) {
@@ -132,9 +133,11 @@ void copy_block(Processor const& on, strided_block const& b, element_type type, 
   }
 }
 
-/// Runs a step of a redistribution that needs no communication. The step `slice` copies the part of
-/// the shard that this rank keeps. The step `zero_pad` fills a larger shard with the identity of
-/// the reduction and copies the old shard into it.
+/// Runs a step of a redistribution that needs no communication. There are two kinds:
+///
+/// - slice: copies the part of the shard that this rank keeps
+/// - zero_pad: fills a larger shard with the identity of the reduction and copies the old shard
+///   into it
 template <class Processor>
 void run_local(Processor const& on, transfer const& what, element_type type, void const* source,
                void* target) {

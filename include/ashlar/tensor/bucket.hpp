@@ -30,12 +30,12 @@
 namespace ashlar::detail {
 
 /// One step of a bucket (several redistributions with fused transfers). `what` transfers a flat
-/// array with the data of all tensors. Before it, this rank copies the pieces `in` from the tensors
-/// into the array. After it, the rank copies the pieces `out` from the received array into the
-/// tensors.
+/// array with the data of all tensors. Before the transfer, this rank copies the pieces `in` from
+/// the tensors into the array. After the transfer, it copies the pieces `out` from the received
+/// array into the tensors.
 struct fused_transfer {
-  /// A part of tensor number `tensor`, and its position in the flat array, in which it is
-  /// contiguous.
+  /// A part of tensor number `tensor`, and the position of this part in the flat array. In the flat
+  /// array, the part is contiguous.
   struct piece {
     std::size_t tensor = 0;
     strided_block block;

@@ -46,7 +46,7 @@ template <class T, class Visit>
 void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
   int const rank = extents.rank();
   if (b.elements() == 0) return;
-  // A run covers the last dims of which the shard has all indices, and the shard's part of the dim
+  // A run covers all trailing dims that the shard has completely, and the shard's part of the dim
   // before them.
   int d = rank;
   std::int64_t run = 1;
@@ -68,8 +68,8 @@ void for_each_global_run(shape const& extents, box const& b, T* target, Visit vi
   }
 }
 
-/// Fills a shard of box `b` with normal deviates. Each deviate depends only on (seed, stream,
-/// global index).
+/// Fills a shard of box `b` with normal deviates. Each deviate depends only on the seed, the stream
+/// and the element's index in the full tensor.
 template <class T, class Processor>
 void fill_normal_shard(Processor const& on, shape const& extents, box const& b, T* shard,
                        random_options const& o) {
@@ -79,8 +79,8 @@ void fill_normal_shard(Processor const& on, shape const& extents, box const& b, 
   });
 }
 
-/// Returns whether this rank writes values into a tensor that a factory makes. Returns false only
-/// on ranks that hold the identity of the reduction on a partial axis.
+/// Returns whether this rank's shard of a new tensor gets values. On a partial axis, only the ranks
+/// at coordinate 0 get values. The other shards get the identity of the reduction.
 template <distributed Tensor>
 bool holds_value(Tensor const& t) {
   auto const p = t.placement();
@@ -156,7 +156,8 @@ auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement 
                       });
 }
 
-/// Returns a tensor of normal deviates. Each deviate depends only on (seed, stream, global index).
+/// Returns a tensor of normal deviates. Each deviate depends only on the seed, the stream and the
+/// element's index in the full tensor.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
             random_options o = {}) {
@@ -167,8 +168,8 @@ auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement cons
       });
 }
 
-/// Returns a tensor of uniform deviates in [low, high). Each deviate depends only on (seed, stream,
-/// global index).
+/// Returns a tensor of uniform deviates in [low, high). Each deviate depends only on the seed, the
+/// stream and the element's index in the full tensor.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
              random_options o = {}) {

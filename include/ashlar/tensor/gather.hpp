@@ -38,8 +38,8 @@ std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   return detail::host_values<T>(x.mesh().processor(), x.data(), x.local_elements());
 }
 
-/// Returns all values of `x`, row-major, on every rank. Communicates as a redistribution to B on
-/// all axes does.
+/// Returns all values of `x`, row-major, on every rank. Communicates like a redistribution to B on
+/// all axes.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));

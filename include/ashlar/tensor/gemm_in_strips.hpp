@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The GEMM of a local product. The host has no background thread for transfers. While transfers are
-// pending, it therefore runs the GEMM in strips of rows of c. Between two strips, every few
-// milliseconds, it lets the transfers progress. A strip of 256 rows is large enough to lose almost
-// no speed, and a transfer waits for at most one strip. A device moves data in the background, so
-// it runs the whole product as one GEMM.
+// Runs the GEMM of a local product so that pending transfers make progress meanwhile. The host has
+// no background thread for transfers. While transfers are pending, it therefore runs the GEMM in
+// strips of rows of c. Between two strips, every few milliseconds, it lets the transfers progress.
+// A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for at most one
+// strip. A device moves data in the background, so it runs the whole product as one GEMM.
 
 #include <algorithm>
 

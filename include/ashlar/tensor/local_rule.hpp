@@ -25,9 +25,9 @@
 
 namespace ashlar {
 
-/// The result type of the fallback overload that each operator has for operands that match no row
-/// of its signature table. Such an overload only reports the error. No operator accepts an
-/// ill_formed operand.
+/// The result type of fallback overloads. Each operator has a fallback overload for operands that
+/// match no row of its signature table. This overload only reports the error. No operator accepts
+/// an ill_formed operand.
 struct ill_formed {};
 
 namespace detail {

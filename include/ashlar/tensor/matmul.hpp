@@ -10,11 +10,11 @@
 //   matmul(x, w, placement)     the same with a run-time placement
 //   matmul(transposed(x), w)    makes no copy: the GEMM reads x transposed
 //
-// Operands with three dims are batches of matrices: dim 0 counts the matrices. The second and third
-// forms run the cheapest plan, which consists of redistributions before and after a local product.
-// plan_matmul(x, w, p) returns this plan, which can be printed. A plan uses no more memory per rank
-// than the mesh's machine has, or than the last argument (matmul_options) allows. If necessary the
-// product runs in panels (plan/matmul_stream.hpp).
+// Operands with three dims are batches of matrices: dim 0 counts the matrices. The forms with a
+// placement run the cheapest plan, which consists of redistributions before and after a local
+// product. plan_matmul(x, w, p) returns this plan, which can be printed. By default, a plan uses no
+// more memory per rank than the mesh's machine has. The last argument (matmul_options) can set
+// other limits. If necessary, the product runs in panels (plan/matmul_stream.hpp).
 
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>
@@ -95,8 +95,8 @@ ill_formed matmul(A const&, B const&) {
 
 namespace detail {
 
-/// Returns the plan of the product of a and b with the result at placement `p`, from the mesh's
-/// cache. Throws ashlar::error as plan_matmul does.
+/// Returns the plan of the product of a and b with the result at placement `p`. The plan is in the
+/// mesh's cache. Throws ashlar::error as plan_matmul does.
 template <class A, class B, placement_argument Result>
 std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const& b, Result const& p,
                                                             matmul_options const& wanted) {
@@ -130,9 +130,9 @@ matmul_report plan_matmul(A const& a, B const& b, Result const& p) {
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// Finds the placements of both operands and of the result at which the product of an m x k and a k
-/// x n matrix of T is cheapest. Returns them with the plan of this product. Communicates nothing.
-/// Throws ashlar::error if no plan fits the memory of the mesh's machine.
+/// Finds the cheapest placements for a product of an m x k matrix and a k x n matrix of T: the
+/// placements of both operands and of the result. Returns them with the plan of this product.
+/// Communicates nothing. Throws ashlar::error if no plan fits the memory of the mesh's machine.
 template <class T, class Processor>
 matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                    basic_mesh<Processor> const& where) {

@@ -5,8 +5,8 @@
 
 // Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. One
 // dim of the product, called the streamed dim, is cut into panels: m, n, k or the batch b. The
-// redistributions and the GEMM run once per panel. SUMMA is the case of k. plan/matmul_stream.hpp
-// defines panels and describes when a product runs in panels.
+// redistributions and the GEMM run once per panel. With k as the streamed dim, this is the method
+// SUMMA. plan/matmul_stream.hpp defines panels and describes when a product runs in panels.
 //
 // The table shows how each tensor is handled. A move is a redistribution.
 //
@@ -66,7 +66,7 @@ struct matmul_block {
 /// are boxes in global indices of x, for copy_region:
 ///
 ///   region   the slice
-///   packed   the shard of the panel, shifted such that its part `region` is this slice
+///   packed   the box of the panel's shard, shifted such that the slice is at `region`
 template <distributed Tensor, class Visit>
 void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
                     int i, Visit visit) {
@@ -91,6 +91,8 @@ class panel_tensor {
   using block_type = matmul_block<Tensor>;
 
  public:
+  /// Describes one operand or the result of a product:
+  ///
   ///   x         the operand or the result
   ///   moves     selects the redistribution of this tensor's panels: &prepared_panels::a, b or c
   ///   product   the plan of the product

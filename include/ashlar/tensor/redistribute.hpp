@@ -21,8 +21,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the plan that moves `x` to placement `target`, from the mesh's cache. Throws if `target`
-/// does not fit the tensor.
+/// Returns the plan that moves `x` to placement `target`. The plan is in the mesh's cache. Throws
+/// if `target` does not fit the tensor.
 template <distributed Tensor>
 std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();

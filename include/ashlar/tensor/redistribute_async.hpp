@@ -13,7 +13,7 @@
 // rank, and a separate thread would take the core away from the computation. The move progresses
 // between the row strips of local products and in mesh::progress(), and wait() completes it. A
 // device moves data in the background. All steps of the redistribution are queued on the device at
-// once. wait() orders later device work after them, without blocking the host.
+// once. wait() makes later device work wait for these steps, and does not block the host.
 //
 // All ranks must begin the same redistributions in the same order. x must not be written until the
 // move has ended.

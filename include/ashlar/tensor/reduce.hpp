@@ -29,7 +29,8 @@ struct reduce_rule {
 };
 struct transpose_rule {
   static constexpr char const* name = "transpose";
-  // Every placement matches a row of the table, so this message never appears.
+  // A rule must have a message. But every placement matches a row of this table, so the message
+  // never appears.
   static constexpr char const* sentence = "no rule for this placement.";
   static constexpr signature_table table() { return transpose_signatures({1, 0}); }
 };

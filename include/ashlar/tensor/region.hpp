@@ -9,10 +9,10 @@
 
 namespace ashlar {
 
-/// Copies the values of the box `region` from array `source`, which covers the box `from`, to array
-/// `target`, which covers the box `to`. All boxes are in global indices, and both arrays are
-/// row-major in the memory of processor `on`. If `from` or `to` equals `region`, that array holds
-/// only the region.
+/// Copies the values of the box `region` from array `source` to array `target`. `source` covers the
+/// box `from`, and `target` covers the box `to`. All boxes are in global indices. Both arrays are
+/// row-major and in the memory of processor `on`. If `from` or `to` equals `region`, that array
+/// holds only the region.
 template <class Processor, class T>
 void copy_region(Processor const& on, box const& region, box const& from, T const* source,
                  box const& to, T* target) {

@@ -6,11 +6,11 @@
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
 // whose transfers are fused (bucket.hpp).
 //
-// The steps of its plan run one after another. Running plans overlap with each other, except that
-// transfers along the same mesh axes run one after another, in the order in which the program
-// requested them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the
-// destructor runs because of an exception, it abandons the mesh instead: later transfers on the
-// mesh then throw.
+// The steps of a running plan run one after another. Several running plans may overlap with each
+// other. But transfers along the same mesh axes run one after another, in the order in which the
+// program requested them (comm/operation_queue.hpp). The destructor waits until the plan has ended.
+// If the destructor runs because of an exception, it abandons the mesh instead: later transfers on
+// the mesh then throw.
 
 #include <cstddef>
 #include <memory>
@@ -33,9 +33,9 @@ class running_plan final : public pending_operation {
   using shard = any_tensor<Processor>;
 
   /// Begins the first step. `tensors` has one tensor for each plan of `together`, all with the same
-  /// element type and on the same mesh. A ticket is a transfer's position in the order of transfers
-  /// along its mesh axes. All steps get their tickets now, so the steps come before all transfers
-  /// that the program requests later.
+  /// element type and on the same mesh. All steps get their tickets now. (A ticket is a transfer's
+  /// position in the order of transfers along its mesh axes.) So these steps come before all
+  /// transfers that the program requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)

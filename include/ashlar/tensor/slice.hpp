@@ -4,8 +4,8 @@
 #pragma once
 
 // Cuts a range of indices out of one dim of a tensor x. The result has the placement of x. Nothing
-// moves between ranks: if a rank would need elements of another rank, slice throws an error that
-// names the redistribution to write first.
+// moves between ranks. If a rank would need elements of another rank, slice throws an error. The
+// message names the redistribution that the program must run first.
 //
 //   slice<0>(x, begin, size)    shares the shard of x, since a range of rows is contiguous
 //   slice<d>(x, begin, size)    d > 0: copies

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The requirements on an optimizer. An optimizer is a struct of options, which a user writes, with
-// a member template `state`: the class of the optimizer state, which a trainer holds.
+// The requirements on an optimizer. An optimizer is a struct of options, whose values a program
+// sets. It has a member template `state`, which is the class of the optimizer state. The trainer
+// holds an object of this class.
 //
 //   struct my_optimizer { static constexpr int states;  template <class T> using state = …; };
 //   state.update(index, step, parameter, scale)

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The trainer, which performs training steps of a model. In each step an executor runs the model's
-// program of a step up to the first parameter update. Then the trainer itself computes the global
+// The trainer, which performs training steps of a model. In each step, an executor runs the program
+// of the model up to the first parameter update. Then the trainer itself computes the global
 // gradient norm, clips the gradients and updates the parameters.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
@@ -44,7 +44,8 @@ namespace ashlar::train {
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
   std::vector<Input> inputs;
-  /// One value per row: a class (the loss ignores the row if it is negative) or a number.
+  /// One value per row: a class or a number, depending on the loss. The loss ignores a row with a
+  /// negative class.
   std::vector<Target> targets;
 };
 
@@ -166,9 +167,9 @@ class trainer {
 
  private:
   /// Returns the program of a step. Unless `wanted` is overlap::none, transfers overlap with
-  /// computations where this makes the predicted step faster. If the machine's memory is given, the
-  /// memory limit of the overlapped program is the larger of this memory and the peak memory of the
-  /// serial program.
+  /// computations where this makes the predicted step faster. If the machine's memory is given, it
+  /// limits the memory of the overlapped program. If the serial program needs more, its peak memory
+  /// is the limit instead.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;

@@ -57,7 +57,7 @@ auto interpret(std::string const& path, std::string const& operation, Read read)
 }
 
 /// Returns `value` as an integer. If `value` is not an integer, throws an ashlar::error with `name`
-/// (the name of the entry). (nlohmann's get<int>() would truncate 1.7 to 1.)
+/// (the name of the entry). Without this check, nlohmann's get<int>() would truncate 1.7 to 1.
 inline std::int64_t whole_number(nlohmann::json const& value, std::string const& name) {
   if (!value.is_number_integer()) throw error(name, "must be a whole number.");
   return value.get<std::int64_t>();

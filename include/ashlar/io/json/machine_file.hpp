@@ -42,9 +42,9 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", true), number_at(j, "beta", true)};
 }
 
-/// Returns the JSON form of one tier of links (inside a node, or between nodes). The JSON form
-/// contains the link `general` and the links in `single`, which are for collectives that were
-/// measured separately.
+/// Returns the JSON form of one tier of links (inside a node, or between nodes). It has alpha and
+/// beta of `general`, and one entry with alpha and beta for each collective in `single`. These
+/// collectives were measured separately.
 inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
   auto const as_json = [](link const& l) {
     return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};

@@ -16,7 +16,7 @@
 //   micro_batches   the number of micro-batches in a step
 //
 // A pipeline of one stage has "stages": [0] and no "axis". If layers are recomputed in the backward
-// pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of
+// pass, the version is 2. Then an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
 // Loading a file checks that
@@ -97,9 +97,9 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// Reads the entry "recomputed" of a file. Returns the number of segments that each stage
-/// recomputes. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not
-/// valid.
+/// Reads the entry "recomputed" of a file. Returns, for each stage, the number of segments (such as
+/// copies of a repeat) that the backward pass recomputes. `limits` is the result of
+/// stage_limits_of. Throws ashlar::error if a number is not valid.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {

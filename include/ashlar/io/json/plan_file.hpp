@@ -13,10 +13,10 @@
 //         "parameters": [ { "name": "weight", "use": …, "grad": …, "store": … } ],
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
-// If the plan recomputes layers in the backward pass, the version is 2 and an entry such as
-// "recomputed": 8 has the number of recomputed segments. Loading a file checks that the file is for
-// the given mesh and net, and that the rule tables allow every element's placements. Costs are not
-// stored: loading computes the costs for the given machine.
+// If the plan recomputes layers in the backward pass, the version is 2. Then an entry such as
+// "recomputed": 8 has the number of recomputed segments. Loading a file checks that it is for the
+// given mesh and net. It also checks that the rule tables allow every element's placements. Costs
+// are not stored: loading computes the costs for the given machine.
 
 #include <limits>
 

@@ -10,8 +10,8 @@
 //   grey        the shard is replicated along all axes that determine the hue
 //
 // The owner of a shard has one coordinate per axis, or `everyone` for an axis along which the shard
-// is replicated. The position along several axes combines the coordinates along these axes to one
-// row-major index. This index leaves out axes along which the shard is replicated.
+// is replicated. The position along several axes is the row-major index of the coordinates along
+// these axes. Axes along which the shard is replicated are left out.
 
 #include <algorithm>
 #include <array>

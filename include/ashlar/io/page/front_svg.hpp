@@ -58,9 +58,12 @@ std::string front_svg(search::basic_memory_front<N> const& front) {
          text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
 }
 
-/// Returns the table as one HTML element. The columns of the table are the bytes per rank, the
-/// seconds of a step, the slowdown relative to the fastest plan, and whether the plan is proved to
-/// be optimal.
+/// Returns the table as one HTML element, with a row for each plan and these columns:
+///
+/// - the bytes per rank
+/// - the seconds of a step
+/// - the slowdown relative to the fastest plan
+/// - whether the plan is proved to be optimal
 template <int N>
 std::string front_table(search::basic_memory_front<N> const& front) {
   std::string text = "<table class='front'><tr><th>memory per rank<th>a step<th>slower by"

@@ -4,7 +4,7 @@
 #pragma once
 
 // Draws the elements of a plan: layers, and the beginnings and ends of residuals. Each element is
-// one row. The row shows the element's tensors, cut into shards, and a bar whose length shows the
+// one row, which shows the element's tensors divided into shards. A bar in the row shows the
 // element's seconds. The collectives before, inside and after an element are listed above and below
 // its row. Repeated blocks of elements appear once.
 
@@ -62,8 +62,8 @@ inline std::string moves_table(std::vector<search::move_line> const& lines, char
   return tag("table class='moves'", text);
 }
 
-/// Returns the row of element number `i`. The bar of the row has the full width if the element
-/// takes `longest` seconds.
+/// Returns the row of element number `i`. The bar in the row shows the seconds of the element. A
+/// bar of full width stands for `longest` seconds.
 inline std::string element_row(int i, std::string const& name, search::layer_spec const& spec,
                                search::layer_choice const& c, topology const& t,
                                search::cost_breakdown const& cost, double longest) {

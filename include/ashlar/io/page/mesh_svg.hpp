@@ -5,9 +5,9 @@
 
 // Draws the mesh as a grid of ranks in their colours (colour.hpp). A row of the grid has the ranks
 // that differ only in their coordinate along the last axis. The rows are in the order of the rank
-// numbers. If there are three or more axes, rows that differ only along the last two axes form a
-// group, and wider gaps separate the groups. If there are too many rows or columns, only the first
-// ones and the last one are drawn.
+// numbers. If there are three or more axes, wider gaps divide the rows into groups. The ranks of a
+// group differ only in their coordinates along the last two axes. If there are too many rows or
+// columns, only the first ones and the last one are drawn.
 
 #include <string>
 #include <vector>

@@ -79,7 +79,8 @@ std::string program_svg(step::basic_problem<N> const& net, step::program const& 
 
 /// Returns the section of the page about a training step: the seconds of the step with and without
 /// overlap of transfers and computations, and the chart. If a step has several micro-batches, the
-/// section shows a step with only one. Returns an empty text if the program is too long to draw.
+/// section shows a step with only one micro-batch. Returns an empty text if the program is too long
+/// to draw.
 template <int N>
 std::string program_section(step::basic_problem<N> const& net, step::basic_plan<N> const& chosen,
                             machine const& m) {

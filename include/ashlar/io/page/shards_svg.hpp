@@ -23,7 +23,8 @@
 
 namespace ashlar::io::page {
 
-/// The parts into which one dim is split, and the owners of the parts. At most 12 parts are drawn.
+/// Describes how one dim of a tensor is drawn: the parts into which it is split, and the owners of
+/// the parts. At most 12 parts are drawn.
 class drawn_dim {
  public:
   static constexpr int most = 12;

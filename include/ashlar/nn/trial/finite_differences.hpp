@@ -13,8 +13,9 @@
 
 namespace ashlar::nn::detail {
 
-/// Computes the function to be differentiated, given the results of a forward pass: the summed
-/// loss, or the sum of y · dy. It has the interface of a judge (judge.hpp), but compares nothing.
+/// Computes the function to be differentiated from the results of a forward pass: the summed loss,
+/// or the sum of y · dy. Trials pass their results to a judge, which compares them (judge.hpp).
+/// This class has the same interface, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;

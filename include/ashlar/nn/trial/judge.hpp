@@ -4,8 +4,9 @@
 #pragma once
 
 // Compares the results of a layer's passes on the ranks of a mesh with the results in one process,
-// for nn::verify. The first result in one process counts as right; finite differences check it
-// separately. If another pass makes the same tensor, its result is compared with the first one.
+// for nn::verify. The first result in one process counts as right. (finite_differences.hpp checks
+// the gradients separately.) If another pass makes the same tensor, its result is compared with the
+// first one.
 
 #include <sstream>
 
@@ -29,9 +30,9 @@ class truth {
 
   std::map<std::string, whole_values>& known() { return known_; }
 
-  /// Returns the right values of the whole tensor `what`. If no values are known yet, takes them
-  /// from the first shard. Throws ashlar::error if the shards of all ranks, placed as `p`, do not
-  /// match the right values.
+  /// Compares `shards`, the shards of all ranks at placement `p`, with the right values of the
+  /// tensor `what`. Returns the right values. Throws ashlar::error if the shards do not match them.
+  /// If no right values are known yet, takes them from the first shard.
   whole_values const& judge(std::string const& where, std::string const& pass,
                             std::string const& what, std::vector<host_tensor> const& shards,
                             placement const& p) {
@@ -93,8 +94,8 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// Compares the results of one trial with the known values. This is the judge that
-/// simulated_layer.hpp expects.
+/// Compares the results of one trial with the right values. simulated_layer.hpp passes the results
+/// of a layer's passes to this function object.
 struct judge {
   truth& known;
   std::string where;

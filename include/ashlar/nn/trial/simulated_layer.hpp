@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run rank
-// after rank on shards cut from whole tensors, by the same layer_node as in training. Between the
-// parts of a forward pass, this class redistributes the layer's statistics. It passes the results
-// of the passes to a judge, which compares them with the right values (judge.hpp):
+// A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
+// rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
+// Between the parts of a forward pass, this class redistributes the layer's statistics. It passes
+// the results of the passes to a judge, which compares them with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
@@ -123,8 +123,8 @@ class simulated_layer {
   }
 
  private:
-  // The indices of the slots. Slot 0 has x, and the next slots have the parameters. These functions
-  // return the indices of the slots after them.
+  // These functions return the indices of slots. Slot 0 holds x, and the next slots hold the
+  // parameters. After the parameters come the slots of these functions.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }

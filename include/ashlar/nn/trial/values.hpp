@@ -3,14 +3,13 @@
 
 #pragma once
 
-// Whole tensors in the memory of one process, and the shards of them that the ranks of a mesh would
-// have. nn::verify passes such shards to the passes of a layer and compares the results with whole
-// tensors.
+// Functions for nn::verify, which simulates the ranks of a mesh in one process. They cut whole
+// tensors into the shards that the ranks would have, and compare shards with whole tensors.
 //
 //   cut       Fills a rank's shard from a whole tensor, according to the shard's placement.
-//             The addends of a partial sum are uneven and have both signs. For a partial
-//             maximum (minimum), one rank has the value and the others have less (more). Different
-//             elements have their value on different ranks.
+//             The addends of a partial sum are uneven and have both signs. For a partial maximum
+//             (minimum), one rank has the value and the others have less (more). Which rank has the
+//             value differs between elements.
 //   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
 //             Partial values are reduced first.
 //
