@@ -49,7 +49,7 @@ class bench {
 
   /// Measures one kernel beside a copy of the same number of bytes, and prints the times. `body`
   /// runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: it may take at
-  /// most 1 / 0.85 of the copy's time.
+  /// most 1 / 0.85 times as long as the copy.
   template <class T, class Body>
   void add(std::string const& name, std::string const& shape, bool wanted,
            std::vector<operand> const& operands, pass_extents const& e, Body const& body) {

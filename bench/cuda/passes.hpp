@@ -40,7 +40,7 @@ struct operand {
 
 struct pass_extents {
   std::int64_t rows;
-  /// The number of rows that are compared with the host's: this many first and this many last rows.
+  /// The first `sampled` rows and the last `sampled` rows are compared with the host's results.
   std::int64_t sampled;
   std::int64_t bytes;  ///< the least number of bytes that one call reads and writes
 };

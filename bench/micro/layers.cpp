@@ -39,7 +39,7 @@ step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology co
   throw ashlar::error("bench/micro", std::string(spec.name.text) + ": no rows split the batch.");
 }
 
-/// A layer placed on a mesh with one axis of all ranks. Its values are stored in slots, in this
+/// A layer placed on a one-dimensional mesh of all ranks. Its values are stored in slots, in this
 /// order: the input x, the parameters, the output y, the values saved for the backward pass, dy,
 /// dx. Layers with statistics (nn/call.hpp) are not supported.
 template <class Layer, int XRank>
