@@ -82,7 +82,8 @@ inline std::vector<timed_move> time_moves(ashlar::mesh const& m, ashlar::shape c
 /// The number of bytes that SMPI adds to each message.
 inline constexpr double envelope = 16;
 
-/// Returns the predicted seconds of a plan, including the time of the bytes that SMPI adds.
+/// Returns the predicted seconds of a plan, including the time of the 16 bytes that SMPI adds to
+/// each message.
 inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::topology const& t,
                               ashlar::machine const& m) {
   double sum = 0;

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs tensor operators on several ranks with one device each. Their results must agree with those
-// of the host's kernels on unsharded arrays. The cases run on a real device (tests/cuda) and on the
-// fake device (tests/cuda/fake), and are compiled once for both. Every rank must call each
-// function.
+// Runs tensor operators on several ranks with one device each. The results must agree with the
+// results of the host's kernels on unsharded arrays. The cases run on a real device (tests/cuda)
+// and on the fake device (tests/cuda/fake), and are compiled once for both. Every rank must call
+// each function.
 //
-// These tests do not check which placements an operator accepts: tests on host meshes cover the
-// shared code that decides this. The tests here skip the placements that an operator rejects, and
-// only require that each operator accepts some placements.
+// These tests do not check which placements an operator accepts. The code that decides this is the
+// same on the host, and is tested on host meshes. The tests here skip the placements that an
+// operator rejects, and only require that each operator accepts some placements.
 //
 //   values             small integers, so that sums and products are exact; the addends of a
 //                      partial tensor differ between ranks

@@ -27,8 +27,8 @@ using ashlar::reduction;
 
 inline std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
 
-/// A mesh, given by the extents of its axes. Ranks are numbered in row-major order, the last axis
-/// fastest.
+/// A mesh, given by the extents of its axes. Ranks are numbered in row-major order: the coordinate
+/// on the last axis varies fastest.
 struct naive_mesh {
   index extents;
 
@@ -108,7 +108,8 @@ inline double combine(reduction op, double a, double b) {
   return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
-/// Returns a full tensor for each addend of placement p. The reduction of these tensors is x.
+/// Returns the addends of x under the placement p, by their coordinates (addend_of). Each addend is
+/// a full tensor, and the reduction of all addends is x.
 inline std::map<index, dense> addends(dense const& x, placement const& p, naive_mesh const& mesh,
                                       std::mt19937& random) {
   std::map<index, dense> parts;

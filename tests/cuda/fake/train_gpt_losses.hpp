@@ -57,8 +57,8 @@ struct host_run {
   std::vector<double> plain, with_dropout;
 };
 
-/// Returns the losses of a training on the host, with one rank. MPI is initialized and finalized
-/// here, because the fake ranks do not use MPI.
+/// Returns the losses of a training on the host, with one rank. This function initializes and
+/// finalizes MPI, because the fake ranks do not use MPI.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;
