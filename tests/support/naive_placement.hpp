@@ -52,9 +52,8 @@ struct naive_mesh {
   }
 };
 
-/// Splits `items` into `parts` parts of consecutive items, and returns part number `part`. A part
-/// has as many items as if the items were dealt to the parts in turn, so sizes differ by at most
-/// one.
+/// Splits `items` into `parts` parts of consecutive items, and returns part number `part`. The
+/// sizes of parts differ by at most one. The first parts are the larger ones.
 inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part) {
   std::vector<int> sizes(static_cast<std::size_t>(parts), 0);
   for (std::size_t i = 0; i < items.size(); ++i) ++sizes[i % sizes.size()];
@@ -144,8 +143,8 @@ inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh c
   return local;
 }
 
-/// Returns whether these shards, one for each rank, form x with placement p. Their shapes must fit,
-/// copies must be equal, and addends must reduce to x.
+/// Returns whether these shards, one for each rank, form x with placement p: the shapes of the
+/// shards must fit, copies must be equal, and addends must reduce to x.
 inline bool is_placed(std::vector<dense> const& local, dense const& x, placement const& p,
                       naive_mesh const& mesh, double tolerance) {
   auto const all = mesh.all_coordinates();
