@@ -159,8 +159,8 @@ class tuned_case {
   std::vector<int> counts_, got_, offsets_;
 };
 
-/// Returns whether a is more than 5 % faster than b in both the median, which is the typical time,
-/// and the least time, which other processes disturb least.
+/// Returns whether a is more than 5 % faster than b in two figures: in the median, which is the
+/// typical time, and in the least time, which other processes disturb least.
 bool is_faster(timing const& a, timing const& b) {
   return a.median < 0.95 * b.median && a.least < 0.95 * b.least;
 }

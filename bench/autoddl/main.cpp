@@ -3,8 +3,8 @@
 
 // Repeats the experiments of section 5 of the AutoDDL paper. Costs are not measured but predicted,
 // for the preset machines of the library. For each experiment the program prints how much
-// communication time our training plan saves compared with the fastest baseline, and the saving
-// that the paper measured.
+// communication time our training plan saves, compared with the fastest baseline. It also prints
+// the saving that the paper measured.
 //
 //   bench/autoddl                     all experiments; ends with the table of
 //                                     bench/results/autoddl.md
@@ -223,7 +223,8 @@ volume block_volume(search::problem const& net, search::plan const& chosen,
 
 /// Reproduces figure 3 of the AutoDDL paper: attention with 8,192 features and 2^20 tokens on 64
 /// nodes, in a net that contains `block` four times. As in the paper, every weight matrix must be
-/// split over at least 16 nodes, and must be stored with the placement that the layer uses.
+/// split over at least 16 nodes. It must be stored with the same placement with which the layer
+/// uses it.
 template <class Block>
 void figure_3(char const* what, Block const& block) {
   using enum ashlar::link_tier;

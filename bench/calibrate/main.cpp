@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the machine on which it runs, and writes the machine file with which plans are priced:
+// Measures the machine on which it runs, and writes the machine file. The planner and the search
+// predict times from this file:
 //
 //   mpirun -n 8 bench/calibrate --out machine.json          one or two minutes
 //   mpirun -n 8 build/default/examples/train_gpt --machine machine.json ...

@@ -27,7 +27,7 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 
 /// Returns the layer choice that splits the batch and replicates the parameters. On one rank it
-/// returns the choice that splits nothing, because there no choice has a split.
+/// returns the choice that splits nothing, because on one rank no choice has a split.
 step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology const& t) {
   auto const whole = ashlar::placement::all_broadcast(t.axes());
   ashlar::placement const rows = t.ranks() == 1 ? whole : whole.with_split(0, 0);

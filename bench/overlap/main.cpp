@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures how much of the communication of a training step is hidden behind its computation, and
-// compares this measurement with the predicted timeline of the step's program (step/timeline.hpp).
+// Measures how much of a training step's communication is hidden behind its computation. Compares
+// the result with the predicted timeline of the step's program (step/timeline.hpp).
 //
 //   mpirun -n 2 bench/overlap
 //

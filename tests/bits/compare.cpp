@@ -12,9 +12,11 @@
 // norms are only counted. If the two versions trained under different plans, the case is marked in
 // the list, since its results may differ.
 //
-// The first 12 cases that differ are listed, or all such cases with --all. The exit status is 0 if
-// all cases are equal or accepted, 1 if some differ or exist in one version only, and 2 if there is
-// nothing to compare.
+// The first 12 cases that differ are listed, or all such cases with --all. The exit status is:
+//
+//   0   all cases are equal or accepted
+//   1   some cases differ, or exist in one version only
+//   2   there is nothing to compare
 
 #include <algorithm>
 #include <cmath>

@@ -99,8 +99,8 @@ search::plan print(std::string const& name, finder const& find) {
   return plan;
 }
 
-/// Prints the plan of find(machine) without a memory limit, and then once for each element of
-/// `percents` with a limit of that percentage of the first plan's memory.
+/// Prints the plan of find(machine) without a memory limit. Then prints, for each element of
+/// `percents`, the plan with a memory limit of that percentage of the first plan's memory.
 template <class Find>
 void find_below(std::string const& name, named_machine const& on, std::vector<int> const& percents,
                 Find const& find) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the pairwise and the ring algorithm of collectives on several nodes, where the ranks of
-// a node share the node's link to other nodes. With the pairwise algorithm, the data of a rank
-// crosses that link once for every member on another node. With the ring, the data crosses the link
-// only once.
+// Compares the pairwise and the ring algorithm of collectives on several nodes. The ranks of a node
+// share the node's link to other nodes. With the pairwise algorithm, the data of a rank crosses
+// that link once for every member on another node. With the ring, the data crosses the link only
+// once.
 //
 // The simulated seconds of both algorithms must agree with formulas in α and β within 3 %. The
 // results of both algorithms must be bitwise equal. The default table must choose an algorithm that

@@ -97,8 +97,8 @@ inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::t
   return sum;
 }
 
-/// Returns whether the predicted seconds are exact and not only an upper bound: the plan then
-/// charges each rank with exactly the bytes and messages that it receives.
+/// Returns whether the predicted seconds are exact: the plan charges each rank with exactly the
+/// bytes and messages that the rank receives. Otherwise the predicted seconds are an upper bound.
 inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
   for (auto const n : plan.extents.extent)
     if (n % t.ranks() != 0) return false;

@@ -24,8 +24,8 @@ using device_mesh = ashlar::nccl::mesh;
 
 /// Checks operators of one and of two tensors on every placement, in several element types.
 void check_operators(device_mesh const& m);
-/// Checks matrix products between many placements. The cases vary which operands are transposed,
-/// and whether a product is computed at once or in panels (blocks of m, n or k) one after another.
+/// Checks matrix products between many placements. The cases vary which operands are transposed. A
+/// product is computed either at once, or in panels (blocks of m, n or k) one after another.
 void check_products(device_mesh const& m);
 /// Checks operators on tensors with static placements, on a mesh with one axis.
 void check_typed_operators(device_mesh const& m);

@@ -13,10 +13,9 @@
 namespace ashlar_test {
 namespace {
 
-/// Checks products under combinations of three placements: of a, of b and of the product. Every
-/// `one_in`-th combination is checked. mnk holds the extents m, n and k. From one checked
-/// combination to the next, it varies which operands are transposed, and whether the product is
-/// computed at once or in panels along m, n or k.
+/// Checks products under combinations of three placements: of a, of b and of the product. Only
+/// every `one_in`-th combination is checked. mnk holds the extents m, n and k. Some combinations
+/// have transposed operands. In some, the product is computed in panels along m, n or k.
 template <class T, int Rank>
 void try_products(device_mesh const& m, index const& mnk, int one_in) {
   using ashlar::matmul;

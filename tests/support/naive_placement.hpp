@@ -3,9 +3,13 @@
 #pragma once
 
 // A second, naive definition of placements, against which the library is tested. It uses only the
-// library's type of a placement, not the library's layouts. It defines which indices a rank holds,
-// how a tensor is divided into the shards of the ranks, and whether given shards form a given
-// tensor. Partial tensors are divided into different addends of both signs.
+// library's type of a placement, not the library's layouts. It defines:
+//
+// - which indices a rank holds
+// - how a tensor is divided into the shards of the ranks
+// - whether given shards form a given tensor
+//
+// Partial tensors are divided into different addends of both signs.
 
 #include <algorithm>
 #include <map>

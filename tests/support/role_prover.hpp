@@ -121,9 +121,9 @@ inline row_set rows_of(ashlar::signature_table const& table) {
   return set;
 }
 
-/// Returns every row that is valid on an axis of p ranks. If a row with result B is valid, the same
-/// row with result P(max) or P(min) is valid too, because the maximum of equal copies is the copy
-/// itself. Such trivial rows are omitted.
+/// Returns the rows that are valid on an axis of p ranks, without the trivial ones. A row with
+/// result P(max) or P(min) is trivial if the same row with result B is valid, because the maximum
+/// or minimum of equal copies is the copy itself.
 inline row_set holding_rows(operation const& op, int p) {
   std::mt19937 random(7);
   extent_source extents{random, 0, p};

@@ -32,7 +32,8 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /// Sets the longest random pause before each piece of work of a stream, in microseconds. 0 means no
 /// pauses.
 void pause_up_to(int microseconds);
-/// The numbers of objects that exist. They are 0 after everything was released.
+/// These functions return the numbers of streams, events, memory blocks and graphs that exist. The
+/// numbers are 0 after everything was released.
 int live_streams();
 int live_events();
 int live_blocks();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training on GPU ranks in float: losses must be the same as on the host (train_gpt_losses.hpp),
-// and a profile must show the expected ranges.
+// Tests training on fake GPU ranks in float. The losses must be the same as on the host
+// (train_gpt_losses.hpp), and a profile must show the expected ranges.
 
 #include "train_gpt_losses.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 // Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp). The losses
-// of 50 steps must agree, on any mesh and layout. The losses would differ if a layer accessed a
+// of 50 steps must agree, on any mesh and layout. Losses that differ show that a layer accessed a
 // shard by a loop on the host, or submitted work to the device in the wrong order.
 
 #include <algorithm>
