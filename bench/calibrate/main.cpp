@@ -9,10 +9,10 @@
 //
 // The program measures every collective as a step of a redistribution, within nodes and across
 // them, for several tensor sizes and group sizes. It also measures products of float matrices and
-// the bandwidth of memory. To these times it fits α and β of each link tier and collective
-// (machine/fit_link.hpp), and the speed of products (machine/fit_gemm.hpp). The tables show the
-// errors of the fits: a worst error of 50 % means that some step takes 50 % more or less than the
-// cost model predicts.
+// the bandwidth of memory. It fits two models to these times: α and β of each link tier and
+// collective (machine/fit_link.hpp), and the speed of products (machine/fit_gemm.hpp). The tables
+// show the errors of the fits: a worst error of 50 % means that some step takes 50 % more or less
+// than the cost model predicts.
 
 #include <ctime>
 #include <filesystem>

@@ -60,8 +60,8 @@ inline bool lie_in_order(ashlar::box const& whole, std::vector<ashlar::box> cons
   std::int64_t expected = 0;
   for (auto const& b : blocks) {
     if (b.elements() == 0) continue;
-    // A block is contiguous if it has full extent in all dimensions after the first one in which it
-    // has more than one index.
+    // Let dimension d be the first in which the block has more than one index. The block is
+    // contiguous if it has full extent in all later dimensions.
     int d = 0;
     while (d < b.rank() && b[d].size == 1) ++d;
     for (int i = d + 1; i < b.rank(); ++i)

@@ -5,7 +5,7 @@
 
 // Compares the results of strided copies and reductions with the host's results, bit for bit. Also
 // checks that the kernels write no other element of the destination. The cases include rows,
-// slices, transpositions, broadcasts, and gaps between rows.
+// slices, transpositions, broadcasts, and gaps between elements.
 
 #include <algorithm>
 #include <cstdint>

@@ -79,7 +79,8 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   return plans;
 }
 
-/// Returns the ranks of values, 1 for the smallest. Equal values share the mean of their ranks.
+/// Returns the position of each value in ascending order, beginning with 1. Equal values share the
+/// mean of their positions.
 inline std::vector<double> ranks_of(std::vector<double> const& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
