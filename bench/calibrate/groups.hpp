@@ -15,8 +15,8 @@
 //
 // All groups of a mesh run at once, as in a redistribution. So R groups of the second row share the
 // link of a node to other nodes. Every divisor m >= 2 (of R in the first row, of N in the second)
-// is measured. A permute needs two axes of the same extent e, so a permute is only measured if m =
-// e².
+// is measured. A permute needs two axes of the same extent e, so a permute is only measured if m is
+// a square.
 
 #include <algorithm>
 #include <vector>

@@ -6,8 +6,8 @@
 // bench/redistribute compares the same steps on the same tensors with MPI.
 //
 // The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to
-// a square. A redistribution is left out if its plan on this mesh is not a single step
-// of that kind. For example, there is no permutation on the grid of a prime number of ranks.
+// a square. A redistribution is left out if the redistribution's plan on this mesh is not a single
+// step of that kind. For example, there is no permutation on the grid of a prime number of ranks.
 
 #include <algorithm>
 #include <memory>

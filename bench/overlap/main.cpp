@@ -277,7 +277,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
            number(when.exposed, "%.6f"), number(when.communication, "%.6f"), number(busy, "%.0f")});
 }
 
-/// Measures how much faster training with overlap is than without, with no delays.
+/// Measures how much faster training is with overlap than without, if no transfer is delayed.
 template <class Net, class Data>
 void measure_plain(std::string const& net, Net const& layers, search::plan const& plan,
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,

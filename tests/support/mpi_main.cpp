@@ -110,8 +110,8 @@ struct mpi_reporter : doctest::ConsoleReporter {
   }
 
   void test_case_exception(doctest::TestCaseException const& error) override {
-    // SIGTERM: the launcher ends this rank because another rank failed. That rank has printed the
-    // reason.
+    // A SIGTERM comes from the launcher, which ends this rank because another rank failed. The
+    // failed rank has printed the reason.
     if (error.is_crash && std::string(error.error_string.c_str()).find("SIGTERM") == 0)
       std::_Exit(1);
     ConsoleReporter::test_case_exception(error);
@@ -151,8 +151,8 @@ struct mpi_reporter : doctest::ConsoleReporter {
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      // This rank did not leave the case early. It waits until a rank that did has printed the
-      // reason and aborts the job.
+      // Another rank left the case early. That rank prints the reason and aborts the job. This rank
+      // waits for the abort.
       std::this_thread::sleep_for(ashlar_test::grace);
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);

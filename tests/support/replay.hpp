@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Executes a redistribution plan on simulated ranks, element by element. A rank is a map from
-// global index to value. The seven kinds of step are implemented from the definition of the
-// collectives, without the library's layouts. In a step, a rank reads only elements that ranks of
-// its group hold. The step throws if a rank needs an element that its group lacks, or if two ranks
-// hold different copies of an element.
+// Executes a redistribution plan on simulated ranks, element by element. A rank is represented by a
+// map from global index to value. The seven kinds of step are implemented from the definition of
+// the collectives, without the library's layouts. In a step, a rank reads only elements that ranks
+// of its group hold. The step throws if a rank needs an element that its group lacks, or if two
+// ranks hold different copies of an element.
 //
-// Reductions use the library's canonical order, so results are bitwise equal also in floating
+// Reductions add in the same order as the library, so results are bitwise equal also in floating
 // point. Let s[k] be the shard of member k in a group of p ranks. Member j computes its block of
 // the result as ((s[j + 1] + s[j + 2]) + ...) + s[j], with indices modulo p. In an all-reduce,
 // member j computes block j of the balanced split of the flattened shard.

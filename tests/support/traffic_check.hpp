@@ -66,7 +66,7 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& pla
   return all;
 }
 
-/// Counts the traffic of a mesh from its construction to its destruction.
+/// Counts the traffic of a mesh during the lifetime of this object.
 class traffic_check {
  public:
   explicit traffic_check(ashlar::mesh const& m, transport on = transport::messages)
