@@ -81,7 +81,7 @@ struct walk_times {
 template <class Model, class Data>
 class walked_program {
  public:
-  /// If `asleep` is true, a computation only sleeps, for the seconds that `p` states for its action.
+  /// If `asleep` is true, a computation only sleeps, for the seconds that `p` gives for its action.
   /// A single sleep lasts at most a millisecond. Transfers make progress between two sleeps.
   walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),

@@ -16,9 +16,9 @@
 //
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
-// A memory limit is a percentage of the memory that the plan without a limit needs. By default, that
-// plan is the one that the same run has found. With --limits, the memory of that plan is read from
-// FILE, the output of another version of this program. Both versions then get the same limits.
+// A memory limit is a percentage of the memory that the plan without a limit needs. By default,
+// that plan is the one that the same run has found. With --limits, the memory of that plan is read
+// from FILE, the output of another version of this program. Both versions then get the same limits.
 
 #include <cinttypes>
 #include <cstdio>

@@ -241,8 +241,8 @@ inline operation embedding(int rank) {
           }};
 }
 
-/// Returns an operation of attention. If `result` is 0, it computes y from qkv. If `result` is 1, it
-/// computes dqkv from (qkv, dy). qkv has the shape [batch, seq, heads, 3 head_dim].
+/// Returns an operation of attention. If `result` is 0, it computes y from qkv. If `result` is 1,
+/// it computes dqkv from (qkv, dy). qkv has the shape [batch, seq, heads, 3 head_dim].
 inline operation attention(int result, bool causal = true) {
   return {
       [=](extent_source& extents) {
