@@ -41,8 +41,8 @@ if [ "$real" = yes ]; then
   cmake --build --preset default --target bench_calibrate bench_ranking
   rm -f "$figures"/real.csv
   for ranks in 4 8; do
-    # Calibrate with the same number of ranks on the same cores, because α includes the wait for a
-    # core.
+    # Calibrates with as many ranks as the next command uses, on the same cores, because α includes
+    # the wait for a core.
     mpirun -n "$ranks" "$build/bench/calibrate" --out "$build/bench/ranking_$ranks.json"
     mpirun -n "$ranks" "$build/bench/ranking" --machine "$build/bench/ranking_$ranks.json" \
       --scale 8 --csv "$figures/real.csv"

@@ -25,7 +25,8 @@ if [ "$report_only" = no ]; then
   cmake --preset default
   cmake --build --preset default --target bench_search
   rm -f "$figures"/{table,curves,noise}.csv
-  # The tables of costs for three axes take long, so there are fewer runs.
+  # Computing the tables of costs for a mesh of three axes takes long, so such a mesh gets fewer
+  # runs.
   for part in "rack=8,node=8 $runs" "rack=4,node=4,host=4 $((runs / 2))"; do
     "$build/bench/search" --meshes "${part% *}" --runs "${part#* }" --seconds "$seconds" \
       --csv "$figures/table.csv" --curves "$figures/curves.csv"

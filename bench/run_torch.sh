@@ -83,9 +83,9 @@ printf 'torch %s, layout %s, %s rounds of %s steps, load %s\n' \
 printf '%-5s %5s %10s %10s %7s %12s %12s %7s %12s\n' net ranks 'ashlar ms' 'torch ms' ratio \
   'ashlar cpu' 'torch cpu' ratio 'loss apart'
 for net in $nets; do
-  # In ReLU and max pooling, a rounding difference between the libraries can change a gradient by
-  # much, and AdamW scales even small gradients to the same size. So the losses of the two libraries
-  # agree for a VGG only with a small learning rate.
+  # In ReLU and max pooling, a rounding difference between the libraries can change a gradient
+  # strongly, and AdamW scales even small gradients to the same size. For a VGG, the losses of the
+  # two libraries therefore agree only if the learning rate is small.
   rate=1e-4
   if [ "$net" = vgg ]; then rate=3e-6; fi
   mkdir -p "$folder/$net"

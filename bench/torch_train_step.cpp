@@ -17,9 +17,11 @@
 //   inputs.bin       the inputs of all steps (int32 or float)
 //   targets.bin      the targets of all steps (int32)
 //
-// The program prints three lines: "ms MEDIAN", the median time of a step without the first one;
-// "cpu_ms MEDIAN", the same for the CPU time of rank 0, which other processes disturb less; and the
-// losses of all steps.
+// The program prints three lines:
+//
+//   ms MEDIAN       the median time of a step; the first step does not count
+//   cpu_ms MEDIAN   the same for the CPU time of rank 0, which other processes disturb less
+//   losses LIST     the losses of all steps
 
 #include <algorithm>
 #include <cstdio>

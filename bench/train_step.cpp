@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the time of a training step of a GPT with a lower bound. The bound is the time that the
-// GEMMs of the step would take at the speed of a large sgemm that runs on all ranks at once. Steps
-// and sgemms are measured in turns.
+// Compares the time of a training step of a GPT with a lower bound. The bound is the time of the
+// step's GEMMs at the speed of a large sgemm. That sgemm runs on all ranks at once. Steps and
+// sgemms are measured in turns.
 //
 //   mpirun -n 1 bench/train_step            d-model 512, 4 layers, context 256, batch 8
 //   mpirun -n 2 bench/train_step            the same batch on two ranks, plan by the search

@@ -12,10 +12,10 @@
 //
 // This benchmark measures groups of 2, 4, 8, … consecutive ranks, and of all ranks. On several
 // nodes it also measures groups with one rank of each node. All groups run at once, as on a mesh.
-// The pairwise algorithm is chosen unless another one is more than 5 % faster. Elements are double,
-// so MPI's own reductions are measured only for groups of two (algorithm_table.hpp). All transfers
-// use messages, even between ranks that share memory. The time of the blocking MPI call is printed
-// for comparison.
+// The pairwise algorithm is chosen unless another one is more than 5 % faster. Elements are double.
+// MPI's own reductions add in an order of their own, so they are measured only for groups of two,
+// where the order does not matter (algorithm_table.hpp). All transfers use messages, even between
+// ranks that share memory. The time of the blocking MPI call is printed for comparison.
 
 #include <cstdio>
 #include <iostream>
@@ -159,8 +159,8 @@ class tuned_case {
   std::vector<int> counts_, got_, offsets_;
 };
 
-/// Returns whether a is more than 5 % faster than b in both the median, which is the typical time,
-/// and the least time, which other processes disturb least.
+/// Returns whether a is more than 5 % faster than b in two figures: in the median, which is the
+/// typical time, and in the least time, which other processes disturb least.
 bool is_faster(timing const& a, timing const& b) {
   return a.median < 0.95 * b.median && a.least < 0.95 * b.least;
 }

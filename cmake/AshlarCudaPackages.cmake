@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Finds the packages that ashlar::cuda needs: nvcc, the CUDA runtime, cuBLASLt and NCCL. The
-# library's own build and the installed config file include it at file scope. It sets
+# library's own build and the installed config file include this file at file scope. This file sets
 #
 #   ASHLAR_CUDA_PACKAGES_FOUND   whether all packages were found
 #   ASHLAR_CUDA_MISSING          the names of the missing packages, for a message

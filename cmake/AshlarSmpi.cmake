@@ -75,8 +75,9 @@ function(ashlar_add_smpi_tests)
   target_link_libraries(smpi_platform PRIVATE ashlar::core ashlar_test_flags)
   add_dependencies(smpi_programs smpi_platform)
 
-  # A run of thousands of redistributions takes a minute on an idle core. The limit of simulate.sh
-  # is the shorter one, so that it can report the reason before CTest kills it.
+  # A run of thousands of redistributions takes a minute on an idle core. The time limit of
+  # simulate.sh is shorter than the limit of CTest, so that the script can report the reason before
+  # CTest kills the script.
   math(EXPR seconds "2 * ${ASHLAR_TEST_TIMEOUT}")
   math(EXPR limit "3 * ${ASHLAR_TEST_TIMEOUT}")
   ashlar_smpi_library(objects)

@@ -156,8 +156,8 @@ endfunction()
 function(ashlar_rank_counts out source)
   set(counts 1 2 3 4 6 8)
   file(STRINGS "${source}" head LIMIT_COUNT 15)
-  # This is not done by REGEX in file(STRINGS), because LIMIT_COUNT would then count matching lines
-  # and not the lines read.
+  # The line is not selected by REGEX in file(STRINGS). With REGEX, LIMIT_COUNT would count matching
+  # lines and not the lines read.
   list(FILTER head INCLUDE REGEX "^// ranks:( [0-9]+)+ *$")
   if(head)
     list(GET head 0 line)
@@ -237,9 +237,9 @@ function(ashlar_link_device_operators target)
   target_link_libraries(${target} PRIVATE device_operators)
 endfunction()
 
-# A source without a line `// ranks:` runs in one process. The other sources run on the numbers of
-# ranks in that line. Without a GPU, all these programs exit with 77 before they run a case
-# (tests/support/cuda_device.cpp).
+# Adds the tests of tests/cuda. A source without a line `// ranks:` runs in one process. The other
+# sources run on the numbers of ranks in that line. Without a GPU, all these programs exit with 77
+# before they run a case (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
   # Open MPI starts more ranks than cores only with this option.
   set(oversubscribe "")
@@ -360,8 +360,8 @@ function(ashlar_add_compile_fail_tests)
     list(FILTER sources EXCLUDE REGEX "/cuda_[a-z_]*\\.cpp$")
   endif()
 
-  # The error messages are promised for GCC and Clang, so the compiler that the build does not use
-  # is tested too, if it is installed.
+  # The error messages are promised for GCC and Clang. The tests therefore run with both compilers,
+  # if both are installed, and not only with the compiler of the build.
   set(names gcc clang)
   set(other clang++)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -430,8 +430,8 @@ function(ashlar_add_script_test label script)
   set(test ${label}/${name})
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
-  # Most scripts start jobs of several ranks, so they count as two processors. A script that does
-  # not contains the line `# processors: 1`, and another test may run at the same time.
+  # Most scripts start jobs of several ranks, so they count as two processors. Scripts that contain
+  # the line `# processors: 1` count as one, so that another test may run at the same time.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)

@@ -51,8 +51,8 @@ find_path(CBLAS_INCLUDE_DIR cblas.h
 mark_as_advanced(CBLAS_INCLUDE_DIR)
 
 # Detects the reference BLAS: its file is called libblas, librefblas or libcblas, and contains none
-# of the names of optimized libraries. The file of an optimized library contains its name, whatever
-# the file is called.
+# of the names of optimized libraries. The file of an optimized library contains the library's name,
+# whatever the file is called.
 set(CBLAS_IS_REFERENCE FALSE)
 if(CBLAS_LIBRARIES AND NOT APPLE)
   list(GET CBLAS_LIBRARIES 0 cblas_first)
@@ -72,7 +72,7 @@ if(CBLAS_IS_REFERENCE)
 endif()
 
 # Tests that the library contains the C interface, which the reference libblas of some systems
-# lacks. It would fail only at link time.
+# lacks. Without this test, the error would appear only when a program is linked.
 if(CBLAS_LIBRARIES AND CBLAS_INCLUDE_DIR)
   include(CheckCXXSourceCompiles)
   include(CMakePushCheckState)

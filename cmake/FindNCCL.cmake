@@ -3,7 +3,8 @@
 #
 # Finds NCCL: defines NCCL::NCCL and sets NCCL_VERSION, which is read from nccl.h. It searches below
 # NCCL_ROOT, then in the CUDA toolkit (call find_package(CUDAToolkit) first), then in the system's
-# folders. Neither NVIDIA nor CMake ships such a module. It is installed next to our config file.
+# folders. Neither NVIDIA nor CMake ships such a module. This module is installed next to our config
+# file.
 
 find_path(NCCL_INCLUDE_DIR nccl.h
   HINTS ${NCCL_ROOT} ENV NCCL_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Finds ScaLAPACK with BLACS in one library, for the benchmarks, and defines ScaLAPACK::ScaLAPACK.
-# Debian has one package for each MPI (libscalapack-openmpi-dev, libscalapack-mpich-dev). The one
-# for the MPI in use is searched for.
+# Debian has one package for each MPI (libscalapack-openmpi-dev, libscalapack-mpich-dev). This
+# module searches for the package of the MPI in use.
 
 include(FindPackageHandleStandardArgs)
 

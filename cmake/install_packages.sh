@@ -3,9 +3,9 @@
 # shellcheck shell=bash
 #
 # To be sourced. `ashlar_install_packages KIND` makes sure that the packages of a kind are
-# installed. If none is missing, it does nothing. On Debian and Ubuntu, as root or with
-# password-less sudo, it installs the missing ones. Otherwise it prints the command that installs
-# them and returns 1. The kinds:
+# installed. If no package is missing, the function does nothing. On Debian and Ubuntu, as root or
+# with password-less sudo, it installs the missing packages. Otherwise it prints the command that
+# installs them and returns 1. The kinds:
 #
 #   program   packages that the programs need
 #   tests     packages that programs and tests need
@@ -74,7 +74,7 @@ ashlar_has() {
 }
 
 # ashlar_concerns <kind> <row kind>: succeeds if `kind` needs the packages of the rows of `row
-# kind`. A kind needs its own rows, and tests need those of program too.
+# kind`. A kind needs its own rows, and the kind `tests` also needs the rows of `program`.
 ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }
@@ -124,7 +124,8 @@ ashlar_install_packages() {
   ${sudo[@]+"${sudo[@]}"} env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${packages[@]}"
 
-  # If the compiler was missing too, the search for every header failed. So all are searched again.
+  # If the compiler was missing too, the search for every header failed. So all missing packages are
+  # searched for again.
   for wanted in "${missing[@]}"; do
     if ! ashlar_has "$wanted"; then
       printf 'Still not found after installing: %s\n' "$wanted" >&2

@@ -4,8 +4,9 @@
 # cmake -DCOMPILER=… -DPREFIX=… [-DSOURCE=… | -DCONTROLS=a|b] [-DINCLUDES=a|b] [-DDEFINITIONS=a|b]
 #   -P run_compile_fail.cmake
 #
-# Without SOURCE and CONTROLS the script precompiles the header PREFIX. This is done first. Each
-# later call is a test, which includes the precompiled header and has one of these options:
+# Tests that a source does not compile, for the reason that the source states. The first call,
+# without SOURCE and CONTROLS, precompiles the header PREFIX. Each later call is a test, which
+# includes the precompiled header and has one of these options:
 #
 #   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden
 #              lines are wrong. They are compiled together as one source, each in its own namespace.
@@ -43,7 +44,7 @@ if(CONTROLS)
     cmake_path(GET source STEM name)
     string(APPEND text "namespace ${name} {\n#include \"${source}\"\n}\n")
   endforeach()
-  # Includes come first, so that their include guards make them empty inside the namespaces.
+  # All headers are included first. Inside the namespaces their include guards then make them empty.
   list(REMOVE_DUPLICATES includes)
   list(JOIN includes "\n" includes)
   cmake_path(REPLACE_FILENAME PREFIX controls.cpp OUTPUT_VARIABLE all)

@@ -5,8 +5,8 @@
 # run_headers.cmake
 #
 # Compiles each header that FILE lists by itself, to show that it includes everything it uses.
-# Compiling the same included headers again and again would take most of the time. So some of them,
-# the list `bases`, are precompiled. A header that includes a base, directly or indirectly, is
+# Compiling the same included headers again and again would take most of the time. Some headers, the
+# list `bases`, are therefore precompiled. A header that includes a base, directly or indirectly, is
 # compiled after the precompiled base.
 
 cmake_minimum_required(VERSION 3.25)

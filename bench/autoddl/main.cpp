@@ -3,17 +3,17 @@
 
 // Repeats the experiments of section 5 of the AutoDDL paper. Costs are not measured but predicted,
 // for the preset machines of the library. For each experiment the program prints how much
-// communication time our training plan saves compared with the fastest baseline, and the saving
-// that the paper measured.
+// communication time our training plan saves, compared with the fastest baseline. It also prints
+// the saving that the paper measured.
 //
 //   bench/autoddl                     all experiments; ends with the table of
 //                                     bench/results/autoddl.md
 //   bench/autoddl --only vgg          the experiments whose name contains this text
 //
 // Each plan, ours or a baseline's, is the best over several numbers of micro-batches. Our plan is
-// also the best over all meshes that factor the ranks of each link tier into axes. The plans of the
-// baselines Megatron and Summa are the best over all meshes of two axes. Only ratios of predicted
-// seconds are reported.
+// also the best over many meshes: within each link tier (inside a node, between nodes), the ranks
+// are factored into axes in every possible way. The plans of the baselines Megatron and Summa are
+// the best over all meshes of two axes. Only ratios of predicted seconds are reported.
 
 #include <chrono>
 #include <cstdio>
@@ -37,7 +37,7 @@ namespace {
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 
-/// A function from the number of micro-batches to the chain of layers to be planned.
+/// A function that takes the number of micro-batches and returns the chain of layers to plan.
 using chain_source = std::function<search::problem(int)>;
 
 struct experiment {
@@ -46,12 +46,13 @@ struct experiment {
   ashlar::topology ranks;  ///< the mesh, with one axis for each link tier
   ashlar::machine machine;
   std::vector<int> micro_batches, stages;
-  /// The saving that the paper measured: of communication time, unless the text says otherwise.
+  /// The saving that the paper measured, as text. It is a saving of communication time unless the
+  /// text names another quantity.
   std::string paper;
 };
 
-/// Makes our plan by an exact search over all meshes that factor the ranks of each link tier into
-/// axes. A mesh has at most `most_axes` axes.
+/// Finds our plan by an exact search over all meshes of at most `most_axes` axes. The meshes factor
+/// the ranks of each link tier into axes in every possible way.
 struct factored_layout {
   int most_axes = 3;
   template <int N>
@@ -222,7 +223,8 @@ volume block_volume(search::problem const& net, search::plan const& chosen,
 
 /// Reproduces figure 3 of the AutoDDL paper: attention with 8,192 features and 2^20 tokens on 64
 /// nodes, in a net that contains `block` four times. As in the paper, every weight matrix must be
-/// split over at least 16 nodes, and must be stored with the placement that the layer uses.
+/// split over at least 16 nodes. It must be stored with the same placement with which the layer
+/// uses it.
 template <class Block>
 void figure_3(char const* what, Block const& block) {
   using enum ashlar::link_tier;

@@ -13,10 +13,10 @@
 //   all ranks                      N (nodes) x R          both         nothing, only to check the
 //                                  fit
 //
-// All groups of a mesh run at once, as in a redistribution. So R groups of the second kind share
-// the link of a node to other nodes. Every divisor m >= 2 (of R in the first row, of N in the
-// second) is measured. A permute needs two axes of the same extent e, so a permute is only measured
-// if m = e².
+// All groups of a mesh run at once, as in a redistribution. So R groups of the second row share the
+// link of a node to other nodes. Every divisor m >= 2 (of R in the first row, of N in the second)
+// is measured. A permute needs two axes of the same extent e, so a permute is only measured if m is
+// a square.
 
 #include <algorithm>
 #include <vector>
@@ -99,10 +99,12 @@ inline std::vector<group> groups_on(int nodes, int per_node) {
   return all;
 }
 
-/// Returns the steps to measure on a group, with tensors of about `bytes` bytes. A group along two
-/// axes is measured with a permute only, unless it contains all ranks. All other groups are
-/// measured with the other collectives. All-gathers, reduce-scatters and all-to-alls are measured
-/// along dimension 0 and along dimension 1, since plans contain both cases.
+/// Returns the steps to measure on a group, with tensors of about `bytes` bytes:
+///
+/// - A group along two axes that does not contain all ranks: only a permute.
+/// - Any other group: all-gathers, reduce-scatters, all-to-alls and an all-reduce. All but the
+///   all-reduce are measured along dimension 0 and along dimension 1, since plans contain both
+///   cases.
 inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   using ashlar::collective;
   auto const whole = ashlar::placement::all_broadcast(g.mesh.axes());
@@ -136,10 +138,10 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   return all;
 }
 
-/// Returns the seconds that a step took, together with its number of messages and of bytes on the
-/// links of the group's tier. The two numbers are those of the cost model. To get them, the model
-/// is evaluated for two artificial machines: on one a message takes one second and a byte none, on
-/// the other a byte takes one second and a message none.
+/// Returns a sample for the fit: the seconds that a step took, and the messages and bytes that the
+/// cost model counts for it on the links of the group's tier. The counts are obtained by evaluating
+/// the model for two artificial machines. On one machine a message takes one second and a byte
+/// none. On the other machine a byte takes one second and a message none.
 inline ashlar::link_sample sample_of(group const& g, measured_step const& s, double seconds) {
   auto const counted = [&](ashlar::link const& unit) {
     ashlar::machine m;

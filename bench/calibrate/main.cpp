@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the machine on which it runs, and writes the machine file with which plans are priced:
+// Measures the machine on which it runs, and writes the machine file. The planner and the search
+// predict times from this file:
 //
 //   mpirun -n 8 bench/calibrate --out machine.json          one or two minutes
 //   mpirun -n 8 build/default/examples/train_gpt --machine machine.json ...
 //
 // The program measures every collective as a step of a redistribution, within nodes and across
 // them, for several tensor sizes and group sizes. It also measures products of float matrices and
-// the bandwidth of memory. To these times it fits α and β of each link tier and collective
-// (machine/fit_link.hpp), and the speed of products (machine/fit_gemm.hpp). The tables show the
-// errors of the fits: a worst error of 50 % means that some step takes 50 % more or less than the
-// cost model predicts.
+// the bandwidth of memory. It fits two models to these times: α and β of each link tier and
+// collective (machine/fit_link.hpp), and the speed of products (machine/fit_gemm.hpp). The tables
+// show the errors of the fits: a worst error of 50 % means that some step takes 50 % more or less
+// than the cost model predicts.
 
 #include <ctime>
 #include <filesystem>

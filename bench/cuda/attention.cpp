@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures causal attention, forward and backward, on one GPU. The sequence lengths differ, the
-// number of tokens is always the same. bench/cuda/torch_attention.py measures PyTorch on the same
-// shapes and writes to the same table. bench/run_cuda.sh runs the two programs in turns; --round is
-// the number of the turn.
+// Measures causal attention, forward and backward, on one GPU. The cases have different sequence
+// lengths, but the same number of tokens. bench/cuda/torch_attention.py measures PyTorch on the
+// same shapes and writes to the same table. bench/run_cuda.sh runs the two programs in turns;
+// --round is the number of the turn.
 //
 //   bench/cuda/attention                                  16384 tokens, 12 heads of 64
 //   bench/cuda/attention --tokens 64 --heads 2 --sequences 16,64 --types float --trials 1
@@ -90,8 +90,8 @@ class attention_case {
                                 memory_.stream),
                 "cudaMemsetAsync");
   }
-  /// Returns the offset of the last head of token t of the last sequence, in an array that holds
-  /// `parts` vectors of head_dim elements for each head.
+  /// Returns an offset in an array that holds, for each head of each token, `parts` vectors of
+  /// head_dim elements: the offset of the last head of token t of the last sequence.
   std::int64_t first_of(std::int64_t t, std::int64_t parts) const {
     return ((((e_.batch - 1) * e_.sequence + t) * e_.heads + e_.heads - 1) * parts) * e_.head_dim;
   }

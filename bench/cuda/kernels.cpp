@@ -49,7 +49,7 @@ class bench {
 
   /// Measures one kernel beside a copy of the same number of bytes, and prints the times. `body`
   /// runs the kernel (passes.hpp). If `wanted` is true, the kernel has a target: it may take at
-  /// most 1 / 0.85 of the copy's time.
+  /// most 1 / 0.85 times as long as the copy.
   template <class T, class Body>
   void add(std::string const& name, std::string const& shape, bool wanted,
            std::vector<operand> const& operands, pass_extents const& e, Body const& body) {
@@ -199,8 +199,9 @@ void losses(bench& b, options const& o) {
   operand const labels{.holds = operand::ids, .limit = static_cast<std::int32_t>(cols)};
   using enum operand::kind;
   using enum operand::use;
-  // If the vocabulary is split, a rank first computes statistics of each row (the maximum and the
-  // sum of exponentials), and then the gradient from the statistics.
+  // The next two cases are the parts of cross-entropy if the vocabulary is split. The first part
+  // computes statistics of each row: the maximum and the sum of exponentials. The second part
+  // computes the gradient from the statistics.
   b.add<T>("cross-entropy statistics", by(rows, cols), true,
            {{.per_row = cols}, {.holds = sum, .is = out}, {.holds = sum, .is = out}},
            {rows, 16, n * s}, [=](auto const& on, auto&, std::int64_t r, auto p) {

@@ -64,7 +64,7 @@ class recorded_graph {
 };
 
 /// Returns the microseconds that a call takes on the host: the median of seven trials of 100 calls.
-/// So few calls do not fill the queue of the device, which would block the host.
+/// 100 calls do not fill the queue of the device. A full queue would block the host.
 double issue_microseconds(cuda::stream const& stream, std::function<void()> const& run) {
   std::vector<double> all;
   for (int trial = 0; trial < 7; ++trial) {

@@ -32,7 +32,8 @@ struct operand {
   std::int64_t per_row = 1;
   bool fixed = false;
   enum use { in, out, both } is = in;  ///< read, written, or both
-  /// The initial values are normally distributed with this standard deviation. 0 means zeros.
+  /// The initial values are normally distributed with this standard deviation. If it is 0, all
+  /// values are zero.
   double deviation = 1;
   bool is_positive = false;  ///< whether to take the absolute values of the initial values
   std::int32_t limit = 1;    ///< exclusive upper bound of all ids
@@ -40,7 +41,7 @@ struct operand {
 
 struct pass_extents {
   std::int64_t rows;
-  /// The number of rows that are compared with the host's: this many first and this many last rows.
+  /// The first `sampled` rows and the last `sampled` rows are compared with the host's results.
   std::int64_t sampled;
   std::int64_t bytes;  ///< the least number of bytes that one call reads and writes
 };

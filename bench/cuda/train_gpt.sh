@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # train_gpt.sh PROGRAM ROUND TABLE OPTION...: runs train_gpt as GPT-2 in bfloat16 on one GPU and
-# appends a row to the table. The row has the median speed of its progress lines without the first,
-# which includes the warm-up. Exits with 77 if the program is missing or was built without CUDA.
-# ASHLAR_CUDA_TUNE=on tunes the products.
+# appends a row to the table. The row has the median speed of train_gpt's progress lines. The first
+# line is left out, because it includes the warm-up. Exits with 77 if the program is missing or was
+# built without CUDA. ASHLAR_CUDA_TUNE=on tunes the products.
 set -euo pipefail
 
 program="$1" round="$2" table="$3" status=0

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Computes the least number of elements that each of p ranks has to receive for a product C = A B,
-// if A, B and C are divided evenly over the ranks without replication (Al Daas et al., SPAA 2022).
-// This number is the minimum, over all grids with pm pn pk = p, of
+// Computes a lower bound of the communication of a product C = A B: the least number of elements
+// that each of p ranks must receive (Al Daas et al., SPAA 2022). A, B and C are divided evenly over
+// the ranks, without replication. The bound is the minimum, over all grids with pm pn pk = p, of
 //
 //   m k / (pm pk) (1 - 1/pn)  +  k n / (pk pn) (1 - 1/pm)  +  m n / (pm pn) (1 - 1/pk)
 //
@@ -35,8 +35,8 @@ inline double received_elements(product_shape const& s, grid const& g) {
 }
 
 /// Returns the grid on which a rank receives the fewest elements. Among equally good grids it
-/// prefers the smallest pk and then the largest pm, because the gathered rows of B are then
-/// contiguous and need no unpacking.
+/// prefers the smallest pk and then the largest pm. The gathered rows of B are then contiguous and
+/// need no unpacking.
 inline grid best_grid(product_shape const& s, int ranks) {
   grid best;
   double least = 1e300;

@@ -281,8 +281,8 @@ class program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // This must be set before any mesh exists. Only messages can be counted, not reads of shared
-  // memory.
+  // The variable must be set before any mesh exists. Only messages can be counted, not reads of
+  // shared memory.
   for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) == "--bytes") setenv("ASHLAR_SHARED_MEMORY", "off", 1);
   ashlar::mpi::environment env(argc, argv);

@@ -13,7 +13,7 @@ received count_received(MPI_Comm comm, std::function<void()> const& run) {
   mpi_traffic::listen();
   run();
   mpi_traffic::stop();
-  // The received bytes, and the number of calls whose bytes cannot be counted.
+  // mine[0] counts the received bytes, mine[1] the calls whose bytes cannot be counted.
   std::int64_t mine[2] = {0, 0};
   for (auto const& call : mpi_traffic::calls)
     if (call.received_bytes == mpi_traffic::uncounted) ++mine[1];

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the bytes that ranks receive during a call of any library. It intercepts the MPI calls of
-// the library and computes the bytes from their arguments (tests/support/mpi_traffic.hpp).
+// Counts the bytes that ranks receive while a product of any library runs. Intercepts the MPI calls
+// during this time and computes the bytes from the calls' arguments
+// (tests/support/mpi_traffic.hpp).
 
 #include <cstdint>
 #include <functional>

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Returns the bytes and the bus factor of a redistribution step, in the convention of nccl-tests:
+// Computes the size in bytes and the bus factor of a redistribution step. nccl-tests defines:
 //
 //   algorithm bandwidth = size / time
 //   bus bandwidth       = factor * algorithm bandwidth
 //
-// The factor makes the bus bandwidth comparable with the bandwidth of a link, whatever the
-// collective and the number of ranks. For a group of n ranks and a whole tensor of T bytes:
+// With this factor, the bus bandwidth can be compared with the bandwidth of a link for every
+// collective and every number of ranks. For a group of n ranks and a whole tensor of T bytes:
 //
 //   step                         size in bytes                        factor
 //   all_gather, reduce_scatter   T                                    (n - 1) / n

@@ -27,7 +27,7 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 
 /// Returns the layer choice that splits the batch and replicates the parameters. On one rank it
-/// returns the choice that splits nothing, because there no choice has a split.
+/// returns the choice that splits nothing, because on one rank no choice has a split.
 step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology const& t) {
   auto const whole = ashlar::placement::all_broadcast(t.axes());
   ashlar::placement const rows = t.ranks() == 1 ? whole : whole.with_split(0, 0);
@@ -39,7 +39,7 @@ step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology co
   throw ashlar::error("bench/micro", std::string(spec.name.text) + ": no rows split the batch.");
 }
 
-/// A layer placed on a mesh with one axis of all ranks. Its values are stored in slots, in this
+/// A layer placed on a one-dimensional mesh of all ranks. Its values are stored in slots, in this
 /// order: the input x, the parameters, the output y, the values saved for the backward pass, dy,
 /// dx. Layers with statistics (nn/call.hpp) are not supported.
 template <class Layer, int XRank>

@@ -5,9 +5,9 @@
 // benchmark is named step/KIND/CASE/bytes:N, where the whole tensor of double has N bytes.
 // bench/redistribute compares the same steps on the same tensors with MPI.
 //
-// The mesh is a line of all ranks. Permutations use instead the grid of all ranks that is closest
-// to a square. A redistribution is left out if its plan on this mesh is not a single step of that
-// kind. For example, there is no permutation on the grid of a prime number of ranks.
+// The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to
+// a square. A redistribution is left out if the redistribution's plan on this mesh is not a single
+// step of that kind. For example, there is no permutation on the grid of a prime number of ranks.
 
 #include <algorithm>
 #include <memory>

@@ -3,8 +3,8 @@
 #pragma once
 
 // The list of microbenchmarks. Each .cpp file of this folder registers its benchmarks by a global
-// object of type `family`, so that a new file needs no other change. All ranks build the same list
-// in the same order, because they run the same program.
+// object of type `family`. Adding a benchmark therefore changes no other file. All ranks build the
+// same list in the same order, because they run the same program. A benchmark has:
 //
 //   name       kind/argument:value/..., such as step/all_gather/dim:0/bytes:4096. The suite appends
 //              the number of ranks, so that a comparison of two result files never pairs runs on

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures how much of the communication of a training step is hidden behind its computation, and
-// compares this measurement with the predicted timeline of the step's program (step/timeline.hpp).
+// Measures how much of a training step's communication is hidden behind its computation. Compares
+// the result with the predicted timeline of the step's program (step/timeline.hpp).
 //
 //   mpirun -n 2 bench/overlap
 //
@@ -15,12 +15,10 @@
 //               program. From these times and α and β, the timelines of both programs are computed
 //               and compared with the measured steps.
 //   asleep      Like "held back", but computations only sleep for the measured times. Other
-//               processes on the same cores then disturb little, so any loss of time is caused by
-//               the library.
-//   plain       The speed of a trainer with overlap divided by the speed of a trainer without
-//               overlap, with no delays. There are two figures: for the program that is optimized
-//               for this machine, and for the program that is optimized for a slow network
-//               ("forced").
+//               processes on the same cores then disturb little. The library causes any lost time.
+//   plain       Without delays: the speed of a trainer with overlap divided by the speed of a
+//               trainer without. One figure is for the program optimized for this machine, one for
+//               the program optimized for a slow network ("forced").
 //
 // The columns of the table (a move is a redistribution in a program):
 //
@@ -83,8 +81,8 @@ struct walk_times {
 template <class Model, class Data>
 class walked_program {
  public:
-  /// If `asleep` is true, a computation does nothing but sleep for the seconds that its action in
-  /// `p` states. It sleeps at most a millisecond at a time, and transfers make progress in between.
+  /// If `asleep` is true, a computation only sleeps, for the seconds that `p` gives for its action.
+  /// A single sleep lasts at most a millisecond. Transfers make progress between two sleeps.
   walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),
         sleepers_(asleep ? make_sleepers() : elements()),
@@ -162,8 +160,8 @@ double median_of_walks(std::vector<walk_times> const& walks, double walk_times::
 }
 
 /// Returns the seconds of each action: the median over several runs, then the maximum over the
-/// ranks. They are scaled so that their sum equals the median of the total computing times. Without
-/// scaling the sum would be too small, because medians of single actions ignore disturbances.
+/// ranks. The seconds are scaled so that their sum is the median of the total computing times. An
+/// unscaled sum would be too small, because medians of single actions ignore disturbances.
 std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world) {
   std::vector<double> work;
   for (std::size_t i = 0; i < walks.front().actions.size(); ++i) {
@@ -225,9 +223,10 @@ void print_details(step::program const& p, step::timeline const& when,
   std::printf("  step %.2f (%.2f) ms\n", 1e3 * last.seconds, 1e3 * when.seconds);
 }
 
-/// Measures one net, training plan and ratio of communication to computation, and writes a row of
-/// the table. On entry, `first_work` holds the seconds of the model's actions, from which the
-/// network and the optimization passes are chosen. On return it holds the seconds measured here.
+/// Measures one case, and writes a row of the table. A case is a net, a training plan, and a ratio
+/// of communication time to computation time. On entry, `first_work` holds the seconds of the
+/// model's actions, from which the network and the optimization passes are chosen. On return, it
+/// holds the seconds measured here.
 template <class Model, class Data>
 void measure_held_back(std::string const& net, std::string const& plan, double ratio, Model& model,
                        Data const& data, std::vector<double>& first_work, MPI_Comm world,
@@ -238,7 +237,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   auto const network = network_for(guess, m.machine(), o.alpha, ratio * work);
   auto const before = m.machine();
   m.set_machine(network);
-  // Built again: the redistributions may be planned differently on this network.
+  // Builds the program again: the redistributions may be planned differently on this network.
   guess = measured(model, first_work);
   step::overlap_options how;
   how.bucket_bytes = {0};
@@ -278,7 +277,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
            number(when.exposed, "%.6f"), number(when.communication, "%.6f"), number(busy, "%.0f")});
 }
 
-/// Measures how much faster training with overlap is than without, with no delays.
+/// Measures how much faster training is with overlap than without, if no transfer is delayed.
 template <class Net, class Data>
 void measure_plain(std::string const& net, Net const& layers, search::plan const& plan,
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,

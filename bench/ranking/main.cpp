@@ -19,8 +19,8 @@
 //               mostly waits while other ranks compute.
 //
 // Strategies take turns. bench/calibrate must run with the same number of ranks on the same cores.
-// With more ranks than cores, α must include the time that a rank waits for a core, and a
-// calibration with fewer ranks would not measure this time.
+// With more ranks than cores, α must include the time that a rank waits for a core. A calibration
+// with fewer ranks would not measure this time.
 //
 // tests/smpi/ranking.cpp compares the same strategies with simulated clusters.
 

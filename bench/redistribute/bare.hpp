@@ -72,8 +72,8 @@ class bare_program {
     mpi_call call;
     MPI_Comm comm = MPI_COMM_NULL;
     ashlar::box from, to;
-    // The blocks that this rank sends to each member of its group, and receives from each member.
-    // Empty if the whole shard is sent or received.
+    // The blocks that this rank sends to each member of its group, and the blocks that it receives
+    // from each member. A list is empty if the whole shard is sent or received.
     std::vector<ashlar::box> sent, received;
     std::vector<int> send_counts, send_offsets, recv_counts, recv_offsets;
     bool packs = false, unpacks = false, equal = true;

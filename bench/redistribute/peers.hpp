@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The redistributions of bench/redistribute by other libraries. Each function returns a contestant,
-// a program to be measured. The libraries can redistribute a matrix if every rank has exactly one
+// The redistributions of bench/redistribute by other libraries. Each function returns a contestant
+// (a program to be measured). The libraries can redistribute a matrix if every rank has exactly one
 // block of the matrix before and after the redistribution. In all other cases, or if CMake did not
 // find the library, the functions return no contestant.
 //

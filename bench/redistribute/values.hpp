@@ -59,7 +59,7 @@ inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
 }
 
 /// Fills this rank's shard of a tensor with the placement `p`. If `p` is partial, the values are
-/// this rank's addends, otherwise totals of `addends` addends.
+/// this rank's addends. Otherwise each value is the total of `addends` addends.
 inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& p,
                  int addends, double* shard) {
   auto const axes = partial_axes(p);
@@ -72,8 +72,8 @@ inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::pl
                });
 }
 
-/// Returns whether this rank's shard of a tensor with the placement `p`, which must not be partial,
-/// holds the totals of `addends` addends.
+/// Returns whether each element of this rank's shard is the total of `addends` addends. The
+/// placement `p` of the tensor must not be partial.
 inline bool holds_totals(ashlar::mesh const& m, ashlar::shape const& extents,
                          ashlar::placement const& p, int addends, double const* shard) {
   bool right = true;

@@ -64,8 +64,8 @@ table == "collectives" {
 table == "parts" && NR == 2 { print_heading("| part | what became of it | seconds |") }
 table == "parts" { print "| " field("part") " | " field("result") " | " field("seconds") " |" }
 
-# Like print_grid of table.awk, but each column of the grid has two cells. For a missing entry it
-# prints two dashes.
+# Prints a grid like print_grid of table.awk, but each column of the grid has two cells. Prints two
+# dashes for a missing entry.
 function print_double_grid(corner, rows, columns, line, r, c) {
   line = "| " corner " |"
   for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"

@@ -34,7 +34,7 @@ function print_heading(line, bars) {
 }
 # Prints a grid as a Markdown table. `rows` and `columns` name two lists, whose texts become the
 # first cells of the rows and the headings of the columns. `corner` is the heading of the first
-# cells. It and the texts of rows may contain several cells.
+# cells. `corner` and the texts of rows may contain several cells.
 function print_grid(corner, rows, columns, line, r, c) {
   line = "| " corner " |"
   for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"

@@ -3,8 +3,8 @@
 #pragma once
 
 // The nets of AutoDDL's figure 7, and a small net (dense) for which the exhaustive search can
-// finish. Section 4.4 of the paper does not state the sizes of the nets. The sizes here are those
-// of the paper's section 5 on 64 nodes. The sizes of DLRM are those of the MLPerf benchmark.
+// finish. Section 4.4 of the paper does not state the sizes of the nets. This file uses the sizes
+// of the paper's section 5 on 64 nodes. DLRM has the sizes of the MLPerf benchmark.
 //
 //   alexnet, vgg13   512 images of 3 x 224 x 224
 //   gpt              8 blocks, d-model 8192, 16 micro-batches of 64 sequences of 1,024 tokens

@@ -26,10 +26,14 @@ std::vector<double> noise_trials(ashlar::search::problem const& net, ashlar::top
                                  ashlar::machine const& truth, double most, bool of_collectives,
                                  int trials);
 
-/// Runs the trials three times: with errors up to 20 % of each collective, up to 20 % of each link
-/// tier, and up to 50 % of each collective. Prints the excess costs and appends them to the table:
-/// mean, median, 95th percentile, maximum, and the number of trials more than 2 % above the
-/// optimum.
+/// Runs the trials three times, with these errors of the machine's parameters:
+///
+/// - up to 20 %, a separate error for each collective
+/// - up to 20 %, one error for each link tier
+/// - up to 50 %, a separate error for each collective
+///
+/// Prints the excess costs and appends them to the table: mean, median, 95th percentile, maximum,
+/// and the number of trials more than 2 % above the optimum.
 void report_noise(named_net const& net, std::string const& mesh,
                   ashlar::named_machine const& machine, int trials, csv_file& table);
 

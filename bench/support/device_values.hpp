@@ -70,8 +70,8 @@ repeated_normals<T> const& normals_of(unsigned seed, double deviation = 1) {
   return made.try_emplace({seed, deviation}, seed, deviation).first->second;
 }
 
-/// Returns the number of copies, from 1 to 64, that operands of `bytes` bytes need so that all
-/// copies together are more than four times as large as the GPU's L2 cache.
+/// Returns how many copies of operands of `bytes` bytes are together more than four times as large
+/// as the GPU's L2 cache. The result is at least 1 and at most 64.
 inline int copies_beyond_cache(std::int64_t bytes) {
   int device = 0, cache = 0;
   ashlar::cuda::check(cudaGetDevice(&device), "cudaGetDevice");

@@ -81,7 +81,8 @@ inline timings measure_alone(MPI_Comm comm, std::vector<contestant> const& all, 
     others_share const others(comm);
     auto const times = measure(comm, all, how);
     double share = others.percent();
-    // Each rank reads /proc/stat itself, so the ranks' figures may differ.
+    // Each rank reads /proc/stat itself, so the ranks' figures may differ. All ranks use the figure
+    // of rank 0.
     MPI_Bcast(&share, 1, MPI_DOUBLE, 0, comm);
     if (attempt == 0 || share < best.others) best = {times, share};
     if (share <= allowed) break;

@@ -12,9 +12,11 @@
 // norms are only counted. If the two versions trained under different plans, the case is marked in
 // the list, since its results may differ.
 //
-// The first 12 cases that differ are listed, or all such cases with --all. The exit status is 0 if
-// all cases are equal or accepted, 1 if some differ or exist in one version only, and 2 if there is
-// nothing to compare.
+// The first 12 cases that differ are listed, or all such cases with --all. The exit status is:
+//
+//   0   all cases are equal or accepted
+//   1   some cases differ, or exist in one version only
+//   2   there is nothing to compare
 
 #include <algorithm>
 #include <cmath>
@@ -48,9 +50,9 @@ std::vector<columns> read(char const* path) {
   return lines;
 }
 
-/// Returns the largest relative difference between corresponding numbers of two lists of numbers,
-/// which are separated by spaces. Returns infinity if the lists have different lengths, or if the
-/// texts differ although the numbers are equal.
+/// Compares two texts that are lists of numbers separated by spaces. Returns the largest relative
+/// difference between corresponding numbers. Returns infinity if the lists have different lengths,
+/// or if the texts differ although the numbers are equal.
 double apart(std::string const& a, std::string const& b) {
   if (a == b) return 0;
   auto const x = split(a, ' '), y = split(b, ' ');
@@ -122,8 +124,8 @@ struct comparison {
       other_plans += a[1] != b[1];
       bool const limited = a[0].find("no limit") == std::string::npos;
       auto const seconds = [](columns const& c) { return std::strtod(c[2].c_str(), nullptr); };
-      // With a memory limit, the new version passes as "no slower" if its plan is not slower than
-      // the old plan, or if only the old version found no plan.
+      // With a memory limit, a case is marked "no slower" if the new version's plan is not slower
+      // than the old version's plan. It is also marked so if only the old version found no plan.
       bool const none_before = seconds(a) == 0, none_now = seconds(b) == 0;
       bool const faster = !none_now && (none_before || seconds(b) <= seconds(a) * (1 + 1e-9));
       if (!limited) ++unlimited;

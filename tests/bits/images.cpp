@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nets whose inputs are images: convolutions with strides, with padding and without bias, both
-// kinds of pooling, flatten, residuals, segments within segments, a stage of VGG, VGG13 and
-// AlexNet.
+// Nets whose inputs are images:
+//
+// - convolutions with strides, with padding and without bias
+// - max pooling, average pooling and flatten
+// - residuals, and segments within segments
+// - a stage of VGG, VGG13 and AlexNet
 
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/vgg.hpp>

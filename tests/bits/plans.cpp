@@ -9,16 +9,16 @@
 //   name      net | mesh | machine | memory limit
 //   plan      the fingerprint of the plan's placements, or the error of the search if it finds none
 //   seconds   the predicted seconds of a step, as a hexadecimal number
-//   seconds   the same as a decimal number
+//   seconds   the same seconds as a decimal number
 //   memory    the predicted bytes per rank
-//   others    the number of micro-batches, the number of recomputed segments, the gap to the lower
-//             bound, and the mesh (a factored search chooses it)
+//   others    the number of micro-batches, the number of recomputed segments, the gap
+//             (1 - lower bound / seconds), and the mesh (a factored search chooses it)
 //
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
-// A memory limit is a percentage of the memory that the plan without a limit needs. By default this
-// is the plan that the same run has found. With --limits, its memory is read from FILE, the output
-// of another version of this program, so that both versions get the same limits.
+// A memory limit is a percentage of the memory that the plan without a limit needs. By default,
+// that plan is the one that the same run has found. With --limits, the memory of that plan is read
+// from FILE, the output of another version of this program. Both versions then get the same limits.
 
 #include <cinttypes>
 #include <cstdio>
@@ -99,8 +99,8 @@ search::plan print(std::string const& name, finder const& find) {
   return plan;
 }
 
-/// Prints the plan of find(machine) without a memory limit, and then once for each element of
-/// `percents` with a limit of that percentage of the first plan's memory.
+/// Prints the plan of find(machine) without a memory limit. Then prints, for each element of
+/// `percents`, the plan with a memory limit of that percentage of the first plan's memory.
 template <class Find>
 void find_below(std::string const& name, named_machine const& on, std::vector<int> const& percents,
                 Find const& find) {
@@ -122,8 +122,8 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Prints plans for the best mesh that factors each axis of `mesh`. The factored mesh has at most
-/// `most_axes` axes.
+/// Prints plans for the best of many meshes, which optimal_factored() finds: each axis of `mesh` is
+/// replaced by axes whose extents multiply to its extent. The meshes have at most `most_axes` axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);

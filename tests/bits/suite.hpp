@@ -83,8 +83,8 @@ constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::siz
   return plan;
 }
 
-/// Returns the data of a step, the same on every rank. About every fifth target is negative, which
-/// means that it is ignored.
+/// Returns the data of a step, the same on every rank. About every fifth target is negative. The
+/// loss ignores negative targets.
 template <class Input, class Batch>
 train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
                                       unsigned seed) {
@@ -200,7 +200,8 @@ class suite {
       train_case<T>(on + "adam_w", net, batch, m, fingerprint, form, vocabulary, classes,
                     train::adam_w{.lr = 0.01}, {});
       // The collectives of the two transports may round differently. Optimizers do not depend on
-      // the transport, so sgd runs on only one transport. The fingerprint determines which one.
+      // the transport, so sgd runs on only one transport. The plan's fingerprint determines which
+      // transport is used.
       if (messages == (fingerprint % 2 == 0) || ranks_ == 1)
         train_case<T>(on + "sgd with clip", net, batch, m, fingerprint, form, vocabulary, classes,
                       train::sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}, {.clip = 0.5});
@@ -227,8 +228,9 @@ class suite {
       }
       hash = hash_of_parameters(model);
     } catch (ashlar::error const& e) {
-      // The error must occur on every rank, as errors of place and of the trainer do. After an
-      // error on only some ranks, the later collectives of the ranks would not match.
+      // This program assumes that every rank gets the same error, as is the case for errors of
+      // place and of the trainer. After an error on only some ranks, the later collectives of the
+      // ranks would not match.
       losses += std::string(losses.empty() ? "" : " ") + "error: " + e.what();
     }
     if (rank_ != 0) return;

@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nets whose inputs are tokens: GPT with and without dropout, with few tokens and with so many that
-// matrix products are computed in several blocks of rows, BERT, embeddings with and without
-// positions, and attention without the rest of a block.
+// Nets whose inputs are tokens:
+//
+// - GPT with and without dropout, with few tokens, and with so many tokens that matrix products are
+//   computed in several blocks of rows
+// - BERT
+// - embeddings with and without positions
+// - an attention layer alone, without the other layers of a Transformer block
 
 #include <ashlar/nn/bert.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that uses ashlar::compiled: a mesh, a redistribution and a searched plan.
+// A program that links the target ashlar::compiled. It makes a mesh, redistributes a tensor and
+// searches a plan.
 
 #include <iostream>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that uses ashlar::cuda. The host compiler compiles it as plain C++, and it links the
-// CUDA kernels. On a machine without a GPU or a driver it prints an error message and does not
-// crash.
+// A program that links the target ashlar::cuda. The host compiler compiles this file as plain C++,
+// and the CUDA kernels are linked. On a machine without a GPU or a driver the program prints an
+// error message and does not crash.
 
 #include <iostream>
 

@@ -28,8 +28,8 @@ endif()
 if(CONSUMER_CUDA)
   add_executable(cuda "${CMAKE_CURRENT_LIST_DIR}/cuda.cpp")
   ashlar_enable_cuda(cuda)
-  # The program also links a static library that itself links the kernels, as parts of a larger
-  # program may do.
+  # The program also links a static library that itself links the kernels, as it may happen in a
+  # larger program.
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp" CONTENT
     "#include <ashlar/device/cuda/error.hpp>\nvoid part() { ashlar::cuda::check_last(\"part\"); }\n")
   add_library(cuda_part STATIC "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp")

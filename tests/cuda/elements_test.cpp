@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the kernels that do not work on rows: their results must agree with the host's functions.
-// The unit tests run the same test cases on an emulated device.
+// Tests the element-wise, column and embedding kernels: their results must agree with the host's
+// functions. The unit tests run the same test cases on an emulated device.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@
 
 #include "cuda/device_arrays.hpp"
 
-// Declares the device's functions that the included test cases call.
+// Lets the test cases included below find the device's functions.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

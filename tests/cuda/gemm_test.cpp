@@ -55,7 +55,7 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
         engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
                                     on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
         CHECK(gap(device.download(on_c), expected) < enough);
-        // If C has type A, the type in which gradients are accumulated, the result is not rounded
+        // If C has type A (the type in which gradients are accumulated), the result is not rounded
         // to T.
         if constexpr (!std::is_same_v<T, A>) {
           auto const sums = wide(c);

@@ -4,8 +4,8 @@
 
 // Tests meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks share
 // one device (support/gpu_ranks.hpp). The test cases are those of tests/cuda/fake, and one test
-// case for sums::ordered. With sums::ordered, results must be bitwise equal to sums in the
-// canonical order.
+// case for sums::ordered. With sums::ordered, results must be bitwise equal to sums in the order
+// that comm/transfer.hpp defines.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -33,8 +33,9 @@ TEST_CASE("several meshes of one program, and shards of no elements") {
   several_meshes(gpu_ranks());
 }
 
-/// Sums values over all ranks and compares the result with a sum in the canonical order. The values
-/// are chosen so that rounding makes the sum depend on the order of the addends.
+/// Sums values over all ranks and compares the result with a sum in the order that
+/// comm/transfer.hpp defines. The values are chosen so that rounding makes the sum depend on the
+/// order of the addends.
 template <class T>
 void check_ordered_sums(std::int64_t elements) {
   ashlar::topology const t{{"gpu", gpu_ranks().size()}};

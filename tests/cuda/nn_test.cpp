@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// A net with every layer that runs on a device, on GPU ranks: predictions, gradients, losses and
-// communication must be the same as on the host in float, and close to the host's results in
-// bfloat16, under many kinds of parallelization plans.
+// Tests a net with every layer that runs on a device, on GPU ranks, under many kinds of
+// parallelization plans. In float, predictions, gradients, losses and communication must be the
+// same as on the host. In bfloat16, all values must be close to the host's results in float.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the results of a device's operations (device/cuda/operations.hpp) with the host's
-// results. The device and the host run the same calls with the same arguments, in which only the
-// processor differs. Inputs are bfloat16 values, which every element type represents exactly. The
-// host computes with accumulation_t. The edge cases of the kernels are in elements_test.cpp and
+// results. The device and the host run the same calls, in which only the argument for the processor
+// differs. Inputs are bfloat16 values, which every element type represents exactly. The host
+// computes with accumulation_t. The edge cases of the kernels are in elements_test.cpp and
 // rows_test.cpp.
 
 #include <span>

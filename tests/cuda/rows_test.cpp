@@ -12,7 +12,7 @@
 
 #include "cuda/device_arrays.hpp"
 
-// Declares the device's functions that the included test cases call.
+// Lets the test cases included below find the device's functions.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

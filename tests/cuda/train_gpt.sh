@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Trains with examples/train_gpt on 1, 2 and 4 GPU ranks and compares the losses of 50 steps with
-# the host's: within 1e-3 in float, and within larger tolerances in tf32 and bf16. If there are
-# fewer GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be
-# refused.
+# the host's losses. The tolerance is 1e-3 in float, and larger in tf32 and bf16. If there are fewer
+# GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be refused.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
@@ -35,8 +34,8 @@ losses() {
   [ "$(wc -l <"$file")" -eq "$steps" ] || { echo "$ranks ranks, $*: not $steps losses"; exit 1; }
 }
 
-# compare <ranks> <tolerance> <option>...: trains on GPUs and fails unless each loss is within the
-# relative tolerance of the host's.
+# compare <ranks> <tolerance> <option>...: trains on GPUs and fails unless each loss agrees with the
+# host's loss within the relative tolerance.
 compare() {
   local ranks="$1" tolerance="$2"
   shift 2

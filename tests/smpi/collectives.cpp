@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the pairwise and the ring algorithm of collectives on several nodes, where the ranks of
-// a node share the node's link to other nodes. With the pairwise algorithm, the data of a rank
-// crosses that link once for every member on another node. With the ring, the data crosses the link
-// only once.
+// Compares the pairwise and the ring algorithm of collectives on several nodes. The ranks of a node
+// share the node's link to other nodes. With the pairwise algorithm, the data of a rank crosses
+// that link once for every member on another node. With the ring, the data crosses the link only
+// once.
 //
 // The simulated seconds of both algorithms must agree with formulas in α and β within 3 %. The
-// results of both algorithms must be the same bit by bit. The default table must choose an
-// algorithm that takes at most a fifth longer than the faster algorithm. The last arguments are the
-// numbers of elements of the arrays, which are multiples of the number of ranks.
+// results of both algorithms must be bitwise equal. The default table must choose an algorithm that
+// takes at most a fifth longer than the faster algorithm. The last arguments are the numbers of
+// elements of the arrays, which are multiples of the number of ranks.
 //
 // run: node=4,gpu=4 latency:gpu_cluster 16384 65536 262144 1048576
 // run: node=8,gpu=8 latency:gpu_cluster 65536 524288
@@ -88,8 +88,8 @@ int run(int argc, char** argv) {
       int const halves = s.kind == collective::all_reduce ? 2 : 1;
       double const bytes = 4.0 * static_cast<double>(elements);
       double const moved = halves * bytes * (p - 1) / p * machine.inter.beta;
-      // Pairwise messages are posted at once, so they wait for α at the same time. The hops of a
-      // ring wait for α one after the other.
+      // Pairwise messages are posted at once, so they wait for α at the same time. In a ring, each
+      // message waits for α after the previous one has arrived.
       double const pairs_planned = halves * machine.inter.alpha + moved * g * (p - g) / (p - 1);
       double const ring_planned = halves * (p - 1) * machine.inter.alpha + moved;
       if (env.rank() == 0)

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs a redistribution step along all axes of a mesh whose nodes have several ranks, and compares
-// the simulated time with the time that machine/link.hpp predicts. Plans seldom contain such steps.
-// In such a step, some messages of a rank stay in its node. The other messages leave the node
-// through a link that the ranks of the node share.
+// Runs a redistribution step along all axes of a mesh whose nodes have several ranks. Compares the
+// simulated time with the time that machine/link.hpp predicts. Plans seldom contain such steps. In
+// such a step, some messages of a rank stay in its node. The other messages leave the node through
+// a link that the ranks of the node share.
 //
 // run: node=4,gpu=4 gpu_cluster 64 64
 // run: node=8,gpu=2 gpu_cluster 512 256

@@ -14,8 +14,9 @@
 
 namespace ashlar_test {
 
-/// The prefix of the names of machines whose α is a latency of the links. Concurrent messages wait
-/// for this latency at the same time, and not one after the other.
+/// The prefix of the names of machines on which α is a latency of the links. Concurrent messages
+/// wait for a link's latency at the same time. On other machines they wait for α one after the
+/// other.
 inline constexpr std::string_view latency_prefix = "latency:";
 inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
 

@@ -60,8 +60,8 @@ auto from_rank_0(Make const& make) {
   return copied;
 }
 
-/// Returns the machine with a larger α. The larger α includes the time of the 16 bytes that SMPI
-/// adds to each message.
+/// Returns the machine `m` with each α increased by the time of the 16 bytes that SMPI adds to each
+/// message.
 ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
   m.intra.alpha += 16 * m.intra.beta;
   m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
@@ -115,7 +115,7 @@ double simulated_walk(step::program const& p, ashlar::mesh const& m, double bloc
   return slowest;
 }
 
-/// A net, and the training plans under which it runs, with their names.
+/// A net, the training plans under which the net runs, and the names of the plans.
 struct subject {
   search::problem problem;
   std::vector<std::string> names;

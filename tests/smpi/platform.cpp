@@ -13,8 +13,10 @@
 //
 // Links have no latency, because concurrent messages would wait for a latency only once. Instead,
 // each message keeps the receiving rank busy for α (tests/smpi/message_costs.hpp). For a machine
-// latency:NAME, links do have latencies: α intra / 2 on the links of ranks, and on the links of
-// nodes as much as gives the path between two nodes a total latency of α inter.
+// latency:NAME, links do have latencies:
+//
+//   links of ranks   α intra / 2
+//   links of nodes   (α inter - α intra) / 2, so a path between two nodes has the latency α inter
 //
 // A path between nodes crosses a rank link, two node links and a rank link. The slowest or most
 // heavily shared link determines the time, as in the formula of machine/link.hpp.

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a net for one step on a simulated cluster with each of several training plans. The
-// predicted seconds of communication must rank the plans as the simulated seconds do, with a
-// Spearman correlation of at least 0.95. The plan that the search chooses must be among the best
-// three. bench/ranking does the same on real ranks.
+// Trains a net for one step on a simulated cluster with each of several training plans. The order
+// of the plans by predicted communication time must be close to their order by simulated time: the
+// Spearman correlation must be at least 0.95. The plan that the search chooses must be among the
+// best three. bench/ranking does the same on real ranks.
 //
 // run: node=4,gpu=4 gpu_cluster mlp 30
 // run: node=2,gpu=8 gpu_cluster gpt 30

@@ -76,9 +76,9 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
   int const addends = m.topology().group_size(partial);
   int const mine = m.topology().index_in_group(m.coordinate(), partial);
   for_each_element(t, [&](std::int64_t global, std::int64_t i) {
-    // The addend of the first rank contains the value. Offsets are added that cancel: all ranks but
-    // the last add 1, 2, 3, ..., and the last one subtracts their sum. The sign of the offsets
-    // alternates with the index.
+    // The first rank's addend contains the value. To each addend an offset is added. The offsets
+    // sum to zero: all ranks but the last add 1, 2, 3, ..., and the last one subtracts their sum.
+    // The sign of the offsets alternates with the index.
     int const offset = mine + 1 < addends ? mine + 1 : -(addends - 1) * addends / 2;
     int const sign = global % 2 == 0 ? 1 : -1;
     t.data()[i] = static_cast<float>((mine == 0 ? value_at(global) : 0) + sign * offset);
@@ -86,8 +86,9 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
   return t;
 }
 
-/// Returns whether `t` has the values of value_at. Communicates only if `t` is partial: one
-/// MPI_Reduce. Then only rank 0 returns the result, and the other ranks return true.
+/// Returns whether `t` has the values of value_at. If `t` is not partial, does not communicate. If
+/// `t` is partial, communicates (one MPI_Reduce), and only rank 0 returns the result. The other
+/// ranks then return true.
 inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   auto const& p = t.placement();
   bool right = true;
@@ -112,9 +113,9 @@ inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   return right;
 }
 
-/// Synchronizes all ranks without messages: sleeps until a multiple of 0.25 simulated seconds. The
-/// work between two calls must take much less than 0.25 seconds, so that all ranks wait for the
-/// same moment. Sleeping takes no real time.
+/// Synchronizes all ranks without messages: each rank sleeps until the simulated time is a multiple
+/// of 0.25 seconds. The work between two calls must take much less than 0.25 seconds, so that all
+/// ranks wait for the same moment. Sleeping takes no real time.
 inline void meet() {
   constexpr double apart = 0.25;
   double const rest = (std::floor(MPI_Wtime() / apart + 0.5) + 1) * apart - MPI_Wtime();

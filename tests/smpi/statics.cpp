@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Simulated ranks share one process, but each rank must have its own static variables, as in a real
-// job. -fno-gnu-unique and SMPI's privatization by dlopen give each rank its own copies of the
-// statics of header-only code.
+// Checks that each simulated rank has its own static variables, as in a real job, although
+// simulated ranks share one process. -fno-gnu-unique and SMPI's privatization by dlopen give each
+// rank its own copies of the statics of header-only code.
 //
 // run: a=16 workstation
 

@@ -82,7 +82,8 @@ inline std::vector<timed_move> time_moves(ashlar::mesh const& m, ashlar::shape c
 /// The number of bytes that SMPI adds to each message.
 inline constexpr double envelope = 16;
 
-/// Returns the predicted seconds of a plan, including the time of the bytes that SMPI adds.
+/// Returns the predicted seconds of a plan, including the time of the 16 bytes that SMPI adds to
+/// each message.
 inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::topology const& t,
                               ashlar::machine const& m) {
   double sum = 0;
@@ -96,8 +97,8 @@ inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::t
   return sum;
 }
 
-/// Returns whether the predicted seconds are exact and not only an upper bound: the plan then
-/// charges each rank with exactly the bytes and messages that it receives.
+/// Returns whether the predicted seconds are exact: the plan charges each rank with exactly the
+/// bytes and messages that the rank receives. Otherwise the predicted seconds are an upper bound.
 inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
   for (auto const n : plan.extents.extent)
     if (n % t.ranks() != 0) return false;

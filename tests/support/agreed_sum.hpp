@@ -3,8 +3,9 @@
 #pragma once
 
 // An all-reduce with a time limit, for the results of a test case. If a case fails on one rank, the
-// other ranks may still wait inside the case for a message from that rank. They then never reach
-// the all-reduce. A rank on which the case failed therefore stops waiting after a few seconds.
+// other ranks may still wait inside the case for a message from that rank. Those ranks then never
+// reach the all-reduce. A rank on which the case failed therefore stops waiting after a few
+// seconds.
 
 #include <array>
 #include <chrono>
@@ -14,7 +15,7 @@
 
 namespace ashlar_test {
 
-/// How long a rank on which the case failed waits for the other ranks.
+/// How long agreed_sum() waits for the other ranks, on a rank where the case failed.
 inline constexpr auto grace = std::chrono::seconds(5);
 
 /// Returns the sums of `mine` over the ranks of `comm`. If `failed` is true and the other ranks do

@@ -3,7 +3,7 @@
 #pragma once
 
 // Compares a table of signature rows with the list of all valid rows. role_prover.hpp finds this
-// list by enumeration on a mesh of one axis, once with two ranks and once with three.
+// list by enumeration. The mesh has one axis, once with two ranks and once with three.
 
 #include <doctest/doctest.h>
 #include <support/role_prover.hpp>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Linked into every test that needs a CUDA device. Without a device, the program prints the reason
-// and exits before main with code 77, which CTest shows as skipped.
+// Ends test programs that find no CUDA device. This file is linked into every test that needs a
+// device. Without a device, the program prints the reason and exits before main with code 77, which
+// CTest shows as skipped.
 
 #include <cstdio>
 #include <cstdlib>

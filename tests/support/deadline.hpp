@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ends a test run that hangs. ASHLAR_TEST_DEADLINE seconds (default 120) after its construction, a
-// `deadline` object calls `give_up` with a sentence that names the current test. Destroying the
-// object cancels the call. A separate thread makes the call, because the main thread hangs.
+// Ends a test run that hangs. A `deadline` object waits for ASHLAR_TEST_DEADLINE seconds (default
+// 120) from its construction. It then calls `give_up` with a sentence that names the current test.
+// Destroying the object cancels the call. A separate thread makes the call, because the main thread
+// hangs.
 
 #include <atomic>
 #include <chrono>

@@ -109,8 +109,9 @@ class device_trial {
     host_ = trace<float>(net, m, problem, plan_source(problem, m).whole(), data_, steps);
   }
 
-  /// Checks the results of the data-parallel, tensor-parallel, ZeRO-3 and optimal plans, and of
-  /// `drawn` random plans. Throws if a result differs from the host's result by more than `near`.
+  /// Checks the results of four named plans (data-parallel, tensor-parallel, ZeRO-3, optimal) and
+  /// of `drawn` random plans. Throws if a result differs from the host's result by more than
+  /// `near`.
   template <class T>
   void hold_all(ashlar::nccl::mesh const& m, int drawn, tolerances const& near) const {
     auto const problem = any_length(nn::describe<T>(net_, batch_));

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs tensor operators on several ranks with one device each. Their results must agree with those
-// of the host's kernels on unsharded arrays. The cases run on a real device (tests/cuda) and on the
-// fake device (tests/cuda/fake), and are compiled once for both. Every rank must call each
-// function.
+// Runs tensor operators on several ranks with one device each. The results must agree with the
+// results of the host's kernels on unsharded arrays. The cases run on a real device (tests/cuda)
+// and on the fake device (tests/cuda/fake), and are compiled once for both. Every rank must call
+// each function.
 //
-// These tests do not check which placements an operator accepts: tests on host meshes cover the
-// shared code that decides this. The tests here skip the placements that an operator rejects, and
-// only require that each operator accepts some placements.
+// These tests do not check which placements an operator accepts. The code that decides this is the
+// same on the host, and is tested on host meshes. The tests here skip the placements that an
+// operator rejects, and only require that each operator accepts some placements.
 //
 //   values             small integers, so that sums and products are exact; the addends of a
 //                      partial tensor differ between ranks
@@ -24,8 +24,8 @@ using device_mesh = ashlar::nccl::mesh;
 
 /// Checks operators of one and of two tensors on every placement, in several element types.
 void check_operators(device_mesh const& m);
-/// Checks matrix products between many placements. The cases vary which operands are transposed,
-/// and whether a product is computed at once or in panels (blocks of m, n or k) one after another.
+/// Checks matrix products between many placements. The cases vary which operands are transposed. A
+/// product is computed either at once, or in panels (blocks of m, n or k) one after another.
 void check_products(device_mesh const& m);
 /// Checks operators on tensors with static placements, on a mesh with one axis.
 void check_typed_operators(device_mesh const& m);

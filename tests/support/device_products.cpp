@@ -13,9 +13,9 @@
 namespace ashlar_test {
 namespace {
 
-/// Checks products under one in `one_in` combinations of three placements: of a, of b and of the
-/// product. mnk holds the extents m, n and k. Successive combinations vary which operands are
-/// transposed, and whether the product is computed at once or in panels along m, n or k.
+/// Checks products under combinations of three placements: of a, of b and of the product. Only
+/// every `one_in`-th combination is checked. mnk holds the extents m, n and k. Some combinations
+/// have transposed operands. In some, the product is computed in panels along m, n or k.
 template <class T, int Rank>
 void try_products(device_mesh const& m, index const& mnk, int one_in) {
   using ashlar::matmul;

@@ -67,7 +67,7 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
 }
 
 /// Counts the operator calls that return, and how many of these calls have wrong results. A call
-/// that throws ashlar::error is not counted. If NCCL caused the error, it is thrown on.
+/// that throws ashlar::error is not counted. An error whose message names nccl is rethrown.
 struct operator_count {
   int done = 0, wrong = 0;
 

@@ -3,8 +3,8 @@
 #pragma once
 
 // Computes the cost of a plan that was optimized for a machine with measurement errors (HiDup
-// section 6.11, table 5). tests/unit/search_noise_test.cpp and bench/search --noise use it. These
-// parameters of the machine are disturbed:
+// section 6.11, table 5). tests/unit/search_noise_test.cpp and bench/search --noise use it. The
+// following parameters of the machine are disturbed:
 //
 //   α, β     of the links of each tier (inside a node, between nodes), either separately for every
 //            collective (noise::of_collectives) or equally for all collectives (noise::of_tiers)
@@ -13,8 +13,8 @@
 //
 // Each of these parameters is multiplied by its own factor 1 + u, with u uniform in [-most, most].
 //
-// The plan keeps the placements and redistribution steps that were chosen for the disturbed
-// machine. The cost of this plan is then computed with the true machine.
+// A plan is chosen for the disturbed machine. Its placements and redistribution steps are kept, and
+// its cost is computed for the true machine.
 
 #include <cstdint>
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A device emulated on the host, so that index arithmetic is tested on machines without a device.
-// The emulated device runs the same kernels: every index of every loop and every thread of every
-// block, one after the other. device/cuda/kernel/launcher.hpp describes the launcher interface.
+// A device emulated on the host, so that the index arithmetic of kernels is tested on machines
+// without a device. The emulated device runs the unchanged kernels: every index of every loop and
+// every thread of every block, one after the other. device/cuda/kernel/launcher.hpp describes the
+// launcher interface.
 //
 //   order                threads, blocks and indices run in rising order, or in falling order if
 //                        `backwards` is set; a kernel that depends on the order, for example

@@ -11,8 +11,8 @@
 
 namespace ashlar_test {
 
-/// Returns the world of all ranks. The first call creates the environment, which is collective, so
-/// all ranks must make this call.
+/// Returns the world of all ranks. The first call creates the environment. Creating it is
+/// collective, so all ranks must make the first call.
 inline ashlar::nccl::world const& gpu_ranks() {
   static int argc = 0;
   static char** argv = nullptr;

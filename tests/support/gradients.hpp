@@ -8,8 +8,8 @@
 //                     every element of every parameter
 //   random plans      compares the loss and all gathered gradients with those of one process
 //
-// The finite differences use five points with step h, so the error is about h^4 + ε / h. Each rank
-// computes the finite differences of some of the elements.
+// The finite differences use five points with step h. Their error is about h^4 + ε / h, where ε is
+// the machine precision. Each rank computes the finite differences of some of the elements.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -39,9 +39,9 @@ class gradient_check {
     gradients_ = gradients_of(model_);
   }
 
-  /// Compares the backward pass of the unsharded network with finite differences. Returns the
-  /// largest error of a gradient's element, divided by the largest element of this gradient.
-  /// Communicates.
+  /// Compares the backward pass of the unsharded network with finite differences. For each
+  /// gradient, the largest error of an element is divided by the largest element. Returns the
+  /// maximum of these quotients. Communicates.
   double error_of_backward() {
     double const h = 1e-4;
     whole_parameters numeric;

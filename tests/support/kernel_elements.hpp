@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Compares elementwise and column kernels with the host's kernels. These are maps, conversions,
-// random elements and dropout, optimizer updates, sums of squares, column sums and embeddings. The
-// numbers of elements are close to the size of a thread block and to the number of elements in one
-// 16-byte load. Arrays are aligned and unaligned.
+// Compares elementwise and column kernels with the host's kernels. The kernels are maps,
+// conversions, random elements and dropout, optimizer updates, sums of squares, column sums and
+// embeddings. The numbers of elements are close to the size of a thread block and to the number of
+// elements in one 16-byte load. Arrays are aligned and unaligned.
 
 #include <cmath>
 #include <cstdint>

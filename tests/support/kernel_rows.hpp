@@ -4,10 +4,10 @@
 #pragma once
 
 // Compares the row kernels (softmax, cross-entropy and layer norm) with the host's kernels. Each
-// operation is tested as a single kernel, and as the separate phases that a sharded row needs. The
-// lengths of rows are close to the sizes of a warp, a 16-byte load, a thread block, and the part of
-// a row that threads hold in registers. Rows are aligned and unaligned. In some cases, results
-// overwrite the input.
+// operation is tested as a single kernel, and as the separate phases that are needed if a row is
+// sharded over ranks. The lengths of rows are close to four sizes: of a warp, of a 16-byte load, of
+// a thread block, and of the part of a row that threads hold in registers. Rows are aligned and
+// unaligned. In some cases, results overwrite the input.
 
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 // Compares the results of strided copies and reductions with the host's results, bit for bit. Also
 // checks that the kernels write no other element of the destination. The cases include rows,
-// slices, transpositions, broadcasts and gaps.
+// slices, transpositions, broadcasts, and gaps between elements.
 
 #include <algorithm>
 #include <cstdint>
@@ -121,8 +121,8 @@ void check_strided_reduction(Machine& m) {
     T const* const both[] = {in_place.data(), on_sources[1]};
     reduce_strided(m.queue(), reduction::sum, c.rank, c.extents, std::span<T const* const>(both),
                    c.from, in_place.data(), c.from);
-    // Skips the comparison if a source stride is 0, because one element would then be updated
-    // several times.
+    // Compares the results only if no source stride is 0. With a stride of 0, one element would be
+    // updated several times.
     if (std::find(c.from, c.from + c.rank, 0) == c.from + c.rank) {
       auto expected = values[0];
       T const* const host_both[] = {expected.data(), sources[1]};

@@ -7,8 +7,8 @@
 //   after each case     the ranks agree on its result, over a communicator that no test uses
 //   output              failures of every rank, each line prefixed with its rank; one summary
 //   exit code           1 on every rank if a case failed on any rank
-//   a rank left early   by REQUIRE or an exception, while others did not: the job is aborted,
-//                       because the following communication of the ranks would not match
+//   early end           if REQUIRE or an exception ends a case on some ranks only, the job is
+//                       aborted, because later communication of the ranks would not match
 //   too slow            the job is aborted after ASHLAR_TEST_DEADLINE seconds (default 120)
 //
 // This file also defines the MPI functions whose calls traffic_check counts. They must be defined
@@ -57,8 +57,9 @@ void refuse_early_exit() {
   if (!finalized) abort_job("exit before the tests have ended");
 }
 
-// The points of a test case at which the ranks agree on its result: before doctest runs the case
-// again for another SUBCASE, and at its end. All ranks must be at the same point.
+// The points of a test case at which the ranks agree on the result of the case: before doctest runs
+// the case again for another SUBCASE, and at the end of the case. All ranks must be at the same
+// point.
 enum class point { reenter, end };
 
 struct verdict {
@@ -79,7 +80,8 @@ verdict agree(point where, bool failed, bool left_early, char const* test) {
   return {all[0], all[1]};
 }
 
-// Prints doctest's console output, with one verdict for each case over all ranks, and one summary.
+// Prints doctest's console output. There is one verdict for each case, which covers all ranks, and
+// one summary.
 struct mpi_reporter : doctest::ConsoleReporter {
   using doctest::ConsoleReporter::ConsoleReporter;
 
@@ -108,8 +110,8 @@ struct mpi_reporter : doctest::ConsoleReporter {
   }
 
   void test_case_exception(doctest::TestCaseException const& error) override {
-    // SIGTERM: the launcher ends this rank because another rank failed. That rank has printed the
-    // reason.
+    // A SIGTERM comes from the launcher, which ends this rank because another rank failed. The
+    // failed rank has printed the reason.
     if (error.is_crash && std::string(error.error_string.c_str()).find("SIGTERM") == 0)
       std::_Exit(1);
     ConsoleReporter::test_case_exception(error);
@@ -149,8 +151,8 @@ struct mpi_reporter : doctest::ConsoleReporter {
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      // A rank that left the case early prints the reason and aborts the job. This rank waits for
-      // the abort.
+      // Another rank left the case early. That rank prints the reason and aborts the job. This rank
+      // waits for the abort.
       std::this_thread::sleep_for(ashlar_test::grace);
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the bytes that the program moves through MPI. The counter intercepts the library's MPI
-// calls, and uses only the arguments of these calls. support/mpi_traffic_calls.hpp defines the
-// intercepted calls; include it in programs that need the count.
+// Counts the bytes that the program moves through MPI. The counter intercepts the program's MPI
+// calls and computes the bytes from the arguments of these calls. support/mpi_traffic_calls.hpp
+// defines the intercepted calls; include it in programs that need the count.
 //
 //   collectives       bytes that this rank receives with the bandwidth-optimal algorithm
 //   point to point    bytes received from another rank, and bytes sent to another
@@ -51,8 +51,8 @@ struct mpi_traffic {
   }
 
   /// Returns whether all ranks together sent as many point-to-point bytes as their receives
-  /// recorded. A receive records the size of its buffer. The sums differ if a buffer is larger than
-  /// its message. Collective over the world.
+  /// recorded. A receive records the size of its buffer, so the two numbers differ if a buffer is
+  /// larger than its message. Collective over the world.
   static bool balanced() {
     std::array<std::int64_t, 2> const mine{sent_bytes, received_bytes};
     std::array<std::int64_t, 2> all{};

@@ -39,9 +39,9 @@ inline index extents_of(std::map<char, int> const& extent, std::string_view lett
   return e;
 }
 
-/// Computes an einsum: each element of `out` is the sum of term(v) over all letters that `out`
-/// lacks. v holds the operands' elements at the letters' indices. `in` names the operands'
-/// dimensions.
+/// Computes an einsum. `in` names the dimensions of each operand by letters, and `out` names the
+/// dimensions of the result. Each element of the result is the sum of term(v) over all indices
+/// whose letters are not in `out`. v holds one element of each operand.
 template <class Term>
 std::optional<dense> einsum(std::vector<std::string_view> const& in, std::string_view out,
                             pieces const& x, Term term) {
@@ -84,7 +84,7 @@ inline operation contraction(std::string_view a, std::string_view b, std::string
           }};
 }
 
-/// Sums dy, whose dimensions are `from`, over the letters that `to` lacks: the gradient of a bias.
+/// Sums dy over the letters that `from` has and `to` lacks: the gradient of a bias.
 inline operation sum_to(std::string_view from, std::string_view to) {
   return {lettered_operands({from}), [=](pieces const& x) {
             return einsum({from}, to, x, [](auto const& v) { return v[0]; });
@@ -170,8 +170,8 @@ inline operation softmax(int rank, int dim) {
           1e-12};
 }
 
-/// Returns one result of layer norm. `result` 0 is y from (x, gain, bias). The other results are
-/// gradients from (x, gain, dy): 1 of x, 2 of the gain, 3 of the bias.
+/// Returns an operation of layer norm. If `result` is 0, it computes y from (x, gain, bias). If
+/// `result` is 1, 2 or 3, it computes the gradient of x, gain or bias from (x, gain, dy).
 inline operation layer_norm(int rank, int result) {
   return {[=](extent_source& extents) {
             index const e = dims(extents, rank);
@@ -241,8 +241,8 @@ inline operation embedding(int rank) {
           }};
 }
 
-/// Returns attention or its gradient. qkv has the shape [batch, seq, heads, 3 head_dim]. `result` 0
-/// computes y from qkv. 1 computes the gradient of qkv from (qkv, dy).
+/// Returns an operation of attention. If `result` is 0, it computes y from qkv. If `result` is 1,
+/// it computes dqkv from (qkv, dy). qkv has the shape [batch, seq, heads, 3 head_dim].
 inline operation attention(int result, bool causal = true) {
   return {
       [=](extent_source& extents) {
@@ -344,7 +344,7 @@ inline operation cross_entropy(int rank) {
           1e-9};
 }
 
-/// Returns the gradient of the logits from (logits, targets, gradient of the loss).
+/// Computes the gradient of the logits from (logits, targets, gradient of the loss).
 inline operation cross_entropy_gradient(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -365,7 +365,7 @@ inline operation cross_entropy_gradient(int rank) {
           1e-9};
 }
 
-/// Computes for each row the sum of exp(logit - maximum of the row).
+/// Computes, for each row, the sum of exp(logit - maximum of the row).
 inline operation shifted_exponentials(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -384,7 +384,7 @@ inline operation shifted_exponentials(int rank) {
           1e-9};
 }
 
-/// Returns each row's target logit, or zero if the rank lacks the target's class.
+/// Picks each row's target logit, or zero if the rank's shard lacks the target's class.
 inline operation target_logits(int rank) {
   return {logits_and_targets(rank), [](pieces const& x) -> std::optional<dense> {
             if (x[1].extents != rows_of_logits(x[0])) return {};

@@ -3,9 +3,13 @@
 #pragma once
 
 // A second, naive definition of placements, against which the library is tested. It uses only the
-// library's type of a placement, not the library's layouts. It defines which indices a rank holds,
-// how a tensor is divided into the shards of the ranks, and whether given shards form a given
-// tensor. Partial tensors are divided into different addends of both signs.
+// library's type of a placement, not the library's layouts. It defines:
+//
+// - which indices a rank holds
+// - how a tensor is divided into the shards of the ranks
+// - whether given shards form a given tensor
+//
+// Partial tensors are divided into different addends of both signs.
 
 #include <algorithm>
 #include <map>
@@ -27,8 +31,8 @@ using ashlar::reduction;
 
 inline std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
 
-/// A mesh, given by the extents of its axes. Ranks are numbered in row-major order, the last axis
-/// fastest.
+/// A mesh, given by the extents of its axes. Ranks are numbered in row-major order: the coordinate
+/// on the last axis varies fastest.
 struct naive_mesh {
   index extents;
 
@@ -52,9 +56,8 @@ struct naive_mesh {
   }
 };
 
-/// Splits `items` into `parts` parts of consecutive items, and returns part number `part`. A part
-/// has as many items as if the items were dealt to the parts in turn, so sizes differ by at most
-/// one.
+/// Splits `items` into `parts` parts of consecutive items, and returns part number `part`. The
+/// sizes of parts differ by at most one. The first parts are the larger ones.
 inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part) {
   std::vector<int> sizes(static_cast<std::size_t>(parts), 0);
   for (std::size_t i = 0; i < items.size(); ++i) ++sizes[i % sizes.size()];
@@ -108,7 +111,8 @@ inline double combine(reduction op, double a, double b) {
   return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
-/// Returns a full tensor for each addend of placement p. The reduction of these tensors is x.
+/// Returns the addends of x under the placement p, by their coordinates (addend_of). Each addend is
+/// a full tensor, and the reduction of all addends is x.
 inline std::map<index, dense> addends(dense const& x, placement const& p, naive_mesh const& mesh,
                                       std::mt19937& random) {
   std::map<index, dense> parts;
@@ -143,8 +147,8 @@ inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh c
   return local;
 }
 
-/// Returns whether these shards, one for each rank, form x with placement p. Their shapes must fit,
-/// copies must be equal, and addends must reduce to x.
+/// Returns whether these shards, one for each rank, form x with placement p: the shapes of the
+/// shards must fit, copies must be equal, and addends must reduce to x.
 inline bool is_placed(std::vector<dense> const& local, dense const& x, placement const& p,
                       naive_mesh const& mesh, double tolerance) {
   auto const all = mesh.all_coordinates();

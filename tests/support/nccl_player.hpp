@@ -12,8 +12,7 @@
 //                      the first send matches the first receive, with equal count and type
 //   deadlock           if no rank can continue: an error that names the position of each rank
 //
-// Collectives add values starting at member 0. This order differs from that of the library's
-// transports.
+// Collectives add values starting at member 0. The library's transports add in another order.
 
 #include <cstring>
 #include <map>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Lets several NCCL ranks share one device, for tests of correctness (never of speed). NCCL
-// identifies a node by the name in NCCL_HOSTID, and refuses two ranks of one node on the same
-// device. Each process therefore sets a different name, and ranks communicate over the loopback
-// network. These environment variables are set before main, and thus before the first NCCL call. A
-// variable that is already set keeps its value.
+// Lets several NCCL ranks share one device in tests of correctness. Times measured in this way mean
+// nothing. NCCL identifies a node by the name in NCCL_HOSTID, and refuses two ranks of one node on
+// the same device. Each process therefore sets a different name, and ranks communicate over the
+// loopback network. The necessary environment variables are set before main, and thus before the
+// first NCCL call. A variable that is already set keeps its value.
 
 #include <cstdlib>
 #include <string>

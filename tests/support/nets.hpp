@@ -94,9 +94,9 @@ inline void disturb(whole_parameters& all, unsigned seed) {
     for (auto& v : values) v += noise(random);
 }
 
-/// Computes the loss and the gradients of a step without updating the parameters. Returns the mean
-/// loss and synchronizes the gradients. With `share_only`, returns only this rank's share of the
-/// mean loss, and leaves the gradients unsynchronized.
+/// Computes the loss and the gradients of a step without updating the parameters. If `share_only`
+/// is false, synchronizes the gradients and returns the mean loss. If `share_only` is true, leaves
+/// the gradients unsynchronized and returns only this rank's share of the mean loss.
 template <class Model, class Data>
 double accumulate_step(Model& model, Data const& data, bool share_only = false) {
   auto const n = static_cast<std::size_t>(model.micro_batches());
@@ -116,8 +116,8 @@ double accumulate_step(Model& model, Data const& data, bool share_only = false) 
   return sum / static_cast<double>(data.targets.size());
 }
 
-/// Returns the largest difference between two lists of tensors, relative to each tensor's largest
-/// value.
+/// Returns the largest difference between two lists of tensors, where each difference is divided by
+/// the largest value of its tensor.
 inline double difference(whole_parameters const& a, whole_parameters const& b) {
   if (a.size() != b.size()) return 1e300;
   double worst = 0;

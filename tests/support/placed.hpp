@@ -66,8 +66,8 @@ inline auto all_meshes_on(transport on,
            return mesh_on(on, t, machine);
          });
 }
-/// Returns a range like all_meshes, but with two meshes for each topology: one with the default
-/// machine, and one with a machine of negligible latency.
+/// Returns a range like all_meshes, but with two meshes for each topology. One mesh has the default
+/// machine, the other has a machine of negligible latency.
 inline auto all_meshes_of_two_machines() {
   static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
   return ranges::views::cartesian_product(world_topologies(), machines) |

@@ -3,7 +3,7 @@
 #pragma once
 
 // Generators for property tests with rapidcheck: a mesh of all ranks, a tensor and its placement.
-// When a failing case is simplified, each choice moves towards its first value.
+// When rapidcheck simplifies a failing case, each choice moves towards its first value.
 //
 //   mesh        1 to 4 axes of extent 1 to 5, or 7, 11, 13; fast and slow links; two machines; both
 //               transports

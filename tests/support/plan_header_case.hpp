@@ -5,7 +5,7 @@
 // The network and mesh of tests/plans/mlp_2x2.inc, a header that save_plan_header wrote. One test
 // checks that save_plan_header still writes the same header. Another test trains with the header's
 // plan. The plan is not the fastest one: conditions on the layers' choices force placements of all
-// kinds, including shard orders and sharded storage.
+// kinds. They include shard orders and parameters whose storage is sharded.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/describe.hpp>

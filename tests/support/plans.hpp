@@ -3,8 +3,8 @@
 #pragma once
 
 // Provides plans for tests of placed networks, and the collectives that a training step of a plan
-// must record. The plans are random legal plans, and the fully replicated plan, under which each
-// rank computes the same as a single process.
+// must record. There are two kinds of plans: random legal plans, and the fully replicated plan.
+// Under the replicated plan each rank computes the same as a single process.
 
 #include <algorithm>
 #include <random>

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Wrappers that show whether the tensors of a layer's passes have their placements in their types,
-// as those of a typed model must.
+// Wraps layers to test whether their tensors have static placements (placements that are part of
+// the type). In a typed model every tensor of a forward or backward pass must have a static
+// placement.
 
 #include <type_traits>
 
@@ -24,8 +25,8 @@ struct probed_calls {
   }
 };
 
-/// A layer with at least one parameter. Its passes compile only if the input, the parameter, the
-/// gradients and the placements that the plan gives are either all typed or all dynamic.
+/// A layer with at least one parameter. Its passes compile only if all tensors of a pass agree:
+/// either all of them have static placements, or none has. Counts the passes of both kinds.
 template <class Layer>
 class probed : public Layer {
  public:

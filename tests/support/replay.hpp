@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Executes a redistribution plan on simulated ranks, element by element. A rank is a map from
-// global index to value. The seven kinds of step are implemented from the definition of the
-// collectives, without the library's layouts. A rank reads only elements that ranks of its group
-// hold. A step throws if a rank needs other elements, or if two ranks hold different copies of an
-// element.
+// Executes a redistribution plan on simulated ranks, element by element. A rank is represented by a
+// map from global index to value. The seven kinds of step are implemented from the definition of
+// the collectives, without the library's layouts. In a step, a rank reads only elements that ranks
+// of its group hold. The step throws if a rank needs an element that its group lacks, or if two
+// ranks hold different copies of an element.
 //
-// Reductions use the library's canonical order, so results are bitwise equal also in floating
+// Reductions add in the same order as the library, so results are bitwise equal also in floating
 // point. Let s[k] be the shard of member k in a group of p ranks. Member j computes its block of
 // the result as ((s[j + 1] + s[j + 2]) + ...) + s[j], with indices modulo p. In an all-reduce,
 // member j computes block j of the balanced split of the flattened shard.
@@ -152,8 +152,8 @@ class basic_replay {
     return report;
   }
 
-  /// Compares the values that the ranks hold with x in placement p. Returns a description of the
-  /// difference, or an empty text.
+  /// Compares the values that the ranks hold with the shards of x under placement p. Returns a
+  /// description of the difference, or an empty text.
   std::string difference(dense const& x, placement const& p) const {
     std::map<index, value_map> sums;  // reduced addends, by coordinates with 0 along partial axes
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -242,8 +242,8 @@ class basic_replay {
     return group;
   }
 
-  /// Returns element i, reduced over the group by its member j. The addend of member j is therefore
-  /// the last one.
+  /// Returns element i of the result that member j of the group computes by a reduction. Member j
+  /// adds its own addend last.
   static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
                        reduction op, int j, int i) {
     int const p = static_cast<int>(group.size());

@@ -4,10 +4,10 @@
 
 // Finds out by enumeration which signature rows are valid for an operation. An operation consists
 // of a generator of random operands and a naive kernel. A trial draws operands and gives each
-// simulated rank its shards under the placements of the row. The row is valid if in every trial the
-// kernel, run on each rank's shards, computes the shards of the true result. Otherwise it is
-// invalid, also if the kernel cannot run because extents do not fit. Invalid rows usually fail in
-// the first trials.
+// simulated rank its shards under the placements of the row. The kernel then runs on the shards of
+// each rank. The row is valid if in every trial the results are the shards of the true result. The
+// row is invalid otherwise, and also if the kernel cannot run because extents do not fit. Invalid
+// rows usually fail in the first trials.
 //
 // `pieces` also contains the global index at which each shard begins. Kernels use this index only
 // for vocabulary and class offsets, where the documentation of the library's operator permits it.
@@ -55,8 +55,8 @@ struct operation {
 
 inline constexpr int trials = 20;
 
-/// Gives the operands the placements `in`, and returns each placement in `candidates` that is
-/// correct for the result in every trial.
+/// Runs the operation in many trials, with operands that have the placements `in`. Returns each
+/// placement in `candidates` that is correct for the result in every trial.
 inline std::vector<placement> results_of(operation const& op, naive_mesh const& mesh,
                                          std::vector<placement> const& in,
                                          std::vector<placement> candidates, unsigned seed = 1) {
@@ -121,9 +121,9 @@ inline row_set rows_of(ashlar::signature_table const& table) {
   return set;
 }
 
-/// Returns every row that is valid on an axis of p ranks. If a result may be B, it may trivially be
-/// P(max) or P(min) as well, because the maximum of equal copies is the copy itself. Such rows are
-/// omitted.
+/// Returns the rows that are valid on an axis of p ranks, without the trivial ones. A row with
+/// result P(max) or P(min) is trivial if the same row with result B is valid, because the maximum
+/// or minimum of equal copies is the copy itself.
 inline row_set holding_rows(operation const& op, int p) {
   std::mt19937 random(7);
   extent_source extents{random, 0, p};

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Test cases for rooted operations, broadcast and reduce, on meshes of every backend. A failure
+// Test cases for rooted operations (broadcast and reduce) on meshes of every backend. A failure
 // throws.
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 #pragma once
 
 // Checks a rapidcheck property on all ranks together. The ranks draw the same cases from one seed,
-// which rank 0 chooses and prints. They agree on the result of each case, so all ranks simplify a
-// failing case in the same way.
+// which rank 0 chooses and prints. The ranks also agree on the result of each case, so all ranks
+// simplify a failing case in the same way.
 //
 //   for_all("there and back", 200, cases, [](move_case const& c) { return what_is_wrong(c); });
 //

@@ -30,8 +30,8 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
  public:
   using any = ashlar::any_tensor<ashlar::device::host::processor>;
 
-  /// Constructs element number `element` of program p. `block` is the longest sleep in seconds
-  /// before transfers progress again. The program must outlive this object.
+  /// Constructs element number `element` of program p. `block` is the longest time in seconds that
+  /// the element sleeps before transfers progress again. The program must outlive this object.
   simulated_element(ashlar::mesh const& m, ashlar::step::program const& p, int element,
                     double block)
       : mesh_(m), program_(&p), block_(block) {
@@ -48,8 +48,9 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   }
   char const* name() const override { return "simulated"; }
 
-  /// Creates the tensor with index `value` in the program: a shard as the first redistribution of
-  /// the value expects it, or an empty tensor if the value is never redistributed.
+  /// Creates the tensor with index `value` in the program: a shard with the placement that the
+  /// first redistribution of the value starts from. If the value is never redistributed, returns an
+  /// empty tensor.
   any made(int value) const {
     for (auto const& move : program_->moves)
       if (move.from == value) {
@@ -69,9 +70,12 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   any shard(ashlar::redistribution_plan const& path) const {
     return ashlar::tensor<float, Rank>(mesh_, path.extents, path.from);
   }
-  /// Adds parameter k of the element if the program has such a parameter. If no move reads the
-  /// parameter's value, the tensor of the parameter's gradient sum is added as the value. If no
-  /// move reads this sum either, a tensor with one element is added as the value.
+  /// Adds parameter k of the element. Returns false if the program has no such parameter. The
+  /// tensor of the parameter is the first of these that exists:
+  ///
+  /// - the parameter's value, if a move reads it
+  /// - the parameter's gradient sum, if a move reads it
+  /// - a tensor with one element
   bool add_parameter(int element, int k) {
     any value, sum;
     bool found = false;

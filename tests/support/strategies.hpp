@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Draws parallel strategies (plans) of one network, with predicted costs that are spread over a
-// wide range. Also measures how well predicted costs rank the strategies (AutoDDL figure 4). The
-// cheapest strategy is first. The predicted seconds of the other strategies are evenly spaced on a
-// logarithmic scale. Every layer divides its work among as many ranks as it can. Otherwise the
-// cheapest plans of small networks would replicate all work and communicate nothing. Draws depend
-// only on the seed, so all ranks get the same plans.
+// Draws parallel strategies (plans) of one network whose predicted costs are spread over a wide
+// range, and measures how well predicted costs rank the strategies (AutoDDL figure 4).
+//
+// - The first strategy is the cheapest. The predicted seconds of the other strategies are evenly
+//   spaced on a logarithmic scale.
+// - Every layer divides its work among as many ranks as it can. Otherwise the cheapest plans of
+//   small networks would replicate all work and communicate nothing.
+// - Draws depend only on the seed, so all ranks get the same plans.
 
 #include <algorithm>
 #include <cmath>
@@ -68,8 +70,8 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   std::size_t next = 0;
   for (int i = 1; i < count; ++i) {
     double const wanted = first + (last - first) * i / (count - 1);
-    // Takes the first unused plan that is at least as expensive as wanted. After this plan, one
-    // drawn plan must remain for each of the `left` later positions.
+    // Takes the first unused plan that costs at least the wanted cost. `left` plans are still to be
+    // chosen after this one, so at least `left` drawn plans must remain.
     std::size_t const left = static_cast<std::size_t>(count - 1 - i);
     while (next + left + 1 < drawn.size() && std::log(drawn[next].first) < wanted) ++next;
     plans.push_back(make_plan(model, drawn[next++].second));
@@ -77,7 +79,8 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   return plans;
 }
 
-/// Returns the ranks of values, 1 for the smallest. Equal values share the mean of their ranks.
+/// Returns the position of each value in ascending order, beginning with 1. Equal values share the
+/// mean of their positions.
 inline std::vector<double> ranks_of(std::vector<double> const& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -36,7 +36,7 @@ inline int const messages_only = ::setenv("ASHLAR_SHARED_MEMORY", "off", 1);
 
 using exchanges = std::vector<ashlar::collective_record>;
 
-/// Returns the collectives of the plan in which this rank takes part, with the bytes that it
+/// Returns the plan's collectives in which this rank takes part, with the bytes that the rank
 /// receives.
 inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
   exchanges all;
@@ -66,7 +66,7 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& pla
   return all;
 }
 
-/// Counts the traffic of a mesh from its construction to its destruction.
+/// Counts the traffic of a mesh during the lifetime of this object.
 class traffic_check {
  public:
   explicit traffic_check(ashlar::mesh const& m, transport on = transport::messages)
@@ -86,7 +86,8 @@ class traffic_check {
   }
 
   /// Compares predicted, recorded and MPI traffic. Returns a description of the first difference,
-  /// or an empty text if they agree. Pass in_order = false if transfers overlap.
+  /// or an empty text if all three agree. Pass in_order = false if transfers overlap, because their
+  /// order may then differ from the plan.
   std::string difference(exchanges const& plan, bool in_order = true) const {
     auto const& recorded = log_.records();
     bool const as_planned = in_order ? recorded == plan

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checks three training steps of a network under a plan. The losses must be those of the fully
-// replicated plan. The collectives of each step and their bytes must be those that the plan
-// predicts.
+// Checks three training steps of a network under a plan. The losses must equal the losses of the
+// fully replicated plan. The collectives of each step and their bytes must equal the plan's
+// prediction.
 
 #include <support/nets.hpp>
 #include <support/plans.hpp>
@@ -14,7 +14,8 @@
 namespace ashlar_test {
 
 /// Holds a network, its data, and the losses of the fully replicated plan. Compares the losses of
-/// other plans with these losses, and their collectives with the prediction.
+/// another plan with these losses, and the collectives of its steps with the collectives that the
+/// plan predicts.
 template <class Net, class Batch>
 class training_trial {
  public:

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Creates meshes on a chosen transport, whatever the environment says. A mesh reads
-// ASHLAR_SHARED_MEMORY when it is constructed, so the variable is set during the construction.
+// Creates meshes on a chosen transport, independently of the environment of the test program. A
+// mesh reads ASHLAR_SHARED_MEMORY when it is constructed, so the variable is set during the
+// construction.
 
 #include <cstdlib>
 #include <optional>

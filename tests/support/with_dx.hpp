@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The first layer of a network need not compute dx, the gradient of its input data. These tests
-// compare a first layer that omits dx with the same layer in a wrapper that always computes it, as
-// layers written by users may. The gradients of the parameters must be bitwise equal, and each
-// network must record the collectives of its own schedule. Omitting dx must reduce the work and the
-// bytes.
+// The first layer of a network need not compute dx (the gradient of its input). These tests compare
+// a first layer that omits dx with the same layer in a wrapper that always computes dx. Layers
+// written by users may behave like this wrapper. The gradients of the parameters must be bitwise
+// equal, and each network must record the collectives of its own schedule. Omitting dx must reduce
+// the work and the bytes.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The maximum of errors, for tests: unlike std::max, it never loses a NaN.
+// Computes the maximum of errors in tests. A NaN counts as infinity. With std::max, a NaN could be
+// lost.
 
 #include <algorithm>
 #include <cmath>

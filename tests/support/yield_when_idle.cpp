@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// MPICH spins while it waits, and no setting prevents this. With more ranks than cores, each wait
-// takes whole time slices: 8 ms for a barrier of 4 ranks on 2 cores. When MPICH runs on UCX, each
-// iteration of the waiting loop polls ucp_worker_progress. This library is preloaded
-// (cmake/AshlarTesting.cmake) and replaces that function. If there was no event, the replacement
-// yields the core to another rank, and the barrier takes 0.01 ms. Use this only for tests: if every
-// rank has its own core, it costs a needless system call per iteration.
+// A preloaded library that makes MPICH yield the core while it waits (cmake/AshlarTesting.cmake).
+// MPICH itself spins, and no setting prevents this. With more ranks than cores, each wait then
+// takes whole time slices: 8 ms for a barrier of 4 ranks on 2 cores.
+//
+// When MPICH runs on UCX, each iteration of the waiting loop calls ucp_worker_progress. This
+// library replaces that function. If there was no event, the replacement yields the core to another
+// rank, and the barrier takes 0.01 ms. Use this only for tests: if every rank has its own core,
+// each iteration makes a needless system call.
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the error messages on an unsuitable machine: no driver or an old one, no device, fewer
-// devices than ranks, a different CUDA or NCCL than at build time, kernels not compiled for the
-// device, too little memory. The machine is fake (fake_cuda.hpp), so the test needs neither a GPU
-// nor such a machine.
+// Tests the error messages on an unsuitable machine: no driver or an old driver, no device, fewer
+// devices than ranks, another version of CUDA or NCCL than at build time, no kernels compiled for
+// the device, or too little memory. The machine is fake (fake_cuda.hpp), so the test needs neither
+// a GPU nor an unsuitable machine.
 
 #include <cstdlib>
 #include <filesystem>

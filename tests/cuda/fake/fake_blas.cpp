@@ -10,9 +10,9 @@
 //   sums         in float or double, in the order of k; alpha, beta, bias and gelu are applied
 //                before the result is rounded once
 //   epilogues    bias, gelu of the biased result with and without aux, dgelu
-//   proposals    as many algorithms as requested, all the same. As in the library, no algorithm is
-//                proposed for a leading dimension smaller than a column, for an aux with a leading
-//                dimension that is not a multiple of 8, and for epilogues of double.
+//   proposals    as many algorithms as requested, all the same. As in cuBLASLt, no algorithm is
+//                proposed if a leading dimension is smaller than a column, if the leading dimension
+//                of aux is not a multiple of 8, or for an epilogue of double.
 //
 // A product that is not supported gives CUBLAS_STATUS_INVALID_VALUE.
 
@@ -47,8 +47,8 @@ struct matrix {
   std::int64_t stride = 0;
 };
 
-/// These functions cast the library's opaque handles, which point to objects of the types of this
-/// file.
+/// These functions cast cuBLASLt's opaque handles. In this fake, the handles point to objects of
+/// the types above.
 operation& of(cublasLtMatmulDesc_t d) { return *reinterpret_cast<operation*>(d); }
 matrix& of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<matrix*>(d); }
 

@@ -148,8 +148,8 @@ cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, si
 }
 cudaError_t cudaMemcpyAsync(void* to, void const* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t s) {
-  // Pageable host memory is read before the call returns. During a capture this memory is not
-  // copied, because a graph reads it at each launch.
+  // Pageable host memory is read before the call returns. During a capture, this memory is not read
+  // at once, because a graph reads it at each launch.
   if (kind == cudaMemcpyHostToDevice && s->captured == nullptr) {
     auto const staged = std::make_shared<std::unique_ptr<char[]>>(new char[bytes]);
     std::memcpy(staged->get(), from, bytes);

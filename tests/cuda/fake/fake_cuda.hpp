@@ -32,13 +32,14 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /// Sets the longest random pause before each piece of work of a stream, in microseconds. 0 means no
 /// pauses.
 void pause_up_to(int microseconds);
-/// The numbers of objects that exist. They are 0 after everything was released.
+/// These functions return the numbers of streams, events, memory blocks and graphs that exist. The
+/// numbers are 0 after everything was released.
 int live_streams();
 int live_events();
 int live_blocks();
 int live_graphs();
 /// calls_for_memory() counts the calls so far that allocate or free device memory. calls_for_work()
-/// counts the calls that submit work to a stream, where launching a graph counts once.
+/// counts the calls so far that submit work to a stream. Launching a graph counts as one call.
 int calls_for_memory();
 int calls_for_work();
 int live_communicators();
@@ -50,7 +51,7 @@ struct machine {
   int compute_capability = 90;
   std::size_t memory = std::numeric_limits<std::size_t>::max();
 };
-/// Sets the machine for the whole process. It is machine{} at the start.
+/// Sets the machine for the whole process. At the start of the process the machine is machine{}.
 void set_machine(machine const& m);
 machine const& fake_machine();
 /// Makes the next check of a kernel launch fail with `status`.

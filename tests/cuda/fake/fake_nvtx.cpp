@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A tool for NVTX that is linked into the test program. It records which ranges begin and end.
+// A tool that records the NVTX ranges that begin and end. It is linked into the test program.
 
 #include <ashlar/config.hpp>
 

@@ -158,7 +158,8 @@ inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
 }
 
 /// Returns whether a capture is complete: every piece of work must come before the end of the
-/// origin stream. `last` are the pieces after which the next piece of the origin stream would come.
+/// origin stream. The next piece of the origin stream would have to come after the pieces in
+/// `last`.
 inline bool is_joined(capture const& c, std::vector<std::size_t> const& last) {
   std::vector<bool> followed(c.pieces.size());
   for (auto const& p : c.pieces)

@@ -121,7 +121,7 @@ TEST_CASE("a replay is one call of the host, and repeated steps do not allocate 
     graph.replay();
     work = fake::calls_for_work();
     graph.replay();
-    // One call launches the graph. The others are for events before and after it.
+    // One call launches the graph. The other calls are for events before and after the graph.
     CHECK(fake::calls_for_work() - work <= 4);
     CHECK(of_a_step > 8);
     CHECK(fake::calls_for_memory() == memory);

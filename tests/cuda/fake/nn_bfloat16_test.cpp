@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A net in bfloat16 with float parameters, on fake GPU ranks (fake_cuda.hpp): results must be close
-// to the host's results in float, and sums must be communicated as float.
+// Tests a net in bfloat16 with float parameters, on fake GPU ranks (fake_cuda.hpp). Results must be
+// close to the host's results in float, and sums must be communicated as float.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A net with every layer that runs on a device, on fake GPU ranks (fake_cuda.hpp): predictions,
-// gradients, losses and communication must be the same as on the host, under many kinds of
-// parallelization plans.
+// Tests a net with every layer that runs on a device, on fake GPU ranks (fake_cuda.hpp), under many
+// kinds of parallelization plans. Predictions, gradients, losses and communication must be the same
+// as on the host.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

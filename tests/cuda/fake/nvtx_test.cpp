@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of NVTX ranges. The program is its own tool, which NVTX attaches by static injection
-// (fake_nvtx.cpp).
+// Tests the NVTX ranges that the library marks. The test program itself contains the tool that
+// records the ranges (fake_nvtx.cpp). NVTX finds this tool by static injection.
 
 #include <doctest/doctest.h>
 

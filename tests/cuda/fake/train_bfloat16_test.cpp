@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training on GPU ranks in bfloat16, with parameters and sums in float: losses must be close to the
-// losses of the host, which trains in float (train_gpt_losses.hpp).
+// Tests training on fake GPU ranks in bfloat16, with parameters and sums in float. The losses must
+// be close to the losses of the host, which trains in float (train_gpt_losses.hpp).
 
 #include "train_gpt_losses.hpp"
 

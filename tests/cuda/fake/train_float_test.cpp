@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training on GPU ranks in float: losses must be the same as on the host (train_gpt_losses.hpp),
-// and a profile must show the expected ranges.
+// Tests training on fake GPU ranks in float. The losses must be the same as on the host
+// (train_gpt_losses.hpp), and a profile must show the expected ranges.
 
 #include "train_gpt_losses.hpp"
 
@@ -38,9 +38,9 @@ TEST_CASE("a step and its phases are ranges, and in them every pass of every lay
     CHECK(times("norm{}totals{}update{}}") == 2);
     CHECK(times("}backward{31.cross_entropy backward{}30.linear weight gradient{}"
                 "30.linear input gradient{}29.layer_norm backward{}") == 2 * micro_batches);
-    // Each layer marks one profiler range in the forward pass. It also marks one range named
-    // "backward" or "weight gradient" in the backward pass. Only the loss marks two more ranges in
-    // the forward pass, for each of the micro-batches of two steps.
+    // In each micro-batch, a layer marks one profiler range in the forward pass, and one range
+    // named "backward" or "weight gradient" in the backward pass. The loss alone marks two more
+    // ranges in the forward pass. Two steps have 2 * micro_batches micro-batches.
     CHECK(times(" forward{}") ==
           times(" backward{}") + times(" weight gradient{}") + 2 * 2 * micro_batches);
     CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));

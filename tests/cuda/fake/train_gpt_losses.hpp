@@ -3,7 +3,7 @@
 #pragma once
 
 // Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp). The losses
-// of 50 steps must agree, on any mesh and layout. The losses would differ if a layer accessed a
+// of 50 steps must agree, on any mesh and layout. Losses that differ show that a layer accessed a
 // shard by a loop on the host, or submitted work to the device in the wrong order.
 
 #include <algorithm>
@@ -57,8 +57,8 @@ struct host_run {
   std::vector<double> plain, with_dropout;
 };
 
-/// Returns the losses of a training on the host, with one rank. MPI is initialized and finalized
-/// here, because the fake ranks do not use MPI.
+/// Returns the losses of a training on the host, with one rank. This function initializes and
+/// finalizes MPI, because the fake ranks do not use MPI.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;

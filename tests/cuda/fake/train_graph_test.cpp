@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training steps as CUDA graphs, on fake GPU ranks (fake_cuda.hpp): results must be bitwise the
-// same as without graphs, a step must take only a few host calls, and a net with dropout must be
-// refused.
+// Tests training steps that are CUDA graphs, on fake GPU ranks (fake_cuda.hpp). Results must be
+// bitwise the same as without graphs. A step must take only a few host calls. A net with dropout
+// must be refused.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

@@ -18,7 +18,7 @@
 #include <support/emulated_device.hpp>
 
 namespace fake {
-// The same declaration as in fake_cuda.hpp, which is not included because it includes NCCL.
+// fake_cuda.hpp has the same declaration. It is not included here because it includes NCCL.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 }  // namespace fake
 
