@@ -36,7 +36,8 @@ TEST_CASE("a_device_is_selected_and_described") {
   CHECK(d.memory > 0);
   CHECK(d.compute_capability >= 80);
   CHECK(d.multiprocessors == cuda::multiprocessors());
-  CHECK(has(message_of([] { cuda::select(cuda::count()); }), "Start as many ranks on a node"));
+  CHECK(has(message_of([] { cuda::select(cuda::count()); }),
+            "Start at most as many ranks on a node"));
 }
 
 TEST_CASE("arrays_round_trip_in_the_order_of_a_stream") {

@@ -165,7 +165,7 @@ TEST_CASE("impossible extents are refused") {
   CHECK(has(message_of([&] {
               ashlar::empty<float, 2>(m, {3, 4, 5}, sbp<B>{});
             }),
-            "shape 3x4x5 has 3 dims, the tensor's type 2"));
+            "shape 3x4x5 has 3 dims, but the tensor's type has 2"));
   CHECK(has(message_of([&] {
               ashlar::zeros<float>(m, {3, 3}, sbp<B, B>{});
             }),

@@ -99,7 +99,7 @@ TEST_CASE("copies of a mesh equal it; another mesh of the same shape does not") 
   CHECK_FALSE(other == m);
 }
 
-TEST_CASE("values of one rank to all, and of all to one, in shared memory and as messages") {
+TEST_CASE("broadcast and reduce of values in host memory, in shared memory and as messages") {
   for (auto const on : {transport::messages, transport::shared_memory})
     broadcast_and_reduce(mesh_on(on, {{"gpu", world_size()}}));
 }

@@ -301,7 +301,7 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
       "gain: rows[0] (x B, y B, dy B, dx P(max), gain B, gradient of gain B, statistic 0 from B to "
       "B) has dx as P(max), but gradients add up: write partial(), split(dim, 0) or broadcast().");
   both([](auto& s) { s.rows = {}; }, "gain: the spec has no rows, so no plan can place the layer. "
-                                     "Give at least the row that is broadcast everywhere.");
+                                     "Add at least the row in which every tensor is replicated.");
   both(
       [](auto& s) {
         s.parameters.push_back({"bias", {4}, false});

@@ -135,7 +135,7 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   CHECK(rows.peak_bytes == 3 * block + 2 * block + strip + strip + rounds);
 }
 
-TEST_CASE("letters that the ends split differently are streamed if the splits divide the dim") {
+TEST_CASE("a dim that its tensors split differently can be streamed if the splits divide it") {
   ashlar::topology const t{{"row", 2}, {"column", 4}};
   placement const blocks{split(0), split(1)};
   auto const plan = product_of_blocks(blocks, blocks, blocks, {64, 64}, t, {0, 'k', 2});

@@ -97,7 +97,7 @@ TEST_CASE("every step is right for extents below the axes, zero, and axes of one
   CHECK(check_steps({3, 4}, {{"a", 1}, {"b", 3}, {"c", 1}}, reduction::sum) > 800);
 }
 
-TEST_CASE("no step packs more than the bound of its shards says, if they are of equal size") {
+TEST_CASE("if shards have equal sizes, no step packs more than packing_bound permits") {
   for (auto const& extents : {ashlar::shape{48, 96}, ashlar::shape{480, 960, 48}})
     for (auto const* mesh : {"gpu=2", "node=2,gpu=3", "node=2,host=2,gpu=2"}) {
       auto const t = ashlar::parse_topology(mesh);

@@ -140,7 +140,7 @@ TEST_CASE("halos as in textbooks") {
   CHECK(rows({5, 1, 2}, 5).forward.messages == 3);
 }
 
-TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
+TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on each tier") {
   auto const spec = nn::convolution(6, 4, 3, {.padding = 1, .halo = true}).spec({4, 6, 32, 20});
   topology const t{{"node", 2}, {"gpu", 4}};
   ashlar::machine const m{{2e-6, 1e-10}, {5e-6, 1e-9}, 1e12, 1e11, 0};

@@ -141,7 +141,8 @@ TEST_CASE("a filter that permits nothing is an error that names the layer") {
   }
 }
 
-TEST_CASE("equal blocks are solved once, with the result of solving them as different layers") {
+TEST_CASE(
+    "equal blocks are solved only once, with the same result as if each were solved separately") {
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const repeated = block_net(4, {4, 6}, 8);

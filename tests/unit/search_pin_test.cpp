@@ -120,7 +120,8 @@ TEST_CASE("the plan obeys its pins and is the cheapest that does") {
   CHECK(tried == 40);
 }
 
-TEST_CASE("a pin that the optimum has anyway costs nothing; of another, the cost is reported") {
+TEST_CASE(
+    "a pin that the optimum already obeys costs nothing; the cost of any other pin is reported") {
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;

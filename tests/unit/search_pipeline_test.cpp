@@ -215,7 +215,8 @@ TEST_CASE("the repeated blocks of a chain") {
   CHECK(part.segments == 0);
 }
 
-TEST_CASE("the segments of stages: the first of each stage are recomputed, a cut segment is two") {
+TEST_CASE(
+    "each stage recomputes its first segments, and a stage boundary divides a segment into two") {
   auto net = segmented_net_of(4)(1);
   net.recomputed = 3;
   std::vector<int> const limits{0, 15, net.size()};

@@ -164,7 +164,7 @@ TEST_CASE("gradients of parameters and statistics move in the size in which they
   CHECK(sizes(c) == std::vector<int>(14, 8));
 }
 
-TEST_CASE("memory of mixed sizes: masters, gradients and states in one size, a copy in the other") {
+TEST_CASE("memory in mixed precision: parameters, gradients and states in 4 bytes, a copy in 2") {
   by_hand c;
   c.net.element_size = 2;
   predict(c.plan, c.net, {});

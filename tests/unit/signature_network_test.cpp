@@ -20,7 +20,7 @@ TEST_CASE("layer norm has the rows that hold, except those of parameters that ar
                 {"B,B,P(max) -> P(max)", "B,B,P(min) -> P(min)"});
 }
 
-TEST_CASE("embedding has the rows that hold, except those of tables that are maxima") {
+TEST_CASE("the embedding table has all valid rows except those with P(max) or P(min) parameters") {
   // Each table omits rows whose embedding table is P(max) or P(min), because parameters never have
   // these placements.
   for (int rank : {1, 2})

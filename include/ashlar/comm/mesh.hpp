@@ -89,7 +89,7 @@ class basic_mesh {
   /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   auto& memory() const { return state_->back.memory(); }
-  /// Returns a shared pointer to the memory. The pointer keeps the mesh alive.
+  /// Returns a std::shared_ptr to the object that memory() returns. It keeps the mesh alive.
   auto shared_memory() const {
     auto& memory = state_->back.memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);

@@ -32,9 +32,9 @@ namespace detail {
 [[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
-  // Converts the integer k to double without a conversion instruction. If k is added to the bits of
-  // the double 1.5 * 2^52, the value of this double also increases by k. Subtracting the constant
-  // leaves k.
+  // lifted >> 52 is the integer k + 1023, the biased exponent. It is converted to double without a
+  // conversion instruction. If an integer is added to the bits of the double 1.5 * 2^52, the value
+  // of this double increases by that integer. Subtracting 1.5 * 2^52 and the bias leaves k.
   double const k = __builtin_bit_cast(double, (lifted >> 52) + 0x4338000000000000ull) -
                    (6755399441055744.0 + 1023.0);
   double const m = __builtin_bit_cast(double,

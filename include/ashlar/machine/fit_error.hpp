@@ -40,8 +40,8 @@ namespace detail {
 
 inline void require_time(char const* operation, double seconds) {
   if (!(seconds > 0) || !std::isfinite(seconds))
-    throw error(operation,
-                "a sample took " + std::to_string(seconds) + " seconds. Measure times above zero.");
+    throw error(operation, "a sample has the time " + std::to_string(seconds) +
+                               " s. Times must be finite and above zero.");
 }
 
 }  // namespace detail

@@ -91,8 +91,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     static_assert(
         has_forward(),
         "nn: the passes of a layer are const functions of a call: forward(call) const and "
-        "backward(call) const, or its halves. What backward needs, forward returns as "
-        "nn::made(y, kept...): see nn/layer.hpp.");
+        "backward(call) const, or its halves. forward returns the values that backward needs "
+        "as nn::made(y, kept...): see nn/layer.hpp.");
     if constexpr (parts > 1) return detail::as_made(layer.template forward<parts - 1>(c));
     else return detail::as_made(layer.forward(c));
   }

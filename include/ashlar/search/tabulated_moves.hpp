@@ -116,23 +116,17 @@ class tabulated_moves {
     if (untabulated(from, to))
       return planned_price(extents, element_size, from, to, topology_, machine_, tie_);
     int const t = table(extents, element_size, from.has_partial() ? from.op() : to.op());
-    row const& r = tree(t, state(t, from));
-    auto const target = static_cast<std::size_t>(state(t, to));
-    return {r.seconds[target], r.weight[target]};
+    return move(t, from, to);
   }
 
   constexpr move_price move(int table, placement const& from, placement const& to) {
     if (from == to) return {};
-    if (topology_.axes() > tabulated_axes)
-      return move(tables_.data()[table].extents, tables_.data()[table].element_size, from, to);
     row const& r = tree(table, state(table, from));
     auto const target = state(table, to);
     return {r.seconds.data()[target], r.weight.data()[target]};
   }
 
  private:
-  static constexpr int tabulated_axes = 3;
-
   struct row {
     scratch<double> seconds, weight;
   };

@@ -78,8 +78,8 @@ constexpr void check_count(layer_spec const& spec, int number, int have, int wan
 /// the row.
 constexpr void check_rows(layer_spec const& spec) {
   if (spec.rows.size() == 0)
-    throw error(spec.name.text, "the spec has no rows, so no plan can place the layer. Give at "
-                                "least the row that is broadcast everywhere.");
+    throw error(spec.name.text, "the spec has no rows, so no plan can place the layer. Add at "
+                                "least the row in which every tensor is replicated.");
   int const parameters = spec.parameters.size(), statistics = spec.statistics.size();
   for (int i = 0; i < spec.rows.size(); ++i) {
     auto const& row = spec.rows[i];

@@ -73,7 +73,7 @@ template <class Processor>
 box shard_box(basic_mesh<Processor> const& m, shape const& extents, placement const& p, int rank) {
   if (extents.rank() != rank)
     throw error("tensor", "shape " + to_string(extents) + " has " + std::to_string(extents.rank()) +
-                              " dims, the tensor's type " + std::to_string(rank) + ".");
+                              " dims, but the tensor's type has " + std::to_string(rank) + ".");
   check_extents(extents, "tensor");
   if (char const* const wrong = check(p, rank, m.axes()))
     throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +

@@ -102,7 +102,7 @@ std::vector<ended> start_ranks(int size) {
 
 TEST_CASE("a suitable machine") { CHECK(start_on({}) == "nothing was thrown"); }
 
-TEST_CASE("no driver, an old one, and no device") {
+TEST_CASE("no driver, an old driver, and no device") {
   fake::machine m;
   m.driver = 0;
   CHECK(start_on(m) == "cuda::count: There is no NVIDIA driver here: install one, or run on "
@@ -141,7 +141,8 @@ TEST_CASE(
   CHECK(all[1].status == 1);
   CHECK(all[1].said ==
         "[rank 1] error: nccl::environment: rank 1: its local rank is 1, but its node has 1 "
-        "device. Start as many ranks on a node as it has devices. For tests that share one, "
+        "device. Start at most as many ranks on a node as the node has devices. For tests that "
+        "share one, "
         "give each rank its own NCCL_HOSTID.\n");
   CHECK(all[0].status == 1);
   CHECK(has(all[0].said, "1 of 2 ranks are missing, the first is rank 1"));

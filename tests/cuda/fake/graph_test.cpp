@@ -212,7 +212,7 @@ TEST_CASE("a rank does not replay: the others name the replay and stop") {
   CHECK(fake::live_communicators() == 0);
 }
 
-TEST_CASE("memory: counts, blocks of a graph, and more than is available") {
+TEST_CASE("memory: allocation counts, blocks of a graph, and requests above the free memory") {
   ashlar::cuda::stream stream;
   ashlar::cuda::pool pool;
   ashlar::cuda::arena memory(pool, stream);

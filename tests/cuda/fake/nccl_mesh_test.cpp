@@ -35,7 +35,7 @@ TEST_CASE("values of the host") {
   for (int ranks : {1, 2, 3}) fake::all_ranks(ranks, reduce_values_of_the_host);
 }
 
-TEST_CASE("values of one rank to all, and of all to one") {
+TEST_CASE("broadcast and reduce of values in host memory") {
   for (auto const how : {ashlar::nccl::sums::library, ashlar::nccl::sums::ordered})
     for (int ranks : {1, 2, 3})
       fake::all_ranks(ranks, [&](world const& w) {

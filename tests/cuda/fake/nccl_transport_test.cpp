@@ -136,7 +136,7 @@ std::vector<expected_plan> some_plans(ashlar::topology const& t, std::size_t one
   return plans;
 }
 
-TEST_CASE("plans run on streams that only events order") {
+TEST_CASE("plans run on streams that are ordered by events only") {
   for (ashlar::topology const& t :
        {ashlar::topology{{"node", 2}, {"gpu", 2}}, {{"node", 2}, {"gpu", 3}}}) {
     auto const plans = some_plans(t, 7);

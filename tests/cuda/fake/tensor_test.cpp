@@ -79,7 +79,7 @@ TEST_CASE("side by side with the program") {
   });
 }
 
-TEST_CASE("slices, concatenations and other extents") {
+TEST_CASE("slices, concatenations and reshapes") {
   on_mesh({{"gpu", 2}}, [](auto const& m) {
     auto const values = numbers<float>({4, 6});
     auto const x = ashlar::from_full<2>(m, {4, 6}, ashlar::parse_placement("S(0)"),

@@ -19,7 +19,7 @@ TEST_CASE("float, on one rank, on two by two, and with tensors split") {
   compare<float>({{"gpu", 2}}, true, 0.1, 1e-5, 20);
 }
 
-TEST_CASE("a step and its phases are ranges, and in them every pass of every layer") {
+TEST_CASE("the profile has a range for each step, each phase and each layer's pass") {
   if (!ASHLAR_HAS_NVTX) return;
   fake::all_ranks(1, [](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const mesh(w, {{"gpu", 1}});

@@ -87,7 +87,8 @@ inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (shares || local_rank < devices) return "";
   return "its local rank is " + std::to_string(local_rank) + ", but its node has " +
          std::to_string(devices) + (devices == 1 ? " device" : " devices") +
-         ". Start as many ranks on a node as it has devices. For tests that share one, give each "
+         ". Start at most as many ranks on a node as the node has devices. For tests that share "
+         "one, give each "
          "rank its own NCCL_HOSTID.";
 }
 

@@ -34,7 +34,7 @@ inline bool is_capturing(cudaStream_t stream) {
 inline void refuse_if_capturing(cudaStream_t stream, char const* operation, char const* why) {
   if (is_capturing(stream))
     throw error(operation, std::string("a CUDA graph is being captured, and ") + why +
-                               " Call it before or after the capture.");
+                               " Call this function before or after the capture.");
 }
 
 /// Sets which CUDA calls this thread may make during a capture, for the lifetime of this object.

@@ -35,9 +35,10 @@ inline int count() {
 inline void select(int device) {
   int const devices = count();
   if (device < 0 || device >= devices) {
-    throw error("cuda::select", "device " + std::to_string(device) + " was requested, but there " +
-                                    (devices == 1 ? "is 1" : "are " + std::to_string(devices)) +
-                                    ". Start as many ranks on a node as it has devices.");
+    throw error("cuda::select",
+                "device " + std::to_string(device) + " was requested, but there " +
+                    (devices == 1 ? "is 1" : "are " + std::to_string(devices)) +
+                    ". Start at most as many ranks on a node as the node has devices.");
   }
   check(cudaSetDevice(device), "cudaSetDevice");
 }

@@ -66,7 +66,8 @@ inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
                                    std::int64_t const* src_strides,
                                    std::int64_t const* dst_strides) {
   if (rank < 0 || rank > max_strided_rank) {
-    throw std::invalid_argument("strided loop: the rank is not in [0, 8]. Merge some dims.");
+    throw std::invalid_argument(
+        "strided loop: the number of dims is not in [0, 8]. Merge some dims.");
   }
   strided_loop sorted;
   for (int d = 0; d < rank; ++d) {
