@@ -3,12 +3,11 @@
 
 #pragma once
 
-// Includes the search for placements: the exact one and its baselines, pinned choices, pipelines,
-// and the text that explains or compares plans. It needs neither MPI nor a BLAS (ashlar::core).
+// Includes the search that most programs need: the exact one, its baselines, and the text that
+// explains a plan. It needs neither MPI nor a BLAS (ashlar::core). Other parts of the search have
+// headers of their own: search/pinned.hpp, search/diff.hpp, search/pareto.hpp, search/pipeline.hpp
+// and search/algorithms.hpp.
 
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/diff.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
-#include <ashlar/search/pinned.hpp>
-#include <ashlar/search/pipeline.hpp>

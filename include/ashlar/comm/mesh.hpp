@@ -88,6 +88,7 @@ class basic_mesh {
   }
   /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
+  /// Returns the object that allocates this rank's tensors in the processor's memory.
   auto& memory() const { return state_->back.memory(); }
   /// Returns a std::shared_ptr to the object that memory() returns. It keeps the mesh alive.
   auto shared_memory() const {
