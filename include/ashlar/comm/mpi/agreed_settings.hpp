@@ -29,6 +29,15 @@ inline std::string fault_of(shared::settings const& s) {
   return "the requested shared memory is " + std::to_string(s.bytes_per_rank) + " bytes per rank";
 }
 
+/// Returns the text of rank `owner` on every rank. Collective over `comm`.
+inline std::string text_of_rank(std::string text, int owner, MPI_Comm comm) {
+  int length = static_cast<int>(text.size());
+  check(MPI_Bcast(&length, 1, MPI_INT, owner, comm));
+  text.resize(static_cast<std::size_t>(length));
+  check(MPI_Bcast(text.data(), length, MPI_CHAR, owner, comm));
+  return text;
+}
+
 }  // namespace detail
 
 /// Returns the shared-memory settings for all ranks. Collective over `comm`: an all-reduce of 24
@@ -37,7 +46,7 @@ inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm c
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
-  std::string fault = detail::fault_of(mine);
+  std::string const fault = detail::fault_of(mine);
   bool const is_first = rank == 0;
   std::int64_t most[] = {fault.empty() ? 0 : ranks - rank,
                          is_first ? mine.bytes_per_rank : INT64_MIN,
@@ -46,12 +55,20 @@ inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm c
   if (most[0] == 0) return {most[1], static_cast<int>(most[2]), ""};
 
   int const faulty = ranks - static_cast<int>(most[0]);
-  int length = static_cast<int>(fault.size());
-  check(MPI_Bcast(&length, 1, MPI_INT, faulty, comm));
-  fault.resize(static_cast<std::size_t>(length));
-  check(MPI_Bcast(fault.data(), length, MPI_CHAR, faulty, comm));
-  throw error("mesh", fault + " on rank " + std::to_string(faulty) +
+  throw error("mesh", detail::text_of_rank(fault, faulty, comm) + " on rank " +
+                          std::to_string(faulty) +
                           ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.");
+}
+
+/// Throws an ashlar::error with the sentence of the first rank whose `fault` is not empty, on every
+/// rank. Does nothing if all are empty. Collective over `comm`: an all-reduce of 4 bytes.
+inline void refuse_together(std::string const& fault, MPI_Comm comm) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  int most = fault.empty() ? 0 : ranks - rank;
+  check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm));
+  if (most > 0) throw error("mesh", detail::text_of_rank(fault, ranks - most, comm));
 }
 
 }  // namespace ashlar::mpi

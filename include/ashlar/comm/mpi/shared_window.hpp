@@ -11,15 +11,20 @@
 //   region   the memory for tensors, which an arena manages
 //
 // If any rank of a node cannot have a window, no rank of that node has one. Reasons are an MPI
-// without support, a full /dev/shm, or a window that does not work.
+// without support, too little free memory in /dev/shm, or a window that does not work. If a user
+// asks for more than is free, every rank throws. If the default size does not fit (its fixed part
+// needs about a MiB per rank), one rank prints a warning and all ranks use messages.
 //
 // When a rank destroys its mesh, the pages of its region are freed, because all other ranks have
 // finished reading them. Other ranks may still read its slots and stages. The slots and stages stay
 // until the window is freed (collective_handles.hpp).
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <new>
+#include <string>
 #include <vector>
 
 #include <mpi.h>
@@ -30,6 +35,7 @@
 #include <ashlar/comm/shared/pages.hpp>
 #include <ashlar/comm/shared/settings.hpp>
 #include <ashlar/mesh/topology.hpp>
+#include <ashlar/plan/text.hpp>
 
 namespace ashlar::mpi {
 
@@ -55,7 +61,13 @@ class shared_window {
     make_node(comm, rank, wanted.ranks_per_node);
     bool const has_room = wanted.bytes_per_rank == shared::settings::automatic ||
                           wanted.bytes_per_rank >= std::int64_t(page);
-    if (has_room && members_ > 1) allocate(wanted);
+    bool const is_shared = has_room && members_ > 1;
+    auto const bytes = is_shared ? bytes_to_allocate(wanted) : 0;
+    std::string const fault = is_shared ? missing_memory(bytes) : "";
+    bool const is_default = wanted.bytes_per_rank == shared::settings::automatic;
+    if (!is_default) refuse_together(fault, comm);
+    if (is_shared && fault.empty()) allocate(bytes);
+    if (is_default && !fault.empty()) warn_once(fault);
     if (window_ != MPI_WIN_NULL) {
       handles.keep_window(window_);
       look_up(rank);
@@ -130,11 +142,43 @@ class shared_window {
     MPI_Comm_size(node_, &members_);
   }
 
-  void allocate(shared::settings const& wanted) {
-    auto bytes = static_cast<std::size_t>(wanted.bytes_per_rank == shared::settings::automatic
-                                              ? shared::automatic_bytes(members_)
-                                              : wanted.bytes_per_rank);
-    bytes = head_bytes + bytes / page * page;
+  /// Returns the bytes of this rank's part of the window.
+  std::size_t bytes_to_allocate(shared::settings const& wanted) const {
+    auto const region = static_cast<std::size_t>(
+        wanted.bytes_per_rank == shared::settings::automatic ? shared::automatic_bytes(members_)
+                                                             : wanted.bytes_per_rank);
+    return head_bytes + region / page * page;
+  }
+
+  /// Returns an error message if the node has less free shared memory than its ranks ask for
+  /// together, and otherwise an empty string. All ranks of the node get the same message.
+  /// Collective over the node. The check is needed because Open MPI 4.1 hangs in
+  /// MPI_Win_allocate_shared if the memory is missing. It wants 5 % more than the window has.
+  std::string missing_memory(std::size_t bytes) const {
+    auto const free = shared::free_bytes();
+    double asked = double(bytes + 2 * page), most = free ? double(*free) : HUGE_VAL;
+    check(MPI_Allreduce(MPI_IN_PLACE, &asked, 1, MPI_DOUBLE, MPI_SUM, node_));
+    check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MIN, node_));
+    if (1.06 * asked <= most) return "";
+    return "the " + std::to_string(members_) + " ranks of a node ask for " + bytes_text(asked) +
+           " of shared memory, but its /dev/shm has only " + bytes_text(most) +
+           " free. Free or enlarge it, or set ASHLAR_SHARED_MEMORY to fewer bytes per rank or to "
+           "off";
+  }
+
+  /// Prints that the ranks of this node share no memory. Prints this once per process, on the first
+  /// rank of the node.
+  void warn_once(std::string const& why) const {
+    static bool was_printed = false;
+    int rank = 0;
+    MPI_Comm_rank(node_, &rank);
+    if (rank == 0 && !was_printed)
+      std::fprintf(stderr, "ashlar: WARNING: %s. The ranks use messages now, which are slower.\n",
+                   why.c_str());
+    was_printed = true;
+  }
+
+  void allocate(std::size_t bytes) {
     // MPICH 4.0 may search page by page for addresses that are free on all ranks, which takes
     // seconds for a few GiB. It does this if the size is a multiple of a page, or if the parts may
     // be non-contiguous. So this function requests one contiguous piece, with room for alignment.

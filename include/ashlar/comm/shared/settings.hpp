@@ -46,6 +46,10 @@ struct settings {
 /// not thrown, because it must be reported on all ranks.
 ASHLAR_INLINE settings from_environment();
 
+/// Returns the free bytes of the file system that holds the node's shared memory, or nothing if the
+/// system does not report them. The file system is /dev/shm unless Open MPI was given another one.
+ASHLAR_INLINE std::optional<std::int64_t> free_bytes();
+
 /// Returns the default number of shared bytes per rank: an equal share of a quarter of the free
 /// shared memory. The rest remains for other jobs.
 ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node);
@@ -66,14 +70,20 @@ ASHLAR_INLINE settings from_environment() {
   return s;
 }
 
-ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node) {
-  double free = 8.0 * 1024 * 1024 * 1024;  // assumed if the system does not report it
+ASHLAR_INLINE std::optional<std::int64_t> free_bytes() {
 #if defined(__linux__)
+  char const* const chosen = std::getenv("OMPI_MCA_osc_sm_backing_directory");
   struct statvfs file_system {};
-  if (statvfs("/dev/shm", &file_system) == 0)
-    free = double(file_system.f_bavail) * double(file_system.f_frsize);
+  if (statvfs(chosen != nullptr ? chosen : "/dev/shm", &file_system) == 0)
+    return static_cast<std::int64_t>(file_system.f_bavail) *
+           static_cast<std::int64_t>(file_system.f_frsize);
 #endif
-  return static_cast<std::int64_t>(free / 4 / ranks_on_node);
+  return std::nullopt;
+}
+
+ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node) {
+  constexpr std::int64_t assumed = std::int64_t(8) << 30;  // where the system reports nothing
+  return free_bytes().value_or(assumed) / 4 / ranks_on_node;
 }
 
 ASHLAR_INLINE bool ranks_share_cores(int ranks_on_node) {
