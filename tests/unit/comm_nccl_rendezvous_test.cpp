@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/temporary_folder.hpp>
 #include <sys/wait.h>
 
 #include <ashlar/comm/nccl/rendezvous_file.hpp>
@@ -81,23 +82,6 @@ class processes {
   std::vector<std::pair<pid_t, int>> all_;
 };
 
-class folder {
- public:
-  folder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("ashlar_rendezvous_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  folder(folder const&) = delete;
-  folder& operator=(folder const&) = delete;
-  ~folder() { std::filesystem::remove_all(path_); }
-  std::string file(char const* name) const { return (path_ / name).string(); }
-  bool is_empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::filesystem::path path_;
-};
-
 launch at(rendezvous by, int rank, int size, int port, std::string const& file) {
   launch l;
   l.rank = rank;
@@ -122,7 +106,7 @@ std::string meet(launch const& l, int seed, std::chrono::milliseconds deadline) 
 
 struct meeting {
   rendezvous by;
-  folder files;
+  temporary_folder files;
   int port = free_port();
   std::string file = files.file("id");
 
@@ -145,7 +129,7 @@ TEST_CASE("every rank gets rank 0's id, whoever comes first") {
         });
       }
       for (auto const& said : ranks.wait()) CHECK(said == "id: right");
-      CHECK(m.files.is_empty());
+      CHECK(m.files.size() == 0);
     }
 }
 
@@ -183,7 +167,7 @@ TEST_CASE("files that an earlier run left behind are ignored") {
     for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, 3), 1, 100ms); });
     ranks.wait();
   }
-  CHECK_FALSE(m.files.is_empty());
+  CHECK(m.files.size() > 0);
   {  // A run that ended after all ranks had arrived.
     std::ofstream(m.file + ".2") << "- 3 00112233445566778899aabbccddeeff\n";
     processes ranks;
@@ -198,7 +182,7 @@ TEST_CASE("files that an earlier run left behind are ignored") {
       return meet(m.rank(r, 3), 9, 20s);
     });
   for (auto const& said : ranks.wait()) CHECK(said == "id: right");
-  CHECK(m.files.is_empty());
+  CHECK(m.files.size() == 0);
 }
 
 TEST_CASE("files of a run with another name are ignored") {

@@ -5,14 +5,13 @@
 // 100 columns, and their HTML page draws one box per pass. Each error in a file gives a message
 // that names the file.
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
-#include <unistd.h>
+#include <support/temporary_folder.hpp>
 
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/pipeline_page.hpp>
@@ -33,9 +32,8 @@ struct saved_pipeline {
   ashlar::topology mesh = parse_topology("node=4,gpu=2");
   search::problem net;
   search::pipeline_plan found;
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("ashlar_pipeline_" + std::to_string(::getpid()) + ".json"))
-                         .string();
+  temporary_folder files;
+  std::string path = files.file("pipeline.json");
 
   explicit saved_pipeline(int stages = 4) {
     auto const net_of = [](int m) {
@@ -46,9 +44,6 @@ struct saved_pipeline {
     net = net_of(8);
     found = search::pipeline(net_of, mesh, cluster, {{stages}, {8}});
   }
-  ~saved_pipeline() { std::filesystem::remove(path); }
-  saved_pipeline(saved_pipeline const&) = delete;
-
   json saved() const {
     save_pipeline(path, net, found);
     std::ifstream in(path);

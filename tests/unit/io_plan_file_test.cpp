@@ -4,13 +4,12 @@
 // Tests that plans and machines can be saved and loaded, and that each error in a file gives a
 // message that names the file.
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
-#include <unistd.h>
+#include <support/temporary_folder.hpp>
 
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
@@ -26,23 +25,6 @@ using ashlar::io::load_machine, ashlar::io::load_plan, ashlar::io::save_machine,
     ashlar::io::save_plan;
 using nlohmann::json;
 
-/// A temporary folder that is removed at the end of the test.
-struct folder {
-  std::filesystem::path path;
-  folder()
-      : path(std::filesystem::temp_directory_path() /
-             ("ashlar_io_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path);
-  }
-  ~folder() { std::filesystem::remove_all(path); }
-  std::string file(std::string const& name) const { return (path / name).string(); }
-};
-
-std::string read(std::string const& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void write(std::string const& path, std::string const& text) { std::ofstream(path) << text; }
 
 struct saved_plan {
@@ -53,7 +35,7 @@ struct saved_plan {
 };
 
 TEST_CASE("a plan that was saved and loaded is the same plan, priced again") {
-  folder const f;
+  temporary_folder const f;
   saved_plan const s;
   auto const path = f.file("plan.json");
   save_plan(path, s.net, s.plan);
@@ -73,7 +55,7 @@ TEST_CASE("a plan that was saved and loaded is the same plan, priced again") {
 }
 
 TEST_CASE("orders of shards survive, and every choice of every layer does") {
-  folder const f;
+  temporary_folder const f;
   auto const mesh = parse_topology("a=2,b=3");
   auto const path = f.file("plan.json");
   for (auto const& spec : {linear_spec({4, 6}, 5), dropout_spec({4, 6}), cross_entropy_spec({4, 6}),
@@ -92,11 +74,11 @@ TEST_CASE("orders of shards survive, and every choice of every layer does") {
 }
 
 TEST_CASE("the number of recomputed segments is kept, in version 2") {
-  folder const f;
+  temporary_folder const f;
   saved_plan s;
   auto const path = f.file("plan.json");
   save_plan(path, s.net, s.plan);
-  CHECK(json::parse(read(path)).at("version") == 1);
+  CHECK(json::parse(text_of_file(path)).at("version") == 1);
   for (int i = 1; i < s.net.size(); ++i) {
     s.net[i].segment = s.net.segments++;
     if (s.net[i].kind == search::element_kind::residual_begin)
@@ -106,7 +88,7 @@ TEST_CASE("the number of recomputed segments is kept, in version 2") {
   s.plan.recomputed = 2;
   predict(s.plan, s.net, s.machine);
   save_plan(path, s.net, s.plan);
-  auto j = json::parse(read(path));
+  auto j = json::parse(text_of_file(path));
   CHECK(j.at("version") == 2);
   auto const loaded = load_plan(path, s.net, s.mesh, s.machine);
   CHECK(loaded.recomputed == 2);
@@ -119,19 +101,17 @@ TEST_CASE("the number of recomputed segments is kept, in version 2") {
 }
 
 TEST_CASE("saving leaves no temporary file and replaces an existing file") {
-  folder const f;
+  temporary_folder const f;
   saved_plan const s;
   auto const path = f.file("plan.json");
   write(path, "something else");
   save_plan(path, s.net, s.plan);
-  CHECK(json::parse(read(path)).at("format") == "ashlar plan");
-  int files = 0;
-  for (auto const& entry : std::filesystem::directory_iterator(f.path)) files += entry.exists();
-  CHECK(files == 1);
+  CHECK(json::parse(text_of_file(path)).at("format") == "ashlar plan");
+  CHECK(f.size() == 1);
 }
 
 TEST_CASE("a file that cannot be written or read is named") {
-  folder const f;
+  temporary_folder const f;
   saved_plan const s;
   auto const nowhere = f.file("no/such/folder/plan.json");
   auto const written = message_of([&] { save_plan(nowhere, s.net, s.plan); });
@@ -139,16 +119,16 @@ TEST_CASE("a file that cannot be written or read is named") {
   CHECK(has(written, nowhere));
   auto const found = message_of([&] { load_plan(nowhere, s.net, s.mesh, s.machine); });
   CHECK(has(found, "load_plan: " + nowhere + " cannot be read"));
-  CHECK(has(message_of([&] { load_plan(f.path.string(), s.net, s.mesh, s.machine); }),
-            f.path.string()));
+  CHECK(has(message_of([&] { load_plan(f.path().string(), s.net, s.mesh, s.machine); }),
+            f.path().string()));
 }
 
 TEST_CASE("each mistake in a plan file is one error that names the file") {
-  folder const f;
+  temporary_folder const f;
   saved_plan const s;
   auto const path = f.file("plan.json");
   save_plan(path, s.net, s.plan);
-  auto const good = json::parse(read(path));
+  auto const good = json::parse(text_of_file(path));
   int linear = 0;
   while (std::string(s.net.spec(linear).name.text) != "linear") ++linear;
   int const end = s.net[1].partner;
@@ -224,7 +204,7 @@ TEST_CASE("each mistake in a plan file is one error that names the file") {
 }
 
 TEST_CASE("machines survive a file, to the last bit") {
-  folder const f;
+  temporary_folder const f;
   auto const path = f.file("machine.json");
   ashlar::machine m{{1.0 / 3e6, 1e-300}, {0, 2e-11}, 1.1e14, 7.7e11, 123456789012345};
   save_machine(path, m);
@@ -235,7 +215,7 @@ TEST_CASE("machines survive a file, to the last bit") {
     m.inter_of.set(static_cast<ashlar::collective>(k), {1e-6 / (k + 3), 1e-10 / (k + 7)});
   save_machine(path, m, "a note");
   CHECK(load_machine(path) == m);
-  CHECK(json::parse(read(path)).at("note") == "a note");
+  CHECK(json::parse(text_of_file(path)).at("note") == "a note");
   for (auto const& named : ashlar::named_machines) {
     save_machine(path, *named.is);
     CHECK(load_machine(path) == *named.is);
@@ -243,7 +223,7 @@ TEST_CASE("machines survive a file, to the last bit") {
 }
 
 TEST_CASE("a machine file of version 1 is read with its meaning at that time") {
-  folder const f;
+  temporary_folder const f;
   auto const path = f.file("machine.json");
   json old = {{"format", "ashlar machine"},
               {"version", 1},
@@ -265,7 +245,7 @@ TEST_CASE("a machine file of version 1 is read with its meaning at that time") {
 }
 
 TEST_CASE("a command line names a machine or a file of one") {
-  folder const f;
+  temporary_folder const f;
   auto const path = f.file("machine.json");
   CHECK(ashlar::io::machine_from("h200_server") == ashlar::machines::h200_server);
   save_machine(path, ashlar::machines::piz_daint);
@@ -275,10 +255,10 @@ TEST_CASE("a command line names a machine or a file of one") {
 }
 
 TEST_CASE("each mistake in a machine file is one error that names the file") {
-  folder const f;
+  temporary_folder const f;
   auto const path = f.file("machine.json");
   save_machine(path, {});
-  auto const good = json::parse(read(path));
+  auto const good = json::parse(text_of_file(path));
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
       {"format", [](json& j) { j["format"] = "ashlar plan"; }},
       {"version", [](json& j) { j["version"] = 0; }},

@@ -3,39 +3,89 @@
 
 #pragma once
 
-// Writes a file completely or not at all: the text is written to a temporary file in the same
-// folder. Then the temporary file is renamed to the final name.
+// Writes a file completely or not at all. The text is written to a temporary file in the same
+// folder and forced to the disk. Then the temporary file is renamed to the final name. If anything
+// fails, the previous file remains unchanged.
+//
+//   path is ...                  then
+//   a regular file               it is replaced; the new file has its permissions
+//   a symbolic link              the file that the link leads to is written; the link stays
+//   a pipe, device or folder     the function throws, because a rename would destroy it
+//   a file without write access  the function throws, although the folder may permit a rename
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
-/// Writes `text` to the file `path`. If writing fails, throws an ashlar::error that names
-/// `operation` and the file. In that case, the previous file remains unchanged.
-inline void write_whole(std::string const& path, std::string const& text,
-                        std::string const& operation) {
-  std::string const temporary = path + ".tmp";
-  {
-    std::ofstream out(temporary, std::ios::trunc | std::ios::binary);
-    out << text;
-    out.flush();
-    if (!out) {
-      std::remove(temporary.c_str());
-      throw error(operation, temporary + " cannot be written.");
-    }
-  }
+namespace detail {
+
+/// Returns the path of the file to which `path` leads through symbolic links. The file need not
+/// exist.
+inline std::filesystem::path end_of_links(std::filesystem::path path) {
+  constexpr int most_links = 40;  // as in the Linux kernel
   std::error_code failed;
-  std::filesystem::rename(temporary, path, failed);
-  if (failed) {
-    std::remove(temporary.c_str());
-    throw error(operation, path + " cannot be written: " + failed.message() + ".");
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(path, failed); ++i) {
+    auto const target = std::filesystem::read_symlink(path, failed);
+    path = target.is_absolute() ? target : path.parent_path() / target;
   }
+  return path;
+}
+
+/// Writes all of `text` to the open file `file`, forces it to the disk and closes the file. Returns
+/// 0, or the error number of the first call that failed.
+inline int write_and_close(int file, std::string_view text) {
+  int fault = 0;
+  while (fault == 0 && !text.empty()) {
+    auto const written = ::write(file, text.data(), text.size());
+    if (written >= 0) text.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR) fault = errno;
+  }
+  // Pseudo file systems do not support fsync, and report so with EINVAL.
+  if (fault == 0 && ::fsync(file) != 0 && errno != EINVAL) fault = errno;
+  if (::close(file) != 0 && fault == 0) fault = errno;
+  return fault;
+}
+
+}  // namespace detail
+
+/// Writes `text` to the file `path`. If writing fails, throws an ashlar::error that names
+/// `operation`, the file and the reason. In that case, the previous file remains unchanged.
+inline void write_whole(std::string const& path, std::string_view text,
+                        std::string const& operation) {
+  auto const refuse = [&](std::string const& why) {
+    throw error(operation, path + " cannot be written: " + why + ".");
+  };
+  auto const final_name = detail::end_of_links(path);
+  struct stat before {};
+  bool const exists = ::stat(final_name.c_str(), &before) == 0;
+  if (!exists && errno != ENOENT) refuse(std::generic_category().message(errno));
+  if (exists && !S_ISREG(before.st_mode))
+    refuse(S_ISDIR(before.st_mode) ? "it is a folder. Add the name of a file"
+                                   : "it is no regular file. Give the path of a file");
+  if (exists && ::access(final_name.c_str(), W_OK) != 0)
+    refuse(std::generic_category().message(errno));
+
+  auto temporary = final_name;
+  temporary += ".tmp." + std::to_string(::getpid());
+  int const file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) refuse(std::generic_category().message(errno));
+  if (exists) (void)::fchmod(file, before.st_mode & 07777);
+  int fault = detail::write_and_close(file, text);
+  if (fault == 0 && std::rename(temporary.c_str(), final_name.c_str()) != 0) fault = errno;
+  if (fault == 0) return;
+  (void)::unlink(temporary.c_str());
+  refuse(std::generic_category().message(fault));
 }
 
 }  // namespace ashlar
