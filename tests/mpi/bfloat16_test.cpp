@@ -48,7 +48,8 @@ template <class Tensor>
 auto widened(Tensor const& x) {
   ashlar::tensor<float, Tensor::rank, typename Tensor::placement_type> y(x.mesh(), x.extents(),
                                                                          x.placement());
-  for (std::size_t i = 0; i < x.local().size(); ++i) y.data()[i] = static_cast<float>(x.local()[i]);
+  for (std::size_t i = 0; i < x.local_addends().size(); ++i)
+    y.data()[i] = static_cast<float>(x.local_addends()[i]);
   return y;
 }
 
@@ -62,7 +63,7 @@ TEST_CASE("factories_round_what_they_make_of_floats") {
   auto const m = ranks_in_line();
   sbp<S<0>> const p;
   auto const check = [](auto const& stored, auto const& wide) {
-    CHECK(same_bits(stored.local(), wide.local()));
+    CHECK(same_bits(stored.local_addends(), wide.local_addends()));
   };
   check(ashlar::full<bfloat16>(m, {5, 3}, p, 1.01f), ashlar::full<float>(m, {5, 3}, p, 1.01f));
   check(ashlar::zeros<bfloat16>(m, {5, 3}, p), ashlar::zeros<float>(m, {5, 3}, p));
@@ -85,29 +86,29 @@ TEST_CASE("element_wise_operators_compute_in_float_and_round_once") {
   auto const x = ashlar::normal<bfloat16>(m, {33, 17}, sbp<S<0>>{}, {1});
   auto const y = ashlar::normal<bfloat16>(m, {33, 17}, sbp<S<0>>{}, {2});
   auto const a = widened(x), b = widened(y);
-  CHECK(same_bits((x + y).local(), (a + b).local()));
-  CHECK(same_bits((x - y).local(), (a - b).local()));
-  CHECK(same_bits((x * y).local(), (a * b).local()));
-  CHECK(same_bits((1.7f * x).local(), (1.7f * a).local()));
-  CHECK(same_bits(relu(x).local(), relu(a).local()));
-  CHECK(same_bits(gelu(x).local(), gelu(a).local()));
-  CHECK(same_bits(softmax(x).local(), softmax(a).local()));
+  CHECK(same_bits((x + y).local_addends(), (a + b).local_addends()));
+  CHECK(same_bits((x - y).local_addends(), (a - b).local_addends()));
+  CHECK(same_bits((x * y).local_addends(), (a * b).local_addends()));
+  CHECK(same_bits((1.7f * x).local_addends(), (1.7f * a).local_addends()));
+  CHECK(same_bits(relu(x).local_addends(), relu(a).local_addends()));
+  CHECK(same_bits(gelu(x).local_addends(), gelu(a).local_addends()));
+  CHECK(same_bits(softmax(x).local_addends(), softmax(a).local_addends()));
   auto const f = [](float v) { return v * v + 0.3f; };
-  CHECK(same_bits(ashlar::map(x, f).local(), ashlar::map(a, f).local()));
+  CHECK(same_bits(ashlar::map(x, f).local_addends(), ashlar::map(a, f).local_addends()));
 }
 
 TEST_CASE("reductions_over_dims_accumulate_in_float") {
   auto const m = ranks_in_line();
   auto const x = ashlar::normal<bfloat16>(m, {40, 300}, sbp<S<0>>{}, {1});
   auto const a = widened(x);
-  CHECK(same_bits(ashlar::sum<0>(x).local(), ashlar::sum<0>(a).local()));
-  CHECK(same_bits(ashlar::sum<1>(x).local(), ashlar::sum<1>(a).local()));
-  CHECK(same_bits(ashlar::max<0>(x).local(), ashlar::max<0>(a).local()));
-  CHECK(same_bits(ashlar::min<1>(x).local(), ashlar::min<1>(a).local()));
-  CHECK(same_bits(ashlar::sum(x).local(), ashlar::sum(a).local()));
-  CHECK(same_bits(ashlar::transpose(x).local(), ashlar::transpose(a).local()));
+  CHECK(same_bits(ashlar::sum<0>(x).local_addends(), ashlar::sum<0>(a).local_addends()));
+  CHECK(same_bits(ashlar::sum<1>(x).local_addends(), ashlar::sum<1>(a).local_addends()));
+  CHECK(same_bits(ashlar::max<0>(x).local_addends(), ashlar::max<0>(a).local_addends()));
+  CHECK(same_bits(ashlar::min<1>(x).local_addends(), ashlar::min<1>(a).local_addends()));
+  CHECK(same_bits(ashlar::sum(x).local_addends(), ashlar::sum(a).local_addends()));
+  CHECK(same_bits(ashlar::transpose(x).local_addends(), ashlar::transpose(a).local_addends()));
   auto const ones = ashlar::full<bfloat16>(m, {2, 600}, sbp<B>{}, 1.0f);
-  CHECK(static_cast<float>(ashlar::sum(ones).local()[0]) == 1200.0f);
+  CHECK(static_cast<float>(ashlar::sum(ones).local_addends()[0]) == 1200.0f);
 }
 
 namespace {
@@ -158,7 +159,7 @@ TEST_CASE("redistributions_keep_every_bit") {
     for (auto const& m : all_meshes_on(on)) {
       auto const x = ashlar::normal<bfloat16>(m, {7, 5},
                                               ashlar::placement::all_broadcast(m.axes()));
-      std::vector<bfloat16> const values(x.local().begin(), x.local().end());
+      std::vector<bfloat16> const values(x.local_addends().begin(), x.local_addends().end());
       auto const states = all_placements(2, m.axes(), {});
       for (auto const& [p, q] : all_combinations(states, states)) {
         auto const there = counted_redistribute(counted_redistribute(x, p, on), q, on);

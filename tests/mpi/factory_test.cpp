@@ -12,8 +12,11 @@
 #include <support/placed.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
+#include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -170,6 +173,29 @@ TEST_CASE("impossible extents are refused") {
               ashlar::zeros<float>(m, {3, 3}, sbp<B, B>{});
             }),
             "wrong number of axes"));
+}
+
+TEST_CASE("a default-constructed tensor says that it has no mesh") {
+  ashlar::tensor<float, 1> const nothing;
+  CHECK(nothing.empty());
+  auto const said = "tensor: a default-constructed tensor has no mesh and no values.";
+  CHECK(has(message_of([&] { nothing.mesh(); }), said));
+  CHECK(has(message_of([&] { nothing.clone(); }), said));
+  CHECK(has(message_of([&] { redistribute(nothing, ashlar::placement::all_broadcast(1)); }), said));
+  CHECK(has(message_of([&] { nothing + nothing; }), said));
+  CHECK(
+      has(message_of([&] { ashlar::any_tensor<ashlar::device::host::processor>().mesh(); }), said));
+}
+
+TEST_CASE("values of a partial tensor are refused, addends are given") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = ashlar::full<float>(m, {4}, ashlar::placement{ashlar::partial()}, 3);
+  for (auto const& text : {message_of([&] { x.as_dynamic().local(); }),
+                           message_of([&] { ashlar::local_values(x.as_dynamic()); })})
+    CHECK(has(text, "local: the shard of the partial tensor 4 [P] has addends, not values."));
+  CHECK(x.local_addends().size() == 4);
+  auto const sum = x.as_dynamic() | ashlar::to<B>;
+  CHECK(sum.local()[0] == 3);
 }
 
 }  // namespace ashlar_test

@@ -107,14 +107,15 @@ std::string try_order(order_case const& c) {
   one_process.start_with(c.from, [&](index const& a, int i) { return number<T>(c.seed, a, i); });
   for (auto const& s : m.plan(source.extents(), sizeof(T), c.from, c.to).steps) one_process.run(s);
   auto const expected = one_process.shard(m.rank());
-  if (!equal_bits<T>(result.local(), expected)) wrong += " other bits than in the canonical order;";
-  if (!equal_bits<T>(redistribute(source, c.to).local(), result.local()))
+  if (!equal_bits<T>(result.local_addends(), expected))
+    wrong += " other bits than in the canonical order;";
+  if (!equal_bits<T>(redistribute(source, c.to).local_addends(), result.local_addends()))
     wrong += " other bits the second time;";
 
   on.on = transport::shared_memory;
   auto const in_memory = mesh_of(on);
   auto const direct = moved(numbers<T, Rank>(in_memory, c), c, on.on, wrong);
-  if (!equal_bits<T>(direct.local(), result.local()))
+  if (!equal_bits<T>(direct.local_addends(), result.local_addends()))
     wrong += " other bits in shared memory than on messages;";
   return wrong;
 }
@@ -146,8 +147,8 @@ std::string try_product_order(order_case const& c) {
     wrong += traffic.difference(predicted(m, plan_matmul(x, w, c.to)));
     return result;
   };
-  if (!equal_bits<double>(product(transport::messages).local(),
-                          product(transport::shared_memory).local()))
+  if (!equal_bits<double>(product(transport::messages).local_addends(),
+                          product(transport::shared_memory).local_addends()))
     wrong += " other bits in shared memory than on messages";
   return wrong;
 }

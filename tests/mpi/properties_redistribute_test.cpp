@@ -63,7 +63,7 @@ std::string try_move(move_case const& c) {
   std::mt19937 random(static_cast<unsigned>(c.seed));
   dense const x = random_integers(random, c.extents);
   auto const source = placed<T, Rank>(m, x, c.from, static_cast<unsigned>(c.seed));
-  std::vector<T> const before(source.local().begin(), source.local().end());
+  std::vector<T> const before(source.local_addends().begin(), source.local_addends().end());
   auto const& plan = m.plan(source.extents(), sizeof(T), c.from, c.to);
   moves_tried.add(plan, m.topology());
 
@@ -79,7 +79,8 @@ std::string try_move(move_case const& c) {
   auto const back = redistribute(there, c.from);
   wrong += traffic.difference(predicted(m, way_back));
   if (auto const text = wrong_with(back, x); !text.empty()) wrong += " and back: " + text + ";";
-  if (!std::equal(before.begin(), before.end(), source.local().begin(), source.local().end()))
+  if (!std::equal(before.begin(), before.end(), source.local_addends().begin(),
+                  source.local_addends().end()))
     wrong += " the source has changed;";
 
   auto const full = to_full(there);

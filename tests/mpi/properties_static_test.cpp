@@ -59,7 +59,8 @@ rc::Gen<typed_case> cases(int least_axes, int most_axes, int rank) {
 template <class X, class Y>
 bool same_bits(X const& x, Y const& y) {
   return x.local_elements() == y.local_elements() &&
-         (x.local_elements() == 0 || std::memcmp(x.data(), y.data(), x.local().size_bytes()) == 0);
+         (x.local_elements() == 0 ||
+          std::memcmp(x.data(), y.data(), x.local_addends().size_bytes()) == 0);
 }
 
 template <class From, class To>

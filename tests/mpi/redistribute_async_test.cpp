@@ -120,7 +120,8 @@ TEST_CASE("a product between begin and end lets the transfer progress") {
     auto const c = matmul(a, b);
     CHECK(wrong_with(moving.wait(), values) == "");
     CHECK(traffic.difference(predicted(m, plan_redistribution(x, sbp<S<1>>{}).plan)) == "");
-    CHECK(std::equal(c.local().begin(), c.local().end(), expected.local().begin()));
+    CHECK(std::equal(c.local_addends().begin(), c.local_addends().end(),
+                     expected.local_addends().begin()));
   }
 }
 

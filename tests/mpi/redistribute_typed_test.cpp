@@ -61,8 +61,8 @@ void compare_paths(ashlar::mesh const& m, dense const& x, From, To to) {
   CHECK(traffic.difference(predicted(m, b.plan)) == "");
   static_assert(
       std::same_as<decltype(typed), ashlar::tensor<float, 2, ashlar::canonical<To>> const>);
-  CHECK(std::equal(typed.local().begin(), typed.local().end(), run_time.local().begin(),
-                   run_time.local().end()));
+  CHECK(std::equal(typed.local_addends().begin(), typed.local_addends().end(),
+                   run_time.local_addends().begin(), run_time.local_addends().end()));
   auto const back = counted_redistribute(typed, From{});
   CHECK(wrong_with(back, x) == "");
 }
@@ -122,9 +122,9 @@ TEST_CASE("a source is not changed by its redistribution") {
   for (auto const& p : all_placements(2, 2))
     for (auto const* text : {"B,B", "S(1),S(0)", "P,B"}) {
       auto const source = placed<float, 2>(m, x, p);
-      std::vector<float> const before(source.local().begin(), source.local().end());
+      std::vector<float> const before(source.local_addends().begin(), source.local_addends().end());
       auto const result = counted_redistribute(source, ashlar::parse_placement(text));
-      CHECK(std::equal(before.begin(), before.end(), source.local().begin()));
+      CHECK(std::equal(before.begin(), before.end(), source.local_addends().begin()));
     }
 }
 

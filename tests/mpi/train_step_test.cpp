@@ -234,4 +234,69 @@ TEST_CASE("a target that is not a class is refused on every rank") {
   });
 }
 
+TEST_CASE("ranks with different batches are told so on every rank, and nothing changes") {
+  if (world_size() == 1) return;
+  nn::feature_batch const batch{5, 4, 2};
+  auto const good = random_batch<double>(batch, 0, 5, 1);
+  on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    int const other = m.ranks() - 1;
+    std::string const said = "trainer: at step 1 rank " + std::to_string(other) +
+                             " has another batch than rank 0.";
+    std::mt19937 random(8);
+    auto model = nn::place<double>(perceptron, m, plans.random(random), 1);
+    train::trainer trainer(model, train::adam_w{});
+    trainer.step(good);
+    auto const before = local_values<double>(model);
+    auto other_input = good, other_target = good;
+    if (m.rank() == other) {
+      other_input.inputs[7] = std::nextafter(other_input.inputs[7], 2.0);
+      other_target.targets[9] = (other_target.targets[9] + 1) % 5;
+    }
+    for (auto const& mine : {other_input, other_target})
+      CHECK(has(message_of([&] { trainer.step(mine); }), said));
+    CHECK(local_values<double>(model) == before);
+    trainer.step(good);
+    CHECK(trainer.steps_done() == 2);
+  });
+}
+
+TEST_CASE("ranks with different seeds are told so on every rank") {
+  if (world_size() == 1) return;
+  on_meshes(perceptron, nn::feature_batch{5, 4}, [&](ashlar::mesh const& m, plan_source const& s) {
+    std::uint64_t const seed = m.rank() == m.ranks() - 1 ? 2 : 1;
+    CHECK(message_of([&] { nn::place<double>(perceptron, m, s.whole(), seed); }) ==
+          "nn::place: the ranks have different seeds. All ranks of a mesh must agree on it.");
+  });
+}
+
+TEST_CASE("options of the optimizer and the trainer that have no meaning are refused") {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  auto const said = [](auto const& optimizer) { return message_of([&] { optimizer.check(); }); };
+  CHECK(said(train::adam_w{}) == "");
+  CHECK(said(train::sgd{.lr = 0}) == "");
+  CHECK(said(train::adam_w{.lr = nan}) ==
+        "adam_w: lr is nan, but must be a finite number of at least 0.");
+  CHECK(said(train::adam_w{.beta1 = 1}) ==
+        "adam_w: beta1 is 1, but must be at least 0 and below 1.");
+  CHECK(has(said(train::adam_w{.beta2 = -0.1}), "adam_w: beta2 is -0.1"));
+  CHECK(has(said(train::adam_w{.epsilon = nan}), "adam_w: epsilon is nan"));
+  CHECK(has(said(train::adam_w{.weight_decay = -1}), "adam_w: weight_decay is -1"));
+  CHECK(has(said(train::sgd{.lr = std::numeric_limits<double>::infinity()}), "sgd: lr is inf"));
+  CHECK(has(said(train::sgd{.momentum = nan}), "sgd: momentum is nan"));
+  CHECK(has(said(train::sgd{.weight_decay = nan}), "sgd: weight_decay is nan"));
+
+  nn::feature_batch const batch{5, 4};
+  auto const data = random_batch<double>(batch, 0, 5, 1);
+  on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    auto model = nn::place<double>(perceptron, m, plans.whole(), 1);
+    CHECK(has(message_of([&] { train::trainer(model, train::sgd{.lr = nan}); }), "sgd: lr is nan"));
+    CHECK(has(message_of([&] { train::trainer(model, train::sgd{}, {.clip = nan}); }),
+              "trainer: clip is nan, but must be above 0."));
+    auto const before = local_values<double>(model);
+    train::trainer trainer(model, train::sgd{}, {.schedule = [&](std::int64_t) { return nan; }});
+    CHECK(has(message_of([&] { trainer.step(data); }), "at step 0 the schedule returns nan"));
+    CHECK(local_values<double>(model) == before);
+  });
+}
+
 }  // namespace ashlar_test

@@ -125,7 +125,7 @@ std::vector<dense> all_shards(Tensor const& t) {
     offsets.push_back(total);
     total += counts.back();
   }
-  std::vector<double> mine(t.local().begin(), t.local().end());
+  std::vector<double> mine(t.local_addends().begin(), t.local_addends().end());
   mine.resize(static_cast<std::size_t>(counts[static_cast<std::size_t>(t.mesh().rank())]));
   std::vector<double> all(static_cast<std::size_t>(total));
   // Polls and yields the core, because some MPI libraries spin while they wait and tests run more

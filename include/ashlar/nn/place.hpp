@@ -56,7 +56,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 /// ashlar::error if the plan does not fit.
 template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
-                                search::plan const& plan) {
+                                search::plan const& plan, std::uint64_t seed) {
   if (!(plan.mesh == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
@@ -68,6 +68,7 @@ search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m
     }
   }();
   m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
+  m.require_agreement(seed, "nn::place", "the ranks have different seeds");
   check_plan(plan, problem);
   return problem;
 }
@@ -113,12 +114,12 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 
 /// Places `net` by a run-time plan. The initial value of a parameter element depends only on the
 /// net, the seed and the element's global index. So it does not depend on the plan. Communicates:
-/// one all-reduce of 16 bytes, which checks that all ranks have the same plan. Throws ashlar::error
+/// two all-reduces of 16 bytes, which check that all ranks have the same plan and seed. Throws ashlar::error
 /// if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {
-  auto problem = detail::checked_problem<T>(net, m, plan);
+  auto problem = detail::checked_problem<T>(net, m, plan, seed);
   return detail::place_with<T>(with_loss(net), m, std::move(problem), plan,
                                run_time_cursor<Processor>{&plan, 0}, seed);
 }
@@ -132,7 +133,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
                 "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                 "repeat<n>(block).");
   search::plan chosen = search::with_capacity<search::dynamic_size>(Plan);
-  auto problem = detail::checked_problem<T>(net, m, chosen);
+  auto problem = detail::checked_problem<T>(net, m, chosen, seed);
   return detail::place_with<T>(with_loss(net), m, std::move(problem), std::move(chosen),
                                compile_time_cursor<Plan, 0, Processor>{}, seed);
 }

@@ -13,12 +13,18 @@
 // activations between copies are released as soon as the next copy has read them. Only the values
 // that layers keep for the backward pass stay in memory.
 
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/segment.hpp>
 
 namespace ashlar::nn {
+
+/// The largest number of elements of a repeated net. Searching the plan of so long a net takes
+/// seconds.
+inline constexpr std::int64_t most_elements = std::int64_t(1) << 17;
 
 /// n copies of a layer whose output has the same extents as its input.
 template <class Layer>
@@ -32,6 +38,11 @@ class repeated {
 
   constexpr repeated(int n, Layer layer) : n_(n), layer_(std::move(layer)) {
     if (n < 1) throw error("nn::repeat", "the number of repetitions must be 1 or more.");
+    std::int64_t const each = nn::run_time_elements(layer_);
+    if (n * each > most_elements)
+      throw error("nn::repeat", std::to_string(n) + " copies of a net of " + std::to_string(each) +
+                                    " elements are too many. A net has at most " +
+                                    std::to_string(most_elements) + " elements.");
   }
 
   constexpr int run_time_elements() const { return n_ * nn::run_time_elements(layer_); }

@@ -44,12 +44,22 @@ program include_step_program_builder_hpp(basic_problem<N> const& net, basic_plan
                                          machine const& m, long);
 #endif
 
+/// The largest number of elements times micro-batches for which a program is built. Such a program
+/// takes a few GiB.
+inline constexpr std::int64_t most_repeated_elements = std::int64_t(1) << 20;
+
 /// Returns the program of one step under a plan, in serial order. The plan must belong to this
 /// problem, with one valid choice per element. The program has about ten actions per element and
-/// micro-batch.
+/// micro-batch. Throws ashlar::error if there are too many of them.
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {
+  if (std::int64_t(net.size()) * net.micro_batches > most_repeated_elements)
+    throw error("step", std::to_string(net.micro_batches) + " micro-batches of a net of " +
+                            std::to_string(net.size()) + " elements make a program that is too " +
+                            "long. Give at most " +
+                            std::to_string(most_repeated_elements / net.size()) +
+                            " micro-batches, each with more samples.");
 #if ASHLAR_COMPILED
   // The `else` is necessary. Without it, compilers keep the first call in run-time code, although
   // it is never executed there.

@@ -36,7 +36,11 @@ class any_tensor {
              element_type type)
       : any_tensor(m, extents, p, detail::shard_box(m, extents, p, extents.rank()), type) {}
 
-  mesh_type const& mesh() const { return *mesh_; }
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed, which has none.
+  mesh_type const& mesh() const {
+    if (!mesh_) detail::refuse_without_mesh();
+    return *mesh_;
+  }
   shape const& extents() const { return extents_; }
   ashlar::placement const& placement() const { return placement_; }
   element_type type() const { return type_; }
@@ -56,8 +60,8 @@ class any_tensor {
   /// Returns a new tensor on the same mesh, with the same extents and element type, but at
   /// placement `p`. Its shard is not initialized.
   any_tensor like(ashlar::placement const& p) const {
-    return {*mesh_, extents_, p,
-            ashlar::local_box(extents_, mesh_->topology(), p, mesh_->coordinate()), type_};
+    return {mesh(), extents_, p,
+            ashlar::local_box(extents_, mesh().topology(), p, mesh().coordinate()), type_};
   }
 
   /// Returns a tensor of type `Tensor` that shares the shard. Throws ashlar::error if the element

@@ -31,9 +31,11 @@ std::vector<T> host_values(Processor const& on, T const* shard, std::int64_t cou
 }
 }  // namespace detail
 
-/// Returns the values of this rank's shard, row-major, in host memory. Communicates nothing.
+/// Returns the values of this rank's shard, row-major, in host memory. Communicates nothing. Refuses
+/// a partial tensor, as x.local() does.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
+  x.require_values();
   using T = typename Tensor::value_type;
   return detail::host_values<T>(x.mesh().processor(), x.data(), x.local_elements());
 }

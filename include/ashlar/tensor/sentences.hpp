@@ -55,6 +55,9 @@
 #define ASHLAR_SAYS_LOCAL_ON_DEVICE                                                                \
   "local: the shard is in a device's memory, where the host's loops cannot read. Copy it with "    \
   "local_values(x) or to_full(x), or give data() to kernels of the device."
+#define ASHLAR_SAYS_LOCAL_PARTIAL                                                                  \
+  "local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in "  \
+  "x | to<B, ...>, or read the addends with x.local_addends()."
 #define ASHLAR_SAYS_ALIKE                                                                          \
   "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
   "one type of processor."

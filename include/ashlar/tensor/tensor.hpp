@@ -67,6 +67,22 @@ constexpr bool fits() {
   else return true;
 }
 
+[[noreturn]] inline void refuse_without_mesh() {
+  throw error(
+      "tensor",
+      "a default-constructed tensor has no mesh and no values. Assign a tensor to it first.");
+}
+
+[[noreturn]] ASHLAR_INLINE void refuse_addends(shape const& extents, placement const& p);
+
+#if ASHLAR_DEFINES(TENSOR)
+ASHLAR_INLINE void refuse_addends(shape const& extents, placement const& p) {
+  throw error("local", "the shard of the partial tensor " + to_string(extents) + " " +
+                           to_string(p) + " has addends, not values. Reduce the tensor first, or " +
+                           "read the addends with local_addends().");
+}
+#endif
+
 /// Returns the box of this rank's shard. Throws ashlar::error if the placement does not fit the
 /// extents or the mesh, or if the extents do not have `rank` dims.
 template <class Processor>
@@ -150,7 +166,11 @@ class tensor {
   /// Returns the shared pointer that owns the shard, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 
-  mesh_type const& mesh() const { return *mesh_; }
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed, which has none.
+  mesh_type const& mesh() const {
+    if (!mesh_) detail::refuse_without_mesh();
+    return *mesh_;
+  }
   shape const& extents() const { return extents_; }
   ashlar::placement placement() const {
     if constexpr (is_static) return value_of<Placement>;
@@ -160,10 +180,23 @@ class tensor {
 
   /// Returns this rank's shard, row-major. Like a pointer, a const tensor still gives write access.
   /// Works for host memory only: for a device, local_values(x) or to_full(x) copy the values to the
-  /// host.
+  /// host. A partial tensor is refused: by the compiler if its placement is static, otherwise by an
+  /// ashlar::error.
   std::span<T> local() const {
+    require_values();
+    return local_addends();
+  }
+  /// Returns the same as local(), for a tensor that may be partial. The shard of a partial tensor
+  /// has this rank's addends of the values.
+  std::span<T> local_addends() const {
     static_assert(Processor::is_host, ASHLAR_SAYS_LOCAL_ON_DEVICE);
     return {data_.get(), static_cast<std::size_t>(box_.elements())};
+  }
+  /// Refuses a partial tensor, as local() does.
+  void require_values() const {
+    if constexpr (is_static)
+      static_assert(!value_of<Placement>.has_partial(), ASHLAR_SAYS_LOCAL_PARTIAL);
+    else if (placement_.has_partial()) detail::refuse_addends(extents_, placement_);
   }
   /// Returns the address of the shard, in the memory of mesh().processor().
   T* data() const { return data_.get(); }
@@ -175,7 +208,7 @@ class tensor {
 
   /// Returns a new tensor with the same values.
   tensor clone() const {
-    tensor copy(*mesh_, extents_, placement());
+    tensor copy(mesh(), extents_, placement());
     copy_elements(mesh_->processor(), static_cast<T const*>(data()), local_elements(), copy.data());
     return copy;
   }

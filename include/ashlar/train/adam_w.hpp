@@ -30,6 +30,15 @@ struct adam_w {
 
   template <class T>
   using state = adam_w_state<T>;
+
+  /// Throws ashlar::error if an option has an invalid value.
+  void check() const {
+    require_option("adam_w", "lr", lr, 0);
+    require_option("adam_w", "beta1", beta1, 0, 1);
+    require_option("adam_w", "beta2", beta2, 0, 1);
+    require_option("adam_w", "epsilon", epsilon, 0);
+    require_option("adam_w", "weight_decay", weight_decay, 0);
+  }
 };
 
 template <class T>

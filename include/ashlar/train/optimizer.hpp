@@ -7,9 +7,11 @@
 // sets. It has a member template `state`, which is the class of the optimizer state. The trainer
 // holds an object of this class.
 //
-//   struct my_optimizer { static constexpr int states;  template <class T> using state = …; };
+//   struct my_optimizer { void check() const;  static constexpr int states;
+//                         template <class T> using state = …; };
 //   state.update(index, step, parameter, scale)
 //
+//   check()     optional: throws ashlar::error if an option has an invalid value (require_option)
 //   states      the number of values stored per parameter element
 //   T           the type of the stored values
 //   index       the number of the parameter, the same in every step
@@ -25,11 +27,15 @@
 // and gains. parameter.processor() runs the update, and the memory of this processor holds the
 // state. Optimizers: adam_w.hpp, sgd.hpp.
 
+#include <cmath>
 #include <cstddef>
+#include <cstdio>
+#include <limits>
 #include <vector>
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/kept.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar::train {
 
@@ -39,6 +45,20 @@ struct update_scale {
   double rate = 1;
   double clip = 1;
 };
+
+/// Throws ashlar::error unless `value` is a finite number in [least, most).
+inline void require_option(char const* optimizer, char const* name, double value, double least,
+                           double most = std::numeric_limits<double>::infinity()) {
+  if (value >= least && value < most) return;
+  char text[120];
+  if (std::isinf(most))
+    std::snprintf(text, sizeof text, "%s is %g, but must be a finite number of at least %g.", name,
+                  value, least);
+  else
+    std::snprintf(text, sizeof text, "%s is %g, but must be at least %g and below %g.", name, value,
+                  least, most);
+  throw error(optimizer, text);
+}
 
 /// The state of an optimizer: `States` values for each element of each parameter, initially zero.
 template <class T, int States>

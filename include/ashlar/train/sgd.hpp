@@ -29,6 +29,13 @@ struct sgd {
 
   template <class T>
   using state = sgd_state<T>;
+
+  /// Throws ashlar::error if an option has an invalid value.
+  void check() const {
+    require_option("sgd", "lr", lr, 0);
+    require_option("sgd", "momentum", momentum, 0);
+    require_option("sgd", "weight_decay", weight_decay, 0);
+  }
 };
 
 template <class T>

@@ -28,9 +28,11 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/comm/agreement_in_sums.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/replayed_step.hpp>
@@ -77,13 +79,18 @@ class trainer {
   using stored_type = accumulation_t<typename Model::value_type>;
 
  public:
+  /// Throws ashlar::error if an option of the optimizer or the trainer has an invalid value.
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
         program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
         walker_(model.make_executor(*program_)) {
+    if constexpr (requires { optimizer.check(); }) optimizer.check();
+    if (!(options_.clip > 0))
+      throw error("trainer", "clip is " + std::to_string(options_.clip) + ", but must be above 0.");
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto const&) { ++parameters; });
-    totals_ = nn::kept<double>(model.mesh(), 1 + parameters);
+    totals_ = nn::kept<double>(model.mesh(),
+                               1 + parameters + static_cast<std::int64_t>(agreement_addends));
     if (options_.record_times) walker_.record_times();
     if (options_.graph && !replayed_step<Model>::exists)
       throw error("trainer",
@@ -92,7 +99,8 @@ class trainer {
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
-  /// model, or if the loss or the gradient norm is not finite.
+  /// model, if the ranks pass different data, or if the loss or the gradient norm is not finite.
+  /// Then the parameters are as before the step.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
@@ -120,13 +128,10 @@ class trainer {
                       std::span(data.targets).subspan(i * rows, rows));
       make_gradients(model_->input_of(data.inputs, data.targets, first, totals_.data()));
     }
-    std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
-    {
-      [[maybe_unused]] auto const scope = range(on, "totals");
-      mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
-    }
+    auto const hash = content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
+    auto const totals = sum_totals(hash);
     double squares = 0;
-    for (std::size_t k = 1; k < totals.size(); ++k) squares += totals[k];
+    for (std::size_t k = 1; k < totals.size() - agreement_addends; ++k) squares += totals[k];
 
     step_report report;
     report.step = step_;
@@ -139,6 +144,10 @@ class trainer {
                                  ". Parameters are as before this step; try a smaller learning "
                                  "rate.");
     report.learning_rate_factor = options_.schedule(step_);
+    if (!std::isfinite(report.learning_rate_factor))
+      throw error("trainer", "at step " + std::to_string(step_) + " the schedule returns " +
+                                 std::to_string(report.learning_rate_factor) +
+                                 ", which is not a finite factor of the learning rate.");
     update_scale const scale{report.learning_rate_factor, report.gradient_norm > options_.clip
                                                               ? options_.clip / report.gradient_norm
                                                               : 1.0};
@@ -201,12 +210,42 @@ class trainer {
     });
   }
 
+  /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
+  /// batches. `hash` is that of this rank's batch. Communicates: one all-reduce.
+  std::vector<double> sum_totals(std::uint64_t hash) {
+    auto const& mesh = model_->mesh();
+    [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
+    auto const mine = agreement_of(hash);
+    auto const addends = static_cast<std::int64_t>(mine.size());
+    upload(mesh.processor(), mine.data(), addends, totals_.data() + totals_.size() - addends);
+    std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
+    mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
+    if (!all_agree(std::span(totals).template last<agreement_addends>(), mesh.ranks()))
+      refuse_different_batches(hash);
+    return totals;
+  }
+
+  /// Throws on every rank. Communicates: one all-reduce.
+  [[noreturn]] void refuse_different_batches(std::uint64_t hash) const {
+    auto const& mesh = model_->mesh();
+    std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
+    all[static_cast<std::size_t>(mesh.rank())] = static_cast<std::int64_t>(hash);
+    mesh.all_reduce(std::span<std::int64_t>(all));
+    int other = 0;
+    while (all[static_cast<std::size_t>(other)] == all[0]) ++other;
+    throw error("trainer", "at step " + std::to_string(step_) + " rank " + std::to_string(other) +
+                               " has another batch than rank 0. Pass the whole batch, with the "
+                               "same inputs and targets, on every rank.");
+  }
+
   Model* model_;
   typename Optimizer::template state<stored_type> state_;
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
-  nn::kept<double> totals_;  // the summed loss, then the squared gradient norm of each parameter
+  // The summed loss, the squared gradient norm of each parameter, and the addends of the check
+  // whether all ranks have the same batch.
+  nn::kept<double> totals_;
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;
 };

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds out whether all ranks have the same number, by means of a sum over all ranks that a program
+// computes anyway. Each rank appends a few addends to its part of the sum.
+//
+// The 64 bits of the number are four parts of 16 bits. Each rank adds every part h and its square.
+// For n ranks, n Σ h² - (Σ h)² is n² times the variance of h, so it is 0 only if all h are equal.
+// Doubles represent both sums exactly for up to 2^21 ranks.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ashlar {
+
+/// The number of addends.
+inline constexpr std::size_t agreement_addends = 8;
+
+/// Returns what a rank whose number is `value` adds to the sums.
+constexpr std::array<double, agreement_addends> agreement_of(std::uint64_t value) {
+  std::array<double, agreement_addends> made{};
+  for (std::size_t k = 0; k < made.size(); k += 2, value >>= 16) {
+    made[k] = static_cast<double>(value & 0xffff);
+    made[k + 1] = made[k] * made[k];
+  }
+  return made;
+}
+
+/// Returns whether all `ranks` ranks added the addends of the same number.
+constexpr bool all_agree(std::span<double const, agreement_addends> sums, int ranks) {
+  for (std::size_t k = 0; k < sums.size(); k += 2) {
+    auto const sum = static_cast<std::int64_t>(sums[k]);
+    if (ranks * static_cast<std::int64_t>(sums[k + 1]) != sum * sum) return false;
+  }
+  return true;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the check that all ranks have the same number, which is part of a sum, and the hash of data
+// that ranks compare in this way.
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/comm/agreement_in_sums.hpp>
+#include <ashlar/support/content_hash.hpp>
+
+namespace ashlar_test {
+namespace {
+
+bool agree(std::vector<std::uint64_t> const& of_ranks) {
+  std::array<double, ashlar::agreement_addends> sums{};
+  for (auto const value : of_ranks) {
+    auto const mine = ashlar::agreement_of(value);
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += mine[k];
+  }
+  return ashlar::all_agree(sums, static_cast<int>(of_ranks.size()));
+}
+
+}  // namespace
+
+TEST_CASE("the sums show whether all ranks have the same number") {
+  std::mt19937_64 random(1);
+  for (int const ranks : {1, 2, 3, 8, 1000, 40000}) {
+    for (std::uint64_t const value : {std::uint64_t(0), ~std::uint64_t(0), random(), random()}) {
+      std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks), value);
+      CHECK(agree(all));
+      if (ranks == 1) continue;
+      for (int bit = 0; bit < 64; ++bit) {  // one rank differs in one bit
+        auto& other = all[random() % all.size()];
+        other ^= std::uint64_t(1) << bit;
+        CHECK_FALSE(agree(all));
+        other = value;
+      }
+    }
+  }
+  CHECK_FALSE(agree({1, 2, 3}));  // the mean is one of the values
+  CHECK_FALSE(agree({0x10000, 1}));
+}
+
+TEST_CASE("the hash of data changes with every byte, with the length and with the order") {
+  std::vector<unsigned char> data(101);
+  std::mt19937 random(2);
+  for (auto& byte : data) byte = static_cast<unsigned char>(random());
+  std::set<std::uint64_t> seen;
+  int made = 0;
+  auto const add = [&](std::uint64_t hash) { seen.insert(hash), ++made; };
+  for (std::size_t n = 0; n <= data.size(); ++n) add(ashlar::content_hash(data.data(), n));
+  for (auto& byte : data)
+    for (int bit = 0; bit < 8; ++bit) {
+      byte = static_cast<unsigned char>(byte ^ (1 << bit));
+      add(ashlar::content_hash(data.data(), data.size()));
+      byte = static_cast<unsigned char>(byte ^ (1 << bit));
+    }
+  for (std::size_t i = 8; i < data.size(); ++i) {  // two words, rows or single bytes change places
+    auto other = data;
+    std::swap(other[i], other[i - 8]);
+    if (other != data) add(ashlar::content_hash(other.data(), other.size()));
+  }
+  std::vector<std::int32_t> const zeros(8);
+  for (std::size_t n = 1; n <= 8; ++n) add(ashlar::content_hash(std::span(zeros).first(n)));
+  CHECK(seen.size() == static_cast<std::size_t>(made));
+
+  // Computed with Python's xxhash 3, of the bytes (31 i + 7) % 256.
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(31 * i + 7);
+  struct known {
+    std::size_t bytes;
+    std::uint64_t hash, hash_with_seed;
+  };
+  for (known const k : {known{0, 0xef46db3751d8e999, 0x95584af7701f808d},
+                        {1, 0xa96c7f0ce858bbb7, 0x496fc29a1e753bd7},
+                        {4, 0xc60d15b1e3ff8f04, 0x1034b01f61e3b2e6},
+                        {13, 0x0382284cc19c4abb, 0xb285e8ff82f6b53a},
+                        {31, 0x4a74f3a1a39ad4a1, 0xbff21e6871cdf167},
+                        {32, 0x8d57d6a4671cc43d, 0x7bdfe9fbcc771266},
+                        {101, 0xfbfdf3fa1a53bc7f, 0xae2431c2de631e2e}}) {
+    CHECK(ashlar::content_hash(data.data(), k.bytes) == k.hash);
+    CHECK(ashlar::content_hash(data.data(), k.bytes, 12345) == k.hash_with_seed);
+  }
+
+  std::vector<float> const values{1, 2, 3};
+  auto const whole = ashlar::content_hash(std::span(values));
+  CHECK(whole == ashlar::content_hash(values.data(), 12));
+  CHECK(whole != ashlar::content_hash(std::span(values), 1));
+}
+
+}  // namespace ashlar_test
