@@ -8,6 +8,7 @@
 //   all      every rank throws the same exception
 //   foreign  the last rank throws an object that is not a std::exception
 //   caught   the last rank's exception leaves the environment's scope and is caught by main
+//   no_mpi   makes a mesh without an environment
 //   none     nothing fails
 
 #include <cstdio>
@@ -37,6 +38,14 @@ void work(ashlar::mpi::environment const& env, std::string const& how) {
 
 int main(int argc, char** argv) {
   std::string const how = argc > 1 ? argv[1] : "none";
+  if (how == "no_mpi") {
+    try {
+      ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", 1}});
+    } catch (std::exception const& e) {
+      std::fprintf(stderr, "main says: %s\n", e.what());
+    }
+    return 1;
+  }
   if (how != "caught") {
     ashlar::mpi::environment env(argc, argv);
     work(env, how);

@@ -33,6 +33,7 @@ fails() {
   done
 }
 
+fails 1 no_mpi "main says: mesh: MPI is not running. Begin main with ashlar::mpi::environment"
 fails 1 mesh "[rank 0] error: mesh: gpu=12 has 12 ranks but the program runs on 1."
 fails 1 one "[rank 0] error: work: disk full on this rank only"
 fails 3 mesh "error: mesh: gpu=12 has 12 ranks but the program runs on 3."

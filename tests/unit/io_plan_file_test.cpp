@@ -286,6 +286,9 @@ TEST_CASE("each mistake in a machine file is one error that names the file") {
       {"memory", [](json& j) { j["memory"] = 1e30; }},
       {"memory", [](json& j) { j["memory"] = 9223372036854775808ull; }},
       {"alpha", [](json& j) { j["inter"]["alpha"] = -1; }},
+      {"alpha: is 1e+306, but must be a number from 0 to 1e+06.",
+       [](json& j) { j["intra"]["alpha"] = 1e306; }},
+      {"flops: is 1e-300, but must be", [](json& j) { j["flops"] = 1e-300; }},
       {"flops", [](json& j) { j["flops"] = 0; }},
       {"memory", [](json& j) { j["memory"] = -5; }}};
   for (auto const& [says, make] : mistakes) {

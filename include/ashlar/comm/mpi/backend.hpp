@@ -45,12 +45,25 @@ class backend {
     window_.keep_pages();
   }
 
+  /// Throws ashlar::error if MPI is not running. MPI itself would end the process without a word
+  /// about the environment.
+  static void require_mpi() {
+    int is_initialized = 0, is_finalized = 0;
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    if (is_initialized == 0 || is_finalized != 0)
+      throw error("mesh", "MPI is not running. Begin main with ashlar::mpi::environment "
+                          "env(argc, argv), and let it outlive all meshes.");
+  }
+
   static int rank_in(MPI_Comm comm) {
+    require_mpi();
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     return rank;
   }
   static int size_of(MPI_Comm comm) {
+    require_mpi();
     int size = 0;
     MPI_Comm_size(comm, &size);
     return size;

@@ -16,7 +16,7 @@
 // optional. Files of version 1 have no note, no links for single collectives and no gemm_half.
 // Unknown keys are errors, so that misspelt keys are not ignored.
 
-#include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include <ashlar/io/json/json_file.hpp>
@@ -28,18 +28,25 @@ inline constexpr int machine_version = 2;
 
 namespace detail {
 
-/// Returns entry `key` of j, which must be a finite positive number or, if `may_be_zero`, zero.
-/// Throws ashlar::error if the entry is not such a number.
-inline double number_at(nlohmann::json const& j, char const* key, bool may_be_zero) {
+/// Returns entry `key` of j. Throws ashlar::error if it is not a number from `least` to `most`.
+/// Within the limits that the functions below give, no price of a step overflows.
+inline double number_at(nlohmann::json const& j, char const* key, double least, double most) {
   double const value = j.at(key).get<double>();
-  if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
-    throw error(key, std::string("must be a finite number ") +
-                         (may_be_zero ? "of zero or more." : "above zero."));
-  return value;
+  if (value >= least && value <= most) return value;
+  char text[80];
+  std::snprintf(text, sizeof text, "is %g, but must be a number from %g to %g.", value, least,
+                most);
+  throw error(key, text);
 }
 
 inline link link_of(nlohmann::json const& j) {
-  return {number_at(j, "alpha", true), number_at(j, "beta", true)};
+  constexpr double most_seconds = 1e6;
+  return {number_at(j, "alpha", 0, most_seconds), number_at(j, "beta", 0, most_seconds)};
+}
+
+/// Returns entry `key` of j, which is an amount per second.
+inline double rate_at(nlohmann::json const& j, char const* key) {
+  return number_at(j, key, 1, 1e30);
 }
 
 /// Returns the JSON form of one tier of links (inside a node, or between nodes). It has alpha and
@@ -112,9 +119,9 @@ inline machine machine_of(nlohmann::json const& j) {
   int const version = first ? 1 : machine_version;
   read_tier(j, "intra", version, m.intra, m.intra_of);
   read_tier(j, "inter", version, m.inter, m.inter_of);
-  m.flops = number_at(j, "flops", false);
-  if (!first) m.gemm_half = number_at(j, "gemm_half", true);
-  m.memory_bandwidth = number_at(j, "memory_bandwidth", false);
+  m.flops = rate_at(j, "flops");
+  if (!first) m.gemm_half = number_at(j, "gemm_half", 0, 1e30);
+  m.memory_bandwidth = rate_at(j, "memory_bandwidth");
   auto const& memory = j.at("memory");
   if (!memory.is_number_integer() || memory < 0 ||
       memory > std::numeric_limits<std::int64_t>::max())
