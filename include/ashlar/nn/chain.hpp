@@ -100,7 +100,7 @@ class chain {
     if constexpr (I < sizeof...(Layers)) {
       auto const& layer = std::get<I>(layers_);
       using layer_type = std::tuple_element_t<I, std::tuple<Layers...>>;
-      nn::place_part<T, XRank>(layer, net, x, cursor);
+      net.inside(I, [&] { nn::place_part<T, XRank>(layer, net, x, cursor); });
       place_from<T, output_rank<layer_type, XRank>(), I + 1>(net, nn::output_extents(layer, x),
                                                              advance_past(layer, cursor));
     }

@@ -106,9 +106,9 @@ class layer_node final : public element_node<typename At::processor_type> {
 
  public:
   layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
-             At const& at, stream_counter& streams)
+             At const& at, stream_counter& streams, std::string const& path = {})
       : layer_(layer), mesh_(m), spec_(layer.spec(x)), at_(at) {
-    make_parameters(element, streams);
+    make_parameters(element, streams, path);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
       streams.next += Layer::streams;
@@ -156,7 +156,8 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
  private:
-  void make_parameters([[maybe_unused]] int element, [[maybe_unused]] stream_counter& streams) {
+  void make_parameters([[maybe_unused]] int element, [[maybe_unused]] stream_counter& streams,
+                       [[maybe_unused]] std::string const& path) {
     if constexpr (types::parameters > 0) {
       static_assert(
           requires(Layer const& layer, int k) {
@@ -168,7 +169,7 @@ class layer_node final : public element_node<typename At::processor_type> {
         std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
         this->parameters_.push_back(make_parameter<T>(spec_.parameters[k], element, mesh_,
                                                       at_.parameter_at(k), initial, streams.seed,
-                                                      stream));
+                                                      stream, path));
       }
     }
   }

@@ -20,6 +20,8 @@
 // on the stored shards only. The redistributions between these placements are actions of the step's
 // program (step/program.hpp). The parameter does not run them.
 
+#include <string>
+
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/step/layer_spec.hpp>
 #include <ashlar/step/plan.hpp>
@@ -44,10 +46,10 @@ class parameter {
 
   /// Makes a parameter with this value, and a gradient sum of zero at placement `grad`. `rounded`
   /// must be true if the net computes with bfloat16.
-  parameter(step::label const& name, int element, tensor_type value, placement const& grad,
-            bool decays, bool rounded)
-      : name_(name), element_(element), decays_(decays), value_(std::move(value)),
-        sum_(value_.like(grad)) {
+  parameter(step::label const& name, std::string const& path, int element, tensor_type value,
+            placement const& grad, bool decays, bool rounded)
+      : name_(name), path_(path + name.text), element_(element), decays_(decays),
+        value_(std::move(value)), sum_(value_.like(grad)) {
     if (rounded) {
       copy_ = {value_.mesh(), value_.extents(), value_.placement(), element_type::bf16};
       round();
@@ -59,6 +61,10 @@ class parameter {
   parameter& operator=(parameter&&) = default;
 
   char const* name() const { return name_.text; }
+  /// Returns the name of the parameter in the whole net: the positions of its layer in the chains
+  /// and repeats around it, then the layer's name for it, such as "1.3.2.weight". No other parameter
+  /// has this name. It does not depend on the mesh or the plan.
+  std::string const& path() const { return path_; }
   /// Returns the number of the parameter's layer among the elements of the plan.
   int element() const { return element_; }
   /// Returns whether weight decay applies: to weights and embedding tables, but not to biases and
@@ -108,6 +114,7 @@ class parameter {
 
  private:
   step::label name_;
+  std::string path_;
   int element_;
   bool decays_;
   tensor_type value_;
@@ -129,12 +136,13 @@ constexpr initial_values normal_deviates(double deviation) { return {deviation, 
 constexpr initial_values all_equal(double value) { return {0, value}; }
 
 /// Makes a parameter of the layer that is element number `element` of the plan, and initializes
-/// it. T is the type that the net computes with. Communicates nothing.
+/// it. T is the type that the net computes with. `path` is the first part of parameter::path().
+/// Communicates nothing.
 template <class T, class Processor>
-parameter<Processor> make_parameter(step::parameter_spec const& spec, int element,
-                                    basic_mesh<Processor> const& m,
-                                    step::parameter_choice const& at, initial_values const& initial,
-                                    std::uint64_t seed, std::uint64_t stream) {
+parameter<Processor>
+make_parameter(step::parameter_spec const& spec, int element, basic_mesh<Processor> const& m,
+               step::parameter_choice const& at, initial_values const& initial, std::uint64_t seed,
+               std::uint64_t stream, std::string const& path) {
   using A = accumulation_t<T>;
   any_tensor<Processor> value(m, spec.extents, at.store, element_type_of<A>);
   A* const shard = value.template data_as<A>();
@@ -145,9 +153,13 @@ parameter<Processor> make_parameter(step::parameter_spec const& spec, int elemen
   else
     fill(m.processor(), static_cast<A>(static_cast<T>(initial.value)), value.local_elements(),
          shard);
-  return {spec.name,           element,
-          std::move(value),    at.grad,
-          initial.is_random(), std::is_same_v<T, bfloat16>};
+  return {spec.name,
+          path,
+          element,
+          std::move(value),
+          at.grad,
+          initial.is_random(),
+          std::is_same_v<T, bfloat16>};
 }
 
 }  // namespace ashlar::nn

@@ -26,9 +26,11 @@ namespace ashlar::nn {
 
 namespace detail {
 
+/// Places a net that ends in a loss. `names_parts` is false if the loss was appended to the user's
+/// net, so that the names of parameters do not show the chain of the two.
 template <class T, class Processor, class Net, class Cursor>
 auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem problem,
-                search::plan plan, Cursor const& cursor, std::uint64_t seed) {
+                search::plan plan, Cursor const& cursor, std::uint64_t seed, bool names_parts) {
   static_assert(!std::is_same_v<T, bfloat16> || !Processor::is_host,
                 "nn::place: models on the host are of float or double. Place the net as "
                 "nn::place<float>(...), or as bfloat16 on a mesh of devices.");
@@ -37,7 +39,7 @@ auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem 
                 "nn::place<float>(...).");
   using input = std::conditional_t<takes_tokens<Net>(), std::int32_t, accumulation_t<T>>;
   constexpr int x_rank = input_rank<Net>();
-  net_builder<Processor> built{m, {seed}, {}};
+  net_builder<Processor> built{m, {seed}, {}, {}, names_parts};
   nn::place_part<T, x_rank>(net, built, plan.input, cursor);
   auto const check_input = [first = first_layer(net)](std::span<input const> values) {
     if constexpr (requires { first.check(values); }) first.check(values);
@@ -121,7 +123,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const&
            std::uint64_t seed = 0) {
   auto problem = detail::checked_problem<T>(net, m, plan, seed);
   return detail::place_with<T>(with_loss(net), m, std::move(problem), plan,
-                               run_time_cursor<Processor>{&plan, 0}, seed);
+                               run_time_cursor<Processor>{&plan, 0}, seed, ends_in_loss<Layer>);
 }
 
 /// Places `net` by a plan that is known at compile time. Every tensor of the model is statically
@@ -135,7 +137,8 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
   search::plan chosen = search::with_capacity<search::dynamic_size>(Plan);
   auto problem = detail::checked_problem<T>(net, m, chosen, seed);
   return detail::place_with<T>(with_loss(net), m, std::move(problem), std::move(chosen),
-                               compile_time_cursor<Plan, 0, Processor>{}, seed);
+                               compile_time_cursor<Plan, 0, Processor>{}, seed,
+                               ends_in_loss<Layer>);
 }
 
 /// Places `net` by a plan of fixed capacity, which is treated as a run-time value.

@@ -8,6 +8,8 @@
 // (executor.hpp).
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <ashlar/nn/node.hpp>
@@ -16,11 +18,27 @@ namespace ashlar::nn {
 
 /// The mesh, the random streams and the nodes of a net while it is being placed. The nodes are in
 /// the order of the plan.
+///
+/// `path` is the position of the current part in the net, such as "1.3." for part 3 of part 1. The
+/// names of parameters begin with it. So names depend on the net only, not on the mesh or the plan.
 template <class Processor>
 struct net_builder {
   basic_mesh<Processor> mesh;
   stream_counter streams;
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
+  std::string path;
+  bool names_next = true;  ///< false: the parts of the next composite are not named
+
+  /// Calls place(), which places part number `index` of a composite.
+  template <class Place>
+  void inside(std::size_t index, Place place) {
+    auto const outside = path.size();
+    bool const names = std::exchange(names_next, true);
+    if (names) path += std::to_string(index) + '.';
+    place();
+    path.resize(outside);
+    names_next = names;
+  }
 };
 
 /// Places a layer or composite. `cursor`, a position in the plan, must be at the first element of
@@ -31,7 +49,8 @@ void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   if constexpr (blueprint<Layer>) {
     auto const at = cursor.choice();
     using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
-    net.nodes.push_back(std::make_unique<node>(layer, cursor.index, net.mesh, x, at, net.streams));
+    net.nodes.push_back(
+        std::make_unique<node>(layer, cursor.index, net.mesh, x, at, net.streams, net.path));
   } else {
     layer.template place_part<T, XRank>(net, x, cursor);
   }

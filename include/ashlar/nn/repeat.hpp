@@ -66,7 +66,8 @@ class repeated {
     static_assert(output_rank<Layer, XRank>() == XRank,
                   "nn::repeat: the repeated net changes the number of dims.");
     for (int i = 0; i < n_; ++i) {
-      nn::place_part<T, XRank>(layer_, net, x, cursor);
+      net.inside(static_cast<std::size_t>(i),
+                 [&] { nn::place_part<T, XRank>(layer_, net, x, cursor); });
       cursor = advance_past(layer_, cursor);
     }
   }
