@@ -9,6 +9,7 @@
 #   ashlar::compiled  ashlar::ashlar with its large functions compiled in a library
 #   ashlar::precompiled  ashlar::compiled with a precompiled header (AshlarCompiled.cmake)
 #   ashlar::json      core and io/json                    needs nlohmann_json
+#   ashlar::checkpoint  ashlar::ashlar, ashlar::json and the room checkpoint
 #   ashlar::cuda      ashlar::ashlar and the folders cuda and nccl of the rooms
 #                                                         needs nvcc, CUDA, cuBLASLt and NCCL
 
@@ -76,8 +77,13 @@ if(nlohmann_json_FOUND)
   ashlar_headers(ashlar_json_headers "io/json/*.hpp")
   ashlar_add_library(json ${ashlar_json_headers})
   target_link_libraries(ashlar_json INTERFACE ashlar_core nlohmann_json::nlohmann_json)
+  if(TARGET ashlar_ashlar)
+    ashlar_headers(ashlar_checkpoint_headers "checkpoint/*.hpp")
+    ashlar_add_library(checkpoint ${ashlar_checkpoint_headers})
+    target_link_libraries(ashlar_checkpoint INTERFACE ashlar_ashlar ashlar_json)
+  endif()
 else()
-  message(STATUS "ashlar: nlohmann_json not found: ashlar::json, for plan files, is not built")
+  message(STATUS "ashlar: nlohmann_json not found: ashlar::json, for plan files and checkpoints, is not built")
 endif()
 
 # With AUTO, ashlar::cuda is defined if its packages are found. This does not enable CMake's

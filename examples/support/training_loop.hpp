@@ -7,7 +7,9 @@
 
 #include <cstdio>
 #include <iostream>
+#include <string>
 
+#include <ashlar/checkpoint/training.hpp>
 #include <ashlar/train/step_trace.hpp>
 
 #include "training_options.hpp"
@@ -19,15 +21,37 @@ inline ashlar::train::overlap overlap_of(training_options const& o) {
   return o.no_overlap ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
 }
 
-/// Trains on data(step) for each step. Every rank calls it; only the rank that passes `speaks` as
-/// true prints.
+/// Continues the training in the folder of --checkpoint if --resume is given. Throws ashlar::error
+/// if the folder has a training, but --resume is not given. Every rank calls it.
+template <class Trainer>
+void continue_training(Trainer& trainer, training_options const& o, bool speaks) {
+  namespace checkpoint = ashlar::checkpoint;
+  if (o.resume && o.checkpoint.empty())
+    throw ashlar::error("--resume", "give the folder of the training with --checkpoint DIR.");
+  if (o.checkpoint.empty()) return;
+  if (o.resume) checkpoint::resume(o.checkpoint, trainer);
+  else if (auto const step = checkpoint::newest_step(o.checkpoint, trainer.model().mesh()))
+    throw ashlar::error("--checkpoint", o.checkpoint + " has a training of " +
+                                            std::to_string(*step) +
+                                            " steps. Continue it with --resume, or give another "
+                                            "folder.");
+  if (speaks && trainer.steps_done() > 0)
+    std::cout << "continuing after " << trainer.steps_done() << " steps" << std::endl;
+}
+
+/// Trains on data(step) for each step that is not done yet. Every rank calls it; only the rank that
+/// passes `speaks` as true prints.
 template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
-  for (int step = 0; step < o.steps; ++step) {
+  continue_training(trainer, o, speaks);
+  for (auto step = static_cast<int>(trainer.steps_done()); step < o.steps; ++step) {
     auto const report = trainer.step(data(step));
+    bool const is_last = step + 1 == o.steps;
+    if (!o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0))
+      ashlar::checkpoint::save(o.checkpoint, trainer, {.keep = o.keep});
     if (!speaks) continue;
     if (o.exact_log) std::printf("loss[%d] = %.9g\n", step, report.loss);
-    else if (step % o.every == 0 || step + 1 == o.steps) std::cout << report << std::endl;
+    else if (step % o.every == 0 || is_last) std::cout << report << std::endl;
   }
   if (!o.trace.empty()) ashlar::train::write_step_trace(o.trace, trainer);
 }

@@ -34,6 +34,12 @@ void add_training_options(CLI::App& app, training_options& o) {
                  "bytes per rank, such as 512MB: restricts --layout auto");
   app.add_option("--trace", o.trace,
                  "write the last step, measured and predicted, to this file for ui.perfetto.dev");
+  app.add_option("--checkpoint", o.checkpoint,
+                 "keep the training in this folder, which all ranks share");
+  add_number(app, "--every-steps", o.every_steps, 1, "steps between checkpoints");
+  add_number(app, "--keep", o.keep, 0, "checkpoints that stay in the folder; 0: all");
+  app.add_flag("--resume", o.resume,
+               "continue from the newest checkpoint, on any number of ranks and any --layout");
   app.add_flag("--no-overlap", o.no_overlap,
                "run computations and transfers one after the other (the same results)");
   app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");

@@ -20,7 +20,7 @@ find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort 
   xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
   BEGIN {
     n = split("config support placement mesh layout signature machine plan step search " \
-              "device comm tensor io nn train umbrella", rooms, " ")
+              "device comm tensor io nn train checkpoint umbrella", rooms, " ")
     for (i = 1; i <= n; ++i) level[rooms[i]] = i
     core = level["search"]
   }
@@ -62,7 +62,8 @@ find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort 
     if (to ~ /^ashlar\/[a-z]+\/(cuda|nccl)\// && !gpu)
       complain("only folders cuda and nccl include <" to ">: the CPU path does without")
     if (there == "?") complain("<" to "> belongs to no room")
-    else if (to ~ /^ashlar\/io\/json\// && !json) complain("only io/json includes <" to ">")
+    else if (to ~ /^ashlar\/io\/json\// && !json && here != "checkpoint")
+      complain("only io/json and the room checkpoint include <" to ">")
     else if (json && to !~ /^ashlar\/io\/json\// && level[there] > core)
       complain("io/json includes only rooms of ashlar::core, not " there)
     else if (level[there] > level[here]) complain("room " here " includes the lower room " there)

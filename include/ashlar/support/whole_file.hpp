@@ -42,15 +42,21 @@ inline std::filesystem::path end_of_links(std::filesystem::path path) {
   return path;
 }
 
-/// Writes all of `text` to the open file `file`, forces it to the disk and closes the file. Returns
-/// 0, or the error number of the first call that failed.
-inline int write_and_close(int file, std::string_view text) {
-  int fault = 0;
-  while (fault == 0 && !text.empty()) {
-    auto const written = ::write(file, text.data(), text.size());
-    if (written >= 0) text.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR) fault = errno;
+/// Writes `bytes` bytes to the open file `file`. Returns 0, or an error number.
+inline int write_all(int file, void const* data, std::size_t bytes) {
+  auto const* next = static_cast<char const*>(data);
+  while (bytes > 0) {
+    auto const written = ::write(file, next, bytes);
+    if (written == 0) return EIO;
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) next += written, bytes -= static_cast<std::size_t>(written);
   }
+  return 0;
+}
+
+/// Forces the open file `file` to the disk, unless `fault` is an error number, and closes it.
+/// Returns `fault`, or the error number of the first call that failed.
+inline int close_on_disk(int file, int fault) {
   // Pseudo file systems do not support fsync, and report so with EINVAL.
   if (fault == 0 && ::fsync(file) != 0 && errno != EINVAL) fault = errno;
   if (::close(file) != 0 && fault == 0) fault = errno;
@@ -81,7 +87,7 @@ inline void write_whole(std::string const& path, std::string_view text,
   int const file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) refuse(std::generic_category().message(errno));
   if (exists) (void)::fchmod(file, before.st_mode & 07777);
-  int fault = detail::write_and_close(file, text);
+  int fault = detail::close_on_disk(file, detail::write_all(file, text.data(), text.size()));
   if (fault == 0 && std::rename(temporary.c_str(), final_name.c_str()) != 0) fault = errno;
   if (fault == 0) return;
   (void)::unlink(temporary.c_str());

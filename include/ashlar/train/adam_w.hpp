@@ -65,6 +65,14 @@ class adam_w_state {
                   moments + shards.elements, shards.value, shards.copy);
   }
 
+  /// Calls f(name, shard) for each array of parameter p's state (optimizer.hpp).
+  template <class Parameter, class F>
+  void for_each_array(std::size_t index, Parameter const& p, F f) {
+    T* const moments = moments_.of(index, p);
+    f("first_moment", moments);
+    f("second_moment", moments + p.value().local_elements());
+  }
+
  private:
   adam_w options_;
   optimizer_memory<T, adam_w::states> moments_;

@@ -10,6 +10,7 @@
 //   struct my_optimizer { void check() const;  static constexpr int states;
 //                         template <class T> using state = …; };
 //   state.update(index, step, parameter, scale)
+//   state.for_each_array(index, parameter, f)      calls f(name, shard) for each stored array
 //
 //   check()     optional: throws ashlar::error if an option has an invalid value (require_option)
 //   states      the number of values stored per parameter element

@@ -56,6 +56,12 @@ class sgd_state {
                shards.copy);
   }
 
+  /// Calls f(name, shard) for each array of parameter p's state (optimizer.hpp).
+  template <class Parameter, class F>
+  void for_each_array(std::size_t index, Parameter const& p, F f) {
+    f("velocity", velocity_.of(index, p));
+  }
+
  private:
   sgd options_;
   optimizer_memory<T, sgd::states> velocity_;

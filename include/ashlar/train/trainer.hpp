@@ -167,6 +167,29 @@ class trainer {
   }
 
   std::int64_t steps_done() const { return step_; }
+  /// Calls f(name, type, value, shard) for each array that a training consists of, in the same
+  /// order on all ranks. These are the values of the parameters and the arrays of the optimizer.
+  ///
+  ///   name    unique, and independent of the mesh and the plan
+  ///   value   the tensor whose extents and placement the array has
+  ///   shard   this rank's part of the array
+  template <class F>
+  void for_each_array(F f) {
+    std::size_t index = 0;
+    model_->for_each_parameter([&](auto& p) {
+      auto const& value = p.value();
+      f(p.path(), value.type(), value, value.data());
+      state_.for_each_array(index++, p, [&](char const* name, stored_type* shard) {
+        f(std::string(name) + '/' + p.path(), value.type(), value, static_cast<void*>(shard));
+      });
+    });
+  }
+  /// Lets the next step be the one after `steps` steps. Call this function on all ranks after code
+  /// other than step() has written the arrays, such as a checkpoint.
+  void continue_after(std::int64_t steps) {
+    step_ = steps;
+    model_->for_each_parameter([](auto& p) { p.round(); });
+  }
   Model const& model() const { return *model_; }
   /// Returns the program of a step.
   step::program const& program() const { return *program_; }

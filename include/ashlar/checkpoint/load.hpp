@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Reads a checkpoint into arrays that lie on a mesh. The mesh and the placements may differ from
+// those with which it was written. Each rank reads the parts of the files that overlap with its
+// shards. No value moves between ranks.
+//
+// Before that, the ranks share out the files and compare their hashes with those in the index, so
+// that a damaged file is an error and not a wrong model.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <ashlar/checkpoint/folder.hpp>
+#include <ashlar/checkpoint/stored_array.hpp>
+#include <ashlar/comm/throw_together.hpp>
+#include <ashlar/io/json/checkpoint_index.hpp>
+#include <ashlar/support/content_hash.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
+
+namespace ashlar::checkpoint {
+
+struct load_options {
+  bool converts = false;  ///< whether float, double and bfloat16 are converted to each other
+  bool verifies = true;   ///< whether the hashes of the files are compared
+};
+
+namespace detail {
+
+/// A file that is open for reading at any position.
+class opened_file {
+ public:
+  explicit opened_file(std::filesystem::path path)
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (file_ < 0) refuse(std::generic_category().message(errno));
+  }
+  opened_file(opened_file const&) = delete;
+  opened_file& operator=(opened_file const&) = delete;
+  ~opened_file() { ::close(file_); }
+
+  std::int64_t size() const { return ::lseek(file_, 0, SEEK_END); }
+  void read(std::int64_t position, std::byte* to, std::int64_t bytes) const {
+    while (bytes > 0) {
+      auto const got = ::pread(file_, to, static_cast<std::size_t>(bytes), position);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) refuse(std::generic_category().message(errno));
+      if (got == 0) refuse("it is shorter than the index says");
+      to += got, position += got, bytes -= got;
+    }
+  }
+  [[noreturn]] void refuse(std::string const& why) const {
+    throw error("checkpoint::load", path_.string() + " cannot be read: " + why + ".");
+  }
+
+ private:
+  std::filesystem::path path_;
+  int file_;
+};
+
+inline std::optional<element_type> element_type_named(std::string const& name) {
+  for (auto const type : {element_type::f32, element_type::f64, element_type::i32,
+                          element_type::i64, element_type::bf16})
+    if (name == safetensors_type(type)) return type;
+  return std::nullopt;
+}
+
+constexpr bool is_floating(element_type type) {
+  return type != element_type::i32 && type != element_type::i64;
+}
+
+/// Returns `count` elements of type `from` as elements of type `to`. Values are rounded if needed.
+inline std::vector<std::byte> converted(std::vector<std::byte> const& values, element_type from,
+                                        element_type to) {
+  using ashlar::detail::with_element_type;
+  auto const count = values.size() / static_cast<std::size_t>(size_of(from));
+  std::vector<std::byte> made(count * static_cast<std::size_t>(size_of(to)));
+  with_element_type(from, [&]<class From>(From) {
+    with_element_type(to, [&]<class To>(To) {
+      auto const* const source = reinterpret_cast<From const*>(values.data());
+      auto* const target = reinterpret_cast<To*>(made.data());
+      for (std::size_t i = 0; i < count; ++i)
+        target[i] = static_cast<To>(static_cast<double>(source[i]));
+    });
+  });
+  return made;
+}
+
+/// Copies the values of `piece` that are in `shard` from the file into the shard, which is in host
+/// memory. `from` is the element type in the file, `to` that of the shard.
+inline void read_piece(opened_file const& file, io::checkpoint_piece const& piece,
+                       element_type from, box const& shard, element_type to, void* values) {
+  constexpr std::int64_t most_bytes = 16 << 20;  // of a buffer
+  box const region = intersect(piece.where, shard);
+  if (region.elements() == 0) return;
+  // Reads whole rows of the piece, in slabs, since they are contiguous in the file.
+  box rows = piece.where;
+  std::int64_t const row_bytes = rows.elements() / rows[0].size * size_of(from);
+  std::int64_t const slab = std::max<std::int64_t>(1, most_bytes / row_bytes);
+  for (std::int64_t begin = region[0].begin; begin < region[0].end(); begin += slab) {
+    interval const part{begin, std::min(slab, region[0].end() - begin)};
+    rows.dim[0] = part;
+    box wanted = region;
+    wanted.dim[0] = part;
+    std::vector<std::byte> buffer(static_cast<std::size_t>(part.size * row_bytes));
+    file.read(piece.position + (begin - piece.where[0].begin) * row_bytes, buffer.data(),
+              part.size * row_bytes);
+    if (from != to) buffer = converted(buffer, from, to);
+    ashlar::detail::copy_block(device::host::processor(), strided_block(wanted, rows, shard), to,
+                               buffer.data(), values);
+  }
+}
+
+/// Throws ashlar::error unless the file has the size and the hash that the index says. The hash is
+/// that of the header and the pieces, one after the other, as write_shards computes it.
+inline void verify_file(std::filesystem::path const& folder, io::checkpoint_index const& index,
+                        int number) {
+  auto const& wanted = index.files[static_cast<std::size_t>(number)];
+  opened_file const file(folder / wanted.name);
+  std::vector<std::pair<std::int64_t, std::int64_t>> parts;  // begin and end of each piece
+  for (auto const& [name, t] : index.tensors)
+    for (auto const& p : t.pieces)
+      if (p.file == number)
+        parts.emplace_back(p.position,
+                           p.position +
+                               p.where.elements() * io::detail::safetensors_element_size(t.type));
+  std::sort(parts.begin(), parts.end());
+  if (!parts.empty()) parts.emplace(parts.begin(), 0, parts.front().first);  // the header
+  std::uint64_t hash = 0;
+  std::vector<std::byte> buffer;
+  for (auto const& [begin, end] : parts) {
+    buffer.resize(static_cast<std::size_t>(end - begin));
+    file.read(begin, buffer.data(), end - begin);
+    hash = content_hash(buffer.data(), buffer.size(), hash);
+  }
+  if (file.size() != wanted.bytes || hash != wanted.hash)
+    file.refuse("it is damaged, since its content is not what the index says. Remove " +
+                index_path(folder, index.step).string() + " to load the checkpoint before it");
+}
+
+/// Returns the tensor of the index for an array. Throws ashlar::error if there is none, or if it
+/// does not fit the array.
+inline io::checkpoint_tensor const&
+tensor_for(stored_array const& a, io::checkpoint_index const& index, load_options const& options) {
+  auto const found = index.tensors.find(a.name);
+  if (found == index.tensors.end())
+    throw error("checkpoint::load",
+                "the checkpoint has no \"" + a.name + "\", which this net needs.");
+  io::checkpoint_tensor const& t = found->second;
+  if (!(t.extents == a.extents))
+    throw error("checkpoint::load", "\"" + a.name + "\" has shape " + to_string(t.extents) +
+                                        " in the checkpoint, but " + to_string(a.extents) +
+                                        " in this net.");
+  auto const type = element_type_named(t.type);
+  bool const converts = options.converts && type && is_floating(*type) && is_floating(a.type);
+  if (type != a.type && !converts)
+    throw error("checkpoint::load", "\"" + a.name + "\" has type " + t.type +
+                                        " in the checkpoint, but " + safetensors_type(a.type) +
+                                        " in this net. Set load_options.converts to convert " +
+                                        "F32, F64 and BF16 to each other.");
+  return t;
+}
+
+/// Reads this rank's shard of an array.
+template <class Processor>
+void read_shard(std::vector<std::optional<opened_file>>& files, std::filesystem::path const& folder,
+                io::checkpoint_index const& index, stored_array const& a,
+                io::checkpoint_tensor const& t, basic_mesh<Processor> const& m) {
+  box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
+  auto const elements = shard.elements();
+  std::vector<std::byte> copy;
+  void* values = a.shard;
+  if constexpr (!Processor::is_host) {
+    copy.resize(static_cast<std::size_t>(elements * size_of(a.type)));
+    values = copy.data();
+  }
+  for (auto const& p : t.pieces) {
+    if (intersect(p.where, shard).elements() == 0) continue;
+    auto& file = files[static_cast<std::size_t>(p.file)];
+    if (!file) file.emplace(folder / index.files[static_cast<std::size_t>(p.file)].name);
+    read_piece(*file, p, *element_type_named(t.type), shard, a.type, values);
+  }
+  if constexpr (!Processor::is_host)
+    ashlar::detail::with_element_type(a.type, [&]<class T>(T) {
+      upload(m.processor(), reinterpret_cast<T const*>(copy.data()), elements,
+             static_cast<T*>(a.shard));
+    });
+}
+
+}  // namespace detail
+
+/// Returns the step of the newest complete checkpoint in a folder, on every rank, or nothing if
+/// there is none. Communicates: one broadcast of 8 bytes.
+template <class Processor>
+std::optional<std::int64_t> newest_step(std::filesystem::path const& folder,
+                                        basic_mesh<Processor> const& m) {
+  std::int64_t step = -1;
+  if (m.rank() == 0)
+    if (auto const steps = complete_steps(folder); !steps.empty()) step = steps.back();
+  m.broadcast(std::span(&step, 1));
+  return step < 0 ? std::nullopt : std::optional(step);
+}
+
+/// Reads the checkpoint of `step` in `folder` into `arrays`, and returns its index. Throws
+/// ashlar::error on every rank if an array is missing or does not fit, or if a file is damaged. Then
+/// the arrays may have been changed. Communicates: two reductions of 8 bytes.
+template <class Processor>
+io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
+                          std::vector<stored_array> const& arrays, std::int64_t step,
+                          load_options const& options = {}) {
+  io::checkpoint_index index;
+  std::vector<io::checkpoint_tensor const*> tensors;
+  throw_together(m, "checkpoint::load", fault_of([&] {
+                   index = io::load_checkpoint_index(index_path(folder, step).string());
+                   for (auto const& a : arrays)
+                     tensors.push_back(&detail::tensor_for(a, index, options));
+                   if (!options.verifies) return;
+                   int const files = static_cast<int>(index.files.size());
+                   for (int f = m.rank(); f < files; f += m.ranks())
+                     detail::verify_file(folder, index, f);
+                 }));
+  throw_together(m, "checkpoint::load", fault_of([&] {
+                   std::vector<std::optional<detail::opened_file>> files(index.files.size());
+                   for (std::size_t i = 0; i < arrays.size(); ++i)
+                     detail::read_shard(files, folder, index, arrays[i], *tensors[i], m);
+                 }));
+  return index;
+}
+
+}  // namespace ashlar::checkpoint

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Decides which rank writes which values of a tensor to a checkpoint. Every value is written by
+// exactly one rank, no value moves between ranks, and the ranks write nearly equal amounts.
+//
+// The ranks that hold the same shard are its holders.
+//
+//   the shard has ...               then
+//   many bytes                      each holder writes an equal part of its rows
+//   fewer bytes than this is worth  one holder writes all of it; the number of the tensor says
+//                                   which one, so that holders take turns
+
+#include <cstdint>
+
+#include <ashlar/layout/layout.hpp>
+
+namespace ashlar::checkpoint {
+
+/// The least number of bytes for which a part of a shard is a piece of its own.
+inline constexpr std::int64_t least_piece = 64 * 1024;
+
+/// Returns the box that the rank at coordinates `c` writes. It may be empty. Its values are
+/// contiguous in the rank's shard. `number` is the number of the tensor in the checkpoint. Expects a
+/// placement without P.
+constexpr box piece_of(shape const& extents, int element_size, topology const& t,
+                       placement const& p, coordinates const& c, std::int64_t number) {
+  std::int64_t holders = 1, mine = 0;  // their number, and this rank's position among them
+  for (int a = 0; a < t.axes(); ++a) {
+    if (!p[a].is_broadcast()) continue;
+    holders *= t.extent(a);
+    mine = mine * t.extent(a) + c[static_cast<std::size_t>(a)];
+  }
+  box piece = local_box(extents, t, p, c);
+  int cut = 0;  // the first dim of more than one index: parts of it are contiguous
+  while (cut < piece.rank() - 1 && piece[cut].size == 1) ++cut;
+  interval& rows = piece.dim[cut];
+  bool const is_large = piece.elements() * element_size >= holders * least_piece;
+  if (is_large) rows = balanced_part(rows, static_cast<int>(holders), static_cast<int>(mine));
+  else if (mine != number % holders) rows.size = 0;
+  return piece;
+}
+
+}  // namespace ashlar::checkpoint

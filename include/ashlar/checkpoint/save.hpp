@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Writes a checkpoint of arrays that lie on a mesh. Each rank writes one file with its part of the
+// values (piece.hpp). No value moves between ranks. After all files are on the disk, rank 0 writes
+// the index, which completes the checkpoint. So a job that is killed at any moment leaves the last
+// complete checkpoint.
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <ashlar/checkpoint/file_layout.hpp>
+#include <ashlar/checkpoint/folder.hpp>
+#include <ashlar/comm/throw_together.hpp>
+#include <ashlar/support/content_hash.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
+
+namespace ashlar::checkpoint {
+
+struct save_options {
+  int keep = 0;                                   ///< how many checkpoints stay; 0: all
+  std::map<std::string, std::string> metadata{};  ///< texts that load returns in the index
+};
+
+namespace detail {
+
+/// Calls f(data) with the `bytes` bytes of a piece in host memory.
+template <class Processor, class F>
+void with_piece(Processor const& on, stored_array const& a, box const& shard, box const& piece,
+                F f) {
+  auto const offset = offset_of(shard, piece) * size_of(a.type);
+  auto const* const first = static_cast<std::byte const*>(a.shard) + offset;
+  if constexpr (Processor::is_host) {
+    f(static_cast<void const*>(first));
+  } else {
+    auto const elements = piece.elements();
+    std::vector<std::byte> copy(static_cast<std::size_t>(elements * size_of(a.type)));
+    ashlar::detail::with_element_type(a.type, [&]<class T>(T) {
+      download(on, reinterpret_cast<T const*>(first), elements, reinterpret_cast<T*>(copy.data()));
+    });
+    f(static_cast<void const*>(copy.data()));
+  }
+}
+
+/// Writes this rank's file and forces it to the disk. Returns its content_hash. Throws
+/// ashlar::error if writing fails.
+template <class Processor>
+std::uint64_t write_shards(std::filesystem::path const& path, file_layout const& layout,
+                           std::vector<stored_array> const& arrays,
+                           basic_mesh<Processor> const& m) {
+  int const file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int fault = file < 0 ? errno : 0;
+  std::uint64_t hash = 0;
+  auto const write = [&](void const* data, std::size_t bytes) {
+    hash = content_hash(data, bytes, hash);
+    if (fault == 0) fault = ashlar::detail::write_all(file, data, bytes);
+  };
+  write(layout.header.data(), layout.header.size());
+  for (auto const& p : layout.pieces) {
+    stored_array const& a = arrays[p.array];
+    box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
+    with_piece(m.processor(), a, shard, p.where,
+               [&](void const* data) { write(data, static_cast<std::size_t>(p.bytes)); });
+  }
+  if (file >= 0) fault = ashlar::detail::close_on_disk(file, fault);
+  if (fault != 0)
+    throw error("checkpoint::save", path.string() + " cannot be written: " +
+                                        std::generic_category().message(fault) + ".");
+  sync_folder(path.parent_path());
+  return hash;
+}
+
+/// Returns the index of a checkpoint whose files are in folder `attempt`. `hashes` has the hash of
+/// each rank's file.
+inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, topology const& t,
+                                     std::string const& attempt, std::int64_t step,
+                                     std::vector<std::int64_t> const& hashes,
+                                     std::map<std::string, std::string> const& metadata) {
+  io::checkpoint_index index;
+  index.step = step;
+  index.metadata = metadata;
+  for (auto const& a : arrays) index.tensors[a.name] = {safetensors_type(a.type), a.extents, {}};
+  for (int rank = 0; rank < t.ranks(); ++rank) {
+    auto const layout = layout_of_file(arrays, t, t.coordinates_of(rank));
+    if (layout.pieces.empty()) continue;
+    int const file = static_cast<int>(index.files.size());
+    index.files.push_back({attempt + "/rank-" + std::to_string(rank) + ".safetensors", layout.bytes,
+                           static_cast<std::uint64_t>(hashes[static_cast<std::size_t>(rank)])});
+    for (auto const& p : layout.pieces)
+      index.tensors[arrays[p.array].name].pieces.push_back({file, p.where, p.position});
+  }
+  return index;
+}
+
+}  // namespace detail
+
+/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Throws
+/// ashlar::error on every rank if any rank fails; then the checkpoints before it are still there.
+/// Communicates: four reductions and a broadcast of a few bytes.
+template <class Processor>
+void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
+          std::vector<stored_array> const& arrays, std::int64_t step,
+          save_options const& options = {}) {
+  char const* const operation = "checkpoint::save";
+  bool const is_first = m.rank() == 0;
+  std::string attempt;
+  std::int64_t number = 0;
+  throw_together(m, operation, fault_of([&] {
+                   if (!is_first) return;
+                   attempt = new_attempt(folder, step);
+                   number = std::stoll(attempt.substr(attempt.rfind('.') + 1));
+                 }));
+  m.broadcast(std::span(&number, 1));
+  attempt = step_name(step) + '.' + std::to_string(number);
+
+  std::vector<std::int64_t> hashes(static_cast<std::size_t>(m.ranks()));
+  throw_together(m, operation, fault_of([&] {
+                   auto const mine = layout_of_file(arrays, m.topology(), m.coordinate());
+                   if (mine.pieces.empty()) return;
+                   auto const name = "rank-" + std::to_string(m.rank()) + ".safetensors";
+                   hashes[static_cast<std::size_t>(m.rank())] = static_cast<std::int64_t>(
+                       detail::write_shards(folder / attempt / name, mine, arrays, m));
+                 }));
+  m.all_reduce(std::span(hashes));
+  throw_together(m, operation, fault_of([&] {
+                   if (!is_first) return;
+                   io::save_checkpoint_index(index_path(folder, step).string(),
+                                             detail::index_of(arrays, m.topology(), attempt, step,
+                                                              hashes, options.metadata));
+                   detail::sync_folder(folder);
+                   remove_old(folder, options.keep, attempt);
+                 }));
+}
+
+}  // namespace ashlar::checkpoint

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Keeps a training in a folder: the values of all parameters, the state of the optimizer and the
+// number of steps. It can go on with another number of ranks, another mesh and another plan.
+//
+//   train::trainer trainer(model, train::adam_w{});
+//   checkpoint::resume("run", trainer);                   // nothing happens in an empty folder
+//   while (trainer.steps_done() < 1000) {
+//     trainer.step(batch_of(trainer.steps_done()));
+//     if (trainer.steps_done() % 100 == 0) checkpoint::save("run", trainer, {.keep = 3});
+//   }
+//
+// On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
+// had not been interrupted, if its data and its schedule are functions of the step.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ashlar/checkpoint/load.hpp>
+#include <ashlar/checkpoint/save.hpp>
+#include <ashlar/train/trainer.hpp>
+
+namespace ashlar::checkpoint {
+
+/// Returns the arrays that a training consists of: the values of the parameters, and the arrays of
+/// the optimizer with names such as "first_moment/0.table".
+template <class Model, class Optimizer>
+std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
+  std::vector<stored_array> arrays;
+  t.for_each_array([&](std::string const& name, element_type type, auto const& like, void* shard) {
+    arrays.push_back({name, type, like.extents(), like.placement(), shard});
+  });
+  return arrays;
+}
+
+/// Writes a checkpoint of a training. Every rank calls it, between steps. Throws ashlar::error on
+/// every rank if any rank fails; then the checkpoints before it are still there, and the training
+/// may go on. Communicates a few bytes (checkpoint/save.hpp).
+template <class Model, class Optimizer>
+void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>& t,
+          save_options const& options = {}) {
+  save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), options);
+}
+
+/// Continues from the newest complete checkpoint in a folder, and returns its index. Returns nothing
+/// if there is none; then the training is as it was. Every rank calls it. Throws ashlar::error on
+/// every rank if the checkpoint is of another net or optimizer, or if it is damaged.
+template <class Model, class Optimizer>
+std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
+                                           train::trainer<Model, Optimizer>& t,
+                                           load_options const& options = {}) {
+  auto const step = newest_step(folder, t.model().mesh());
+  if (!step) return std::nullopt;
+  auto index = load(folder, t.model().mesh(), arrays_of(t), *step, options);
+  t.continue_after(index.step);
+  return index;
+}
+
+}  // namespace ashlar::checkpoint

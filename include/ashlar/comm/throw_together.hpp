@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Makes a fault of one rank an error on every rank. Needed after work that a rank does alone, such
+// as writing a file, and before the next transfer, in which the other ranks would wait for it.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar {
+
+/// Throws an ashlar::error of `operation` on every rank if any rank has a `fault`, which is the text
+/// of an error. The error names the first such rank and has its text. Collective over the mesh: one
+/// all-reduce of 8 bytes, and after a fault two broadcasts.
+template <class Processor>
+void throw_together(basic_mesh<Processor> const& m, char const* operation,
+                    std::string const& fault) {
+  std::int64_t first = fault.empty() ? m.ranks() : m.rank();
+  m.all_reduce(std::span(&first, 1), reduction::min);
+  if (first == m.ranks()) return;
+  auto const owner = static_cast<int>(first);
+  std::int64_t length = static_cast<std::int64_t>(fault.size());
+  m.broadcast(std::span(&length, 1), owner);
+  std::vector<std::int32_t> letters(fault.begin(), fault.end());
+  letters.resize(static_cast<std::size_t>(length));
+  m.broadcast(std::span(letters), owner);
+  std::string text;
+  for (auto const letter : letters) text += static_cast<char>(letter);
+  throw error(operation, "on rank " + std::to_string(owner) + ": " + text);
+}
+
+/// Calls work() and returns the text of the exception that it throws, without the operation of an
+/// ashlar::error. Returns an empty string if it throws nothing.
+template <class Work>
+std::string fault_of(Work work) {
+  try {
+    work();
+    return {};
+  } catch (error const& e) {
+    return std::string(e.what()).substr(e.operation().size() + 2);
+  } catch (std::exception const& e) {
+    return e.what();
+  }
+}
+
+}  // namespace ashlar

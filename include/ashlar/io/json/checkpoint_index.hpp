@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The index of a checkpoint: a JSON file that says where every value is. A checkpoint is complete
+// when its index exists, so the index is written last.
+//
+//   { "format": "ashlar checkpoint", "version": 1, "step": 100, "metadata": { "net": "gpt" },
+//     "files": [ { "name": "step-100.0/rank-0.safetensors", "bytes": 4096, "xxh64": "8d57…" } ],
+//     "tensors": { "0.table": { "type": "F32", "shape": [7, 6], "pieces":
+//       [ { "file": 0, "begin": [0, 0], "shape": [4, 6], "position": 512 }, … ] } } }
+//
+// A piece is a box of the tensor: the values from index `begin` on, with extents `shape`. They are
+// at byte `position` of the file, row-major. Every value is in exactly one piece.
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ashlar/io/json/safetensors_header.hpp>
+#include <ashlar/layout/layout.hpp>
+
+namespace ashlar::io {
+
+struct checkpoint_file {
+  std::string name;  ///< relative to the folder of the index
+  std::int64_t bytes = 0;
+  std::uint64_t hash = 0;  ///< content_hash of the file
+};
+
+struct checkpoint_piece {
+  int file = 0;
+  box where;
+  std::int64_t position = 0;
+};
+
+struct checkpoint_tensor {
+  std::string type;  ///< as in safetensors files
+  shape extents;
+  std::vector<checkpoint_piece> pieces;
+};
+
+struct checkpoint_index {
+  std::int64_t step = 0;
+  std::map<std::string, std::string> metadata;
+  std::vector<checkpoint_file> files;
+  std::map<std::string, checkpoint_tensor> tensors;
+};
+
+inline constexpr int checkpoint_version = 1;
+
+/// Writes an index, which completes a checkpoint. Throws ashlar::error if it cannot be written.
+inline void save_checkpoint_index(std::string const& path, checkpoint_index const& index) {
+  nlohmann::ordered_json j;
+  j["format"] = "ashlar checkpoint";
+  j["version"] = checkpoint_version;
+  j["step"] = index.step;
+  j["metadata"] = index.metadata;
+  j["files"] = nlohmann::ordered_json::array();
+  for (auto const& f : index.files) {
+    char hash[20];
+    std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(f.hash));
+    j["files"].push_back({{"name", f.name}, {"bytes", f.bytes}, {"xxh64", hash}});
+  }
+  auto& tensors = j["tensors"] = nlohmann::ordered_json::object();
+  for (auto const& [name, t] : index.tensors) {
+    auto list = nlohmann::ordered_json::array();
+    for (auto const& p : t.pieces) {
+      std::vector<std::int64_t> begin, extents;
+      for (int d = 0; d < p.where.rank(); ++d) {
+        begin.push_back(p.where[d].begin);
+        extents.push_back(p.where[d].size);
+      }
+      list.push_back(
+          {{"file", p.file}, {"begin", begin}, {"shape", extents}, {"position", p.position}});
+    }
+    std::vector<std::int64_t> const extents(t.extents.extent.begin(), t.extents.extent.end());
+    tensors[name] = {{"type", t.type}, {"shape", extents}, {"pieces", std::move(list)}};
+  }
+  detail::write_json(path, j, "checkpoint::save");
+}
+
+namespace detail {
+
+inline shape shape_of(nlohmann::json const& j, std::string const& name) {
+  if (!j.is_array() || j.size() > static_cast<std::size_t>(max_rank))
+    throw error(name,
+                "its shape must be a list of at most " + std::to_string(max_rank) + " extents.");
+  shape s;
+  for (auto const& n : j) s.extent.push_back(whole_number(n, name));
+  check_extents(s, name);
+  return s;
+}
+
+inline checkpoint_piece piece_of(nlohmann::json const& j, std::string const& name,
+                                 checkpoint_tensor const& t, checkpoint_index const& index) {
+  refuse_unknown_keys(j, name, {"file", "begin", "shape", "position"});
+  checkpoint_piece p;
+  auto const file = whole_number(j.at("file"), name);
+  shape const begin = shape_of(j.at("begin"), name), extents = shape_of(j.at("shape"), name);
+  p.position = whole_number(j.at("position"), name);
+  if (begin.rank() != t.extents.rank() || extents.rank() != t.extents.rank())
+    throw error(name, "a piece has another number of dims than the tensor.");
+  p.where.dim.resize(extents.rank());
+  for (int d = 0; d < extents.rank(); ++d) {
+    if (begin[d] > t.extents[d] - extents[d])
+      throw error(name, "a piece is not inside the tensor.");
+    p.where.dim[d] = {begin[d], extents[d]};
+  }
+  if (file < 0 || file >= static_cast<std::int64_t>(index.files.size()))
+    throw error(name, "a piece is in file " + std::to_string(file) + ", which is not listed.");
+  p.file = static_cast<int>(file);
+  auto const bytes = extents.elements() * safetensors_element_size(t.type);
+  if (p.position < 0 || bytes > index.files[static_cast<std::size_t>(file)].bytes - p.position)
+    throw error(name, "a piece is not inside its file.");
+  return p;
+}
+
+/// Returns the index that the parsed content of a file describes.
+inline checkpoint_index checkpoint_index_of(nlohmann::json const& j) {
+  check_format(j, "ashlar checkpoint", checkpoint_version);
+  refuse_unknown_keys(j, "checkpoint",
+                      {"format", "version", "step", "metadata", "files", "tensors"});
+  checkpoint_index index;
+  index.step = whole_number(j.at("step"), "step");
+  if (index.step < 0) throw error("step", "must be 0 or more.");
+  index.metadata = j.at("metadata").get<std::map<std::string, std::string>>();
+  for (auto const& f : j.at("files")) {
+    refuse_unknown_keys(f, "files", {"name", "bytes", "xxh64"});
+    checkpoint_file file{f.at("name").get<std::string>(), whole_number(f.at("bytes"), "bytes"), 0};
+    auto const hash = f.at("xxh64").get<std::string>();
+    unsigned long long value = 0;
+    int used = 0;
+    if (hash.size() != 16 || std::sscanf(hash.c_str(), "%16llx%n", &value, &used) != 1 ||
+        used != 16)
+      throw error("xxh64", "\"" + hash + "\" is not a hash of 16 hexadecimal digits.");
+    if (file.bytes < 0) throw error("bytes", "must be 0 or more.");
+    // A name must not lead out of the checkpoint's folder.
+    std::filesystem::path const inside = file.name;
+    if (inside.empty() || inside.is_absolute() ||
+        std::find(inside.begin(), inside.end(), "..") != inside.end())
+      throw error("files", "\"" + file.name + "\" is not inside the checkpoint's folder.");
+    file.hash = value;
+    index.files.push_back(std::move(file));
+  }
+  for (auto const& [name, value] : j.at("tensors").items()) {
+    refuse_unknown_keys(value, name, {"type", "shape", "pieces"});
+    checkpoint_tensor t{value.at("type").get<std::string>(), shape_of(value.at("shape"), name), {}};
+    if (safetensors_element_size(t.type) == 0)
+      throw error(name, "the element type " + t.type + " is unknown.");
+    std::int64_t elements = 0;
+    for (auto const& p : value.at("pieces")) {
+      auto const made = piece_of(p, name, t, index);
+      for (auto const& other : t.pieces)
+        if (intersect(other.where, made.where).elements() > 0)
+          throw error(name, "two pieces have the same values.");
+      elements += made.where.elements();
+      t.pieces.push_back(made);
+    }
+    if (elements != t.extents.elements())
+      throw error(name, "the pieces have " + std::to_string(elements) + " values, but the tensor " +
+                            std::to_string(t.extents.elements()) + ".");
+    index.tensors.emplace(name, std::move(t));
+  }
+  return index;
+}
+
+}  // namespace detail
+
+/// Reads an index. Throws ashlar::error with the file's name and what is wrong with the file.
+inline checkpoint_index load_checkpoint_index(std::string const& path) {
+  auto const j = detail::read_json(path, "checkpoint::load");
+  return detail::interpret(path, "checkpoint::load", [&] { return detail::checkpoint_index_of(j); });
+}
+
+}  // namespace ashlar::io

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The header of a safetensors file (https://github.com/huggingface/safetensors). Such a file has
+// three parts:
+//
+//   8 bytes    the size of the second part, a little-endian number
+//   JSON       for each array its element type, extents and position in the third part
+//   data       the arrays, row-major and little-endian, without gaps
+//
+// Files of strangers are read too, so every number is checked before memory is asked for.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <ashlar/io/json/json_file.hpp>
+
+namespace ashlar::io {
+
+/// An array in a safetensors file.
+struct safetensors_entry {
+  std::string name;
+  std::string type;  ///< F32, F64, BF16, I32, I64 or another type of the format
+  std::vector<std::int64_t> extents;
+  std::int64_t begin = 0, end = 0;  ///< the position in bytes, from the begin of the data
+};
+
+struct safetensors_header {
+  std::vector<safetensors_entry> entries;       ///< in the order of their data
+  std::map<std::string, std::string> metadata;  ///< texts of any meaning
+  std::int64_t data = 0;                        ///< the position of the data in the file, in bytes
+
+  /// Returns the entry of this name, or null.
+  safetensors_entry const* find(std::string_view name) const {
+    auto const at = std::find_if(entries.begin(), entries.end(),
+                                 [&](auto const& e) { return e.name == name; });
+    return at == entries.end() ? nullptr : &*at;
+  }
+};
+
+/// Returns the first two parts of a safetensors file. The entries must be in the order of their
+/// data and without gaps.
+inline std::string safetensors_text(safetensors_header const& header) {
+  nlohmann::ordered_json j;
+  if (!header.metadata.empty()) j["__metadata__"] = header.metadata;
+  for (auto const& e : header.entries)
+    j[e.name] = {{"dtype", e.type}, {"shape", e.extents}, {"data_offsets", {e.begin, e.end}}};
+  std::string text = j.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data
+  auto const size = static_cast<std::uint64_t>(text.size());
+  std::string made(sizeof size, '\0');
+  for (std::size_t i = 0; i < sizeof size; ++i) made[i] = static_cast<char>(size >> (8 * i) & 0xff);
+  return made + text;
+}
+
+namespace detail {
+
+/// Returns the bytes of an element of this type of the format, or 0 if the type is unknown.
+inline std::int64_t safetensors_element_size(std::string_view type) {
+  struct {
+    std::string_view name;
+    std::int64_t bytes;
+  } constexpr known[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8},
+                         {"I32", 4}, {"I16", 2}, {"I8", 1},  {"U64", 8},  {"U32", 4},
+                         {"U16", 2}, {"U8", 1},  {"BOOL", 1}};
+  for (auto const& k : known)
+    if (k.name == type) return k.bytes;
+  return 0;
+}
+
+/// Returns the bytes that an entry must have, or -1 if an extent is negative, the number does not
+/// fit, or the type is unknown.
+inline std::int64_t bytes_of(safetensors_entry const& e) {
+  std::int64_t bytes = safetensors_element_size(e.type);
+  if (bytes == 0) return -1;
+  for (auto const n : e.extents)
+    if (n < 0 || __builtin_mul_overflow(bytes, n, &bytes)) return -1;
+  return bytes;
+}
+
+/// Reads the JSON part. `data_bytes` is the size of the third part.
+inline safetensors_header header_of(nlohmann::json const& j, std::int64_t data_bytes) {
+  if (!j.is_object()) throw error("header", "must be an object.");
+  safetensors_header header;
+  for (auto const& [name, value] : j.items()) {
+    if (name == "__metadata__") {
+      header.metadata = value.get<std::map<std::string, std::string>>();
+      continue;
+    }
+    refuse_unknown_keys(value, name, {"dtype", "shape", "data_offsets"});
+    auto const& where = value.at("data_offsets");
+    if (!where.is_array() || where.size() != 2)
+      throw error(name, "data_offsets must be two numbers.");
+    safetensors_entry e{name,
+                        value.at("dtype").get<std::string>(),
+                        {},
+                        whole_number(where[0], name),
+                        whole_number(where[1], name)};
+    for (auto const& n : value.at("shape")) e.extents.push_back(whole_number(n, name));
+    if (e.begin < 0 || e.end < e.begin || e.end > data_bytes)
+      throw error(name, "its data are from byte " + std::to_string(e.begin) + " to " +
+                            std::to_string(e.end) + ", but the file has " +
+                            std::to_string(data_bytes) + " bytes of data.");
+    if (bytes_of(e) != e.end - e.begin)
+      throw error(name, "its type " + e.type + " and shape do not have the " +
+                            std::to_string(e.end - e.begin) + " bytes of its data.");
+    header.entries.push_back(std::move(e));
+  }
+  std::sort(header.entries.begin(), header.entries.end(), [](auto const& a, auto const& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  std::int64_t end = 0;
+  for (auto const& e : header.entries) {
+    if (e.begin != end) throw error(e.name, "its data overlap others or leave a gap before them.");
+    end = e.end;
+  }
+  if (end != data_bytes)
+    throw error("header", "the arrays have " + std::to_string(end) + " bytes, but the file has " +
+                              std::to_string(data_bytes) + " bytes of data.");
+  return header;
+}
+
+}  // namespace detail
+
+/// Reads the header of a safetensors file. Throws ashlar::error with the file's name if the file is
+/// not one.
+inline safetensors_header read_safetensors_header(std::string const& path) {
+  char const* const operation = "safetensors";
+  constexpr std::int64_t most = 100'000'000;  // the limit of the format
+  std::error_code failed;
+  auto const bytes = std::filesystem::file_size(path, failed);
+  std::ifstream in(path, std::ios::binary);
+  if (failed || !in) throw error(operation, path + " cannot be read.");
+  unsigned char size_bytes[8]{};
+  in.read(reinterpret_cast<char*>(size_bytes), sizeof size_bytes);
+  std::uint64_t size = 0;
+  for (int i = 7; i >= 0; --i) size = size << 8 | size_bytes[i];
+  if (!in || size > most || size > bytes - sizeof size_bytes)
+    throw error(operation, path + " is not a safetensors file: its header does not fit into it.");
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in) throw error(operation, path + " cannot be read.");
+  auto const j = nlohmann::json::parse(text, nullptr, false);
+  if (j.is_discarded())
+    throw error(operation, path + " is not a safetensors file: its header is not JSON.");
+  auto const data = static_cast<std::int64_t>(sizeof size_bytes + size);
+  auto header = detail::interpret(path, operation, [&] {
+    return detail::header_of(j, static_cast<std::int64_t>(bytes) - data);
+  });
+  header.data = data;
+  return header;
+}
+
+}  // namespace ashlar::io

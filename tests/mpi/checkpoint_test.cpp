@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Tests that a training is kept by a checkpoint: it continues bit for bit under the same plan, and
+// with equal values under every other plan and on every other number of ranks. Also tests that a
+// checkpoint is complete or not there, and that damaged or foreign ones are refused on every rank.
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+#include <support/temporary_folder.hpp>
+
+#include <ashlar/checkpoint/training.hpp>
+#include <ashlar/nn/gpt.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace checkpoint = ashlar::checkpoint;
+namespace fs = std::filesystem;
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+
+auto const gpt = nn::chain(nn::embedding(7, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)),
+                           nn::layer_norm(6), nn::linear(6, 7));
+nn::token_batch const batch{4, 4, 2};
+
+/// The name of a folder that all ranks share. The folder is removed at the end.
+class shared_folder {
+ public:
+  shared_folder() {
+    std::int64_t number = 0;
+    if (world_rank() == 0) own_.emplace(), number = ::getpid();
+    MPI_Bcast(&number, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    std::string name = world_rank() == 0 ? own_->path().string() : "";
+    int length = static_cast<int>(name.size());
+    MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    name.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(name.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+    path_ = name;
+  }
+  ~shared_folder() { MPI_Barrier(MPI_COMM_WORLD); }
+  fs::path const& path() const { return path_; }
+
+ private:
+  std::optional<temporary_folder> own_;
+  fs::path path_;
+};
+
+/// Returns all values of a training by their names, gathered on every rank.
+template <class Trainer>
+std::map<std::string, std::vector<double>> all_values(Trainer& t) {
+  std::map<std::string, std::vector<double>> all;
+  auto const& m = t.model().mesh();
+  for (auto const& a : checkpoint::arrays_of(t)) {
+    ashlar::any_tensor<ashlar::device::host::processor> copy(m, a.extents, a.placement, a.type);
+    std::memcpy(copy.data(), a.shard,
+                static_cast<std::size_t>(copy.local_elements() * size_of(a.type)));
+    if (a.type == ashlar::element_type::f64) {
+      all[a.name] = ashlar::to_full<double>(copy);
+    } else {
+      auto const values = ashlar::to_full<float>(copy);
+      all[a.name].assign(values.begin(), values.end());
+    }
+  }
+  return all;
+}
+
+template <class Net, class Batch>
+search::problem problem_of(Net const& net, Batch const& b) {
+  return any_length(nn::describe<double>(net, b));
+}
+
+}  // namespace
+
+TEST_CASE("names of parameters are unique and do not depend on the mesh or the plan") {
+  std::vector<std::string> first;
+  auto const problem = problem_of(gpt, batch);
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
+    std::mt19937 random(3);
+    auto model = nn::place<double>(gpt, m, plans.random(random));
+    std::vector<std::string> names;
+    model.for_each_parameter([&](auto const& p) { names.push_back(p.path()); });
+    if (first.empty()) first = names;
+    CHECK(names == first);
+  }
+  CHECK(first[0] == "0.table");
+  CHECK(first.back() == "3.bias");
+  std::sort(first.begin(), first.end());
+  CHECK(std::adjacent_find(first.begin(), first.end()) == first.end());
+}
+
+TEST_CASE("a resumed training continues bit for bit, and with equal values under another plan") {
+  auto const data = random_batch<std::int32_t>(batch, 7, 7, 1);
+  auto const problem = problem_of(gpt, batch);
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
+    std::mt19937 random(5);
+    for (int turn = 0; turn < 2; ++turn) {
+      shared_folder const f;
+      auto const plan = plans.random(random), other = plans.random(random);
+      auto model = nn::place<double>(gpt, m, plan, 1);
+      train::trainer undisturbed(model, train::adam_w{});
+      CHECK_FALSE(checkpoint::resume(f.path(), undisturbed));
+      undisturbed.step(data);
+      undisturbed.step(data);
+      checkpoint::save(f.path(), undisturbed, {.metadata = {{"text", "ä \"quoted\""}}});
+      auto const saved = all_values(undisturbed);
+      auto const third = undisturbed.step(data);
+
+      auto again = nn::place<double>(gpt, m, plan, 1);
+      train::trainer resumed(again, train::adam_w{});
+      auto const found = checkpoint::resume(f.path(), resumed);
+      REQUIRE(found);
+      CHECK(found->metadata.at("text") == "ä \"quoted\"");
+      CHECK(resumed.steps_done() == 2);
+      CHECK(all_values(resumed) == saved);
+      CHECK(resumed.step(data).loss == third.loss);
+      CHECK(all_values(resumed) == all_values(undisturbed));
+
+      auto elsewhere = nn::place<double>(gpt, m, other, 1);
+      train::trainer moved(elsewhere, train::adam_w{});
+      REQUIRE(checkpoint::resume(f.path(), moved));
+      CHECK(all_values(moved) == saved);
+      CHECK(near(moved.step(data).loss, third.loss, 1e-12));
+    }
+  }
+}
+
+TEST_CASE("saved on one number of ranks, loaded on another") {
+  auto const data = random_batch<std::int32_t>(batch, 7, 7, 2);
+  auto const problem = problem_of(gpt, batch);
+  int const all = world_size();
+  for (int const writers : {1, 2, all}) {
+    if (writers > all) continue;
+    shared_folder const f;
+    std::map<std::string, std::vector<double>> saved;
+    double loss = 0;
+    // Calls work(mesh) on the first `ranks` ranks.
+    auto const on_ranks = [&](int ranks, auto work) {
+      MPI_Comm part;
+      MPI_Comm_split(MPI_COMM_WORLD, world_rank() < ranks ? 0 : MPI_UNDEFINED, 0, &part);
+      if (part != MPI_COMM_NULL) {
+        for (auto const& t : topologies(ranks)) work(ashlar::mesh(part, t));
+        MPI_Comm_free(&part);
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+    };
+    std::mt19937 random(7);
+    on_ranks(writers, [&](ashlar::mesh const& m) {
+      auto model = nn::place<double>(gpt, m, plan_source(problem, m).random(random), 1);
+      train::trainer t(model, train::adam_w{});
+      t.step(data);
+      checkpoint::save(f.path(), t, {.keep = 1});
+      saved = all_values(t);
+      loss = t.step(data).loss;
+    });
+    for (int const readers : {1, 2, 3, all}) {
+      if (readers > all) continue;
+      on_ranks(readers, [&](ashlar::mesh const& m) {
+        std::mt19937 other(8);
+        auto model = nn::place<double>(gpt, m, plan_source(problem, m).random(other), 1);
+        train::trainer t(model, train::adam_w{});
+        REQUIRE(checkpoint::resume(f.path(), t));
+        auto const loaded = all_values(t);
+        if (world_rank() < writers) CHECK(loaded == saved);
+        double const next = t.step(data).loss;
+        if (world_rank() < writers) CHECK(near(next, loss, 1e-12));
+      });
+    }
+  }
+}
+
+TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ignored and removed") {
+  shared_folder const f;
+  auto const data = random_batch<std::int32_t>(batch, 7, 7, 1);
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = problem_of(gpt, batch);
+  auto model = nn::place<double>(gpt, m, plan_source(problem, m).whole(), 1);
+  train::trainer t(model, train::sgd{.momentum = 0.9});
+  for (int step = 1; step <= 4; ++step) {
+    t.step(data);
+    checkpoint::save(f.path(), t, {.keep = 2});
+    checkpoint::save(f.path(), t, {.keep = 2});  // replaces the first of the same step
+  }
+  m.barrier();
+  CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{3, 4});
+  m.barrier();
+  if (m.rank() == 0) {  // as a job that was killed while it saved
+    fs::create_directory(f.path() / "step-000000005.0");
+    std::ofstream(f.path() / "step-000000005.0" / "rank-0.safetensors") << "half";
+    std::ofstream(f.path() / "notes.txt") << "a stranger's file";
+  }
+  m.barrier();
+  CHECK(checkpoint::newest_step(f.path(), m) == 4);
+  CHECK(checkpoint::resume(f.path(), t)->step == 4);
+  t.step(data);
+  checkpoint::save(f.path(), t, {.keep = 2});
+  m.barrier();
+  int entries = 0;
+  for (auto const& entry : fs::directory_iterator(f.path())) entries += entry.exists();
+  CHECK(entries == 2 * 2 + 1);
+  m.barrier();
+}
+
+TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank") {
+  shared_folder const f;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const net = [](int hidden) {
+    return nn::chain(nn::linear(4, hidden), nn::gelu(), nn::linear(hidden, 5));
+  };
+  nn::feature_batch const rows{6, 4};
+  auto const place = [&](auto const& n, auto type) {
+    using T = decltype(type);
+    auto const problem = any_length(nn::describe<T>(n, rows));
+    return nn::place<T>(n, m, plan_source(problem, m).whole(), 1);
+  };
+  auto model = place(net(6), double());
+  train::trainer t(model, train::adam_w{});
+  checkpoint::save(f.path(), t);
+
+  auto wider = place(net(7), double());
+  train::trainer of_wider(wider, train::adam_w{});
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_wider); }),
+            "checkpoint::load: on rank 0: \"0.weight\" has shape 4x6 in the checkpoint, but 4x7 in "
+            "this net."));
+  train::trainer other_optimizer(model, train::sgd{});
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), other_optimizer); }),
+            "the checkpoint has no \"velocity/0.weight\", which this net needs."));
+  auto narrow = place(net(6), float());
+  train::trainer of_float(narrow, train::adam_w{});
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_float); }),
+            "\"0.weight\" has type F64 in the checkpoint, but F32 in this net."));
+  REQUIRE(checkpoint::resume(f.path(), of_float, {.converts = true}));
+  for (auto const& [name, values] : all_values(of_float)) {
+    auto const exact = all_values(t)[name];
+    for (std::size_t i = 0; i < values.size(); ++i)
+      CHECK(values[i] == static_cast<double>(static_cast<float>(exact[i])));
+  }
+
+  // One byte of the first file is changed.
+  m.barrier();
+  auto const file = f.path() / "step-000000000.0" / "rank-0.safetensors";
+  if (m.rank() == 0) {
+    std::fstream in_out(file, std::ios::in | std::ios::out | std::ios::binary);
+    in_out.seekg(-3, std::ios::end);
+    char const byte = static_cast<char>(in_out.get() ^ 1);
+    in_out.seekp(-3, std::ios::end);
+    in_out.put(byte);
+  }
+  m.barrier();
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "it is damaged"));
+  m.barrier();
+  if (m.rank() == 0) fs::resize_file(file, 100);
+  m.barrier();
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "it is shorter than the index"));
+  m.barrier();
+  if (m.rank() == 0) fs::remove(file);
+  m.barrier();
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "No such file or directory"));
+  m.barrier();
+  if (m.rank() == 0) std::ofstream(f.path() / "step-000000000.json") << "{}";
+  m.barrier();
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "lacks an entry"));
+
+  auto const no_folder = file / "inside_a_file";
+  if (m.rank() == 0) std::ofstream(file) << "a file";
+  m.barrier();
+  CHECK(has(message_of([&] { checkpoint::save(no_folder, t); }),
+            "checkpoint::save: on rank 0: " + no_folder.string() + ": Not a directory."));
+}
+
+}  // namespace ashlar_test
