@@ -92,7 +92,7 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
     if (value.empty())
       value = ashlar::tensor<float, 1>(mesh_, {1}, ashlar::placement::all_broadcast(mesh_.axes()));
     auto const& grad = sum.empty() ? value.placement() : sum.placement();
-    parameters_.emplace_back("simulated", element, value, grad, false, false);
+    parameters_.emplace_back("simulated", "", element, value, grad, false, false);
     return true;
   }
 
