@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Passes arbitrary bytes to the readers of plan files, pipeline files and machine files. A reader
-// must return a value or throw ashlar::error. A reader is faulty if it throws any other exception,
+// Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of checkpoints
+// and headers of safetensors files. A reader must return a value or throw ashlar::error. A reader is faulty if it throws any other exception,
 // or if it accepts a plan that the rules of the layers do not permit.
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include <ashlar/io/json/checkpoint_index.hpp>
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
@@ -50,7 +51,7 @@ inline ashlar::search::problem const& fuzzed_net() {
 
 inline ashlar::topology fuzzed_mesh() { return {{"node", 2}, {"gpu", 3}}; }
 
-/// Returns how many of the three readers accept the bytes. Ends the program with std::abort if a
+/// Returns how many of the readers accept the bytes. Ends the program with std::abort if a
 /// reader accepts a plan that breaks a rule.
 inline int accepted_by_readers(std::string_view text) {
   namespace io = ashlar::io::detail;
@@ -77,6 +78,21 @@ inline int accepted_by_readers(std::string_view text) {
     check(p.chosen);
     if (!(whole_mesh(p) == fuzzed_mesh()) || p.stages.back().last != fuzzed_net().size())
       std::abort();
+  });
+  attempt([](nlohmann::json const& j) {
+    for (auto const& [name, t] : io::checkpoint_index_of(j).tensors) {
+      std::int64_t values = 0;  // every value must be in a piece, and inside the tensor
+      for (auto const& p : t.pieces) {
+        values += p.where.elements();
+        for (int d = 0; d < t.extents.rank(); ++d)
+          if (p.where[d].begin < 0 || p.where[d].end() > t.extents[d]) std::abort();
+      }
+      if (values != t.extents.elements()) std::abort();
+    }
+  });
+  attempt([](nlohmann::json const& j) {
+    for (auto const& e : io::header_of(j, 40).entries)
+      if (e.begin < 0 || e.end > 40) std::abort();
   });
   return accepted;
 }

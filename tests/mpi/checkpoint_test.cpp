@@ -278,4 +278,53 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
             "checkpoint::save: on rank 0: " + no_folder.string() + ": Not a directory."));
 }
 
+TEST_CASE("arrays of safetensors files that Python made are read by their names") {
+  // The output of safetensors.numpy.save, version 0.6: "a" is [1, 2] of int64, "b" is
+  // [[0, 1, 2], [3, 4, 5]] of float32, "empty" is an array of shape 0 x 4.
+  constexpr char text[] =
+      "\xd8\0\0\0\0\0\0\0{\"__metadata__\":{\"made "
+      "by\":\"python\"},\"a\":{\"dtype\":\"I64\",\"shape\":"
+      "[2],\"data_offsets\":[0,16]},\"empty\":{\"dtype\":\"F64\",\"shape\":[0,4],\"data_offsets\":["
+      "16,16]}"
+      ",\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[16,40]}}       "
+      "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\x80?\0\0\0@\0\0@@\0\0\x80@\0\0\xa0@";
+  shared_folder const f;
+  auto const file = f.path() / "python.safetensors";
+  if (world_rank() == 0) std::ofstream(file, std::ios::binary).write(text, sizeof text - 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (auto const& m : all_meshes()) {
+    auto const everywhere = ashlar::placement::all_broadcast(m.axes());
+    for (int dim = 0; dim < 2; ++dim) {
+      ashlar::tensor<double, 2> x(m, {2, 3}, everywhere.with(0, ashlar::split(dim, 0)));
+      auto const into = [&](std::string const& name, ashlar::shape const& extents) {
+        return std::vector<checkpoint::stored_array>{
+            {name, ashlar::element_type::f64, extents, x.placement(), x.data()}};
+      };
+      auto const load = [&](auto const& arrays, bool converts) {
+        checkpoint::load_files({file}, m, arrays, [](auto const& name) { return name.substr(2); },
+                               {.converts = converts});
+      };
+      load(into("x.b", {2, 3}), true);
+      CHECK(ashlar::to_full(x) == std::vector<double>{0, 1, 2, 3, 4, 5});
+      CHECK(has(message_of([&] {
+                  load(into("x.b", {2, 3}), false);
+                }),
+                "Set load_options.converts"));
+      CHECK(has(message_of([&] { load(into("x.c", {2, 3}), true); }), "has no \"c\""));
+      CHECK(has(message_of([&] {
+                  load(into("x.b", {3, 2}), true);
+                }),
+                "shape 2x3 in the checkpoint"));
+    }
+  }
+  auto const header = ashlar::io::read_safetensors_header(file.string());
+  CHECK(header.metadata.at("made by") == "python");
+  CHECK(header.find("empty")->extents == std::vector<std::int64_t>{0, 4});
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) fs::resize_file(file, 200);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(has(message_of([&] { ashlar::io::read_safetensors_header(file.string()); }),
+            "its header does not fit into it"));
+}
+
 }  // namespace ashlar_test

@@ -173,7 +173,33 @@ inline checkpoint_index checkpoint_index_of(nlohmann::json const& j) {
 /// Reads an index. Throws ashlar::error with the file's name and what is wrong with the file.
 inline checkpoint_index load_checkpoint_index(std::string const& path) {
   auto const j = detail::read_json(path, "checkpoint::load");
-  return detail::interpret(path, "checkpoint::load", [&] { return detail::checkpoint_index_of(j); });
+  return detail::interpret(path, "checkpoint::load",
+                           [&] { return detail::checkpoint_index_of(j); });
+}
+
+/// Returns the index of safetensors files that need not belong to a checkpoint. Each array of a file
+/// is a tensor of one piece. Arrays of more dims than a tensor may have are left out. Throws
+/// ashlar::error if a file is not a safetensors file, or if two files have arrays of one name.
+inline checkpoint_index index_of_safetensors(std::vector<std::filesystem::path> const& files) {
+  checkpoint_index index;
+  for (auto const& path : files) {
+    auto const header = read_safetensors_header(path.string());
+    int const file = static_cast<int>(index.files.size());
+    index.files.push_back({path.string(), 0, 0});
+    for (auto const& e : header.entries) {
+      if (e.extents.empty() || e.extents.size() > static_cast<std::size_t>(max_rank)) continue;
+      checkpoint_tensor t{e.type, {}, {}};
+      box whole;
+      for (auto const n : e.extents) {
+        t.extents.extent.push_back(n);
+        whole.dim.push_back({0, n});
+      }
+      t.pieces.push_back({file, whole, header.data + e.begin});
+      if (!index.tensors.emplace(e.name, std::move(t)).second)
+        throw error("safetensors", path.string() + ": another file has \"" + e.name + "\", too.");
+    }
+  }
+  return index;
 }
 
 }  // namespace ashlar::io

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Kills a training on 4 ranks at random moments and resumes it, again and again. Every loss must have
+# the digits that an undisturbed training has, whatever the killed runs left in the folder. The
+# environment variable ASHLAR_KILLS says how often (default 6).
+set -uo pipefail
+
+program="$ASHLAR_BINARY_DIR/examples/train_gpt"
+[ -x "$program" ] || { echo "no train_gpt was built"; exit 77; }
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+oversubscribe=()
+if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+steps=60 kills="${ASHLAR_KILLS:-6}"
+train=("$mpiexec" "${oversubscribe[@]}" -n 4 "$program" --mesh "node=2,gpu=2" --layers 2 --d-model 36 --heads 6
+  --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE" --steps "$steps" --exact-log)
+
+"${train[@]}" >"$work/reference" 2>&1 || { cat "$work/reference"; exit 1; }
+
+# check <output>: every line of a loss must be in the reference, and there must be no error.
+check() {
+  if grep -q "error" "$1"; then
+    echo "FAILED: a resumed training ends with an error:"
+    cat "$1"
+    exit 1
+  fi
+  # The last line may be cut off by the kill.
+  sed '$d' "$1" | grep '^loss' | grep -vxFf "$work/reference" >"$work/other"
+  if [ -s "$work/other" ]; then
+    echo "FAILED: these losses differ from those of the undisturbed training:"
+    cat "$work/other"
+    exit 1
+  fi
+}
+
+folder="$work/run" resumed=0 finished=0
+for ((kill = 1; kill <= kills; ++kill)); do
+  stdbuf -oL "${train[@]}" --checkpoint "$folder" --every-steps 3 --resume >"$work/out" 2>"$work/err" &
+  job=$!
+  # From the start of the ranks to beyond the end of the training.
+  sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+  sleep $((RANDOM % 2))
+  pkill -KILL -f -- "^$program .*--checkpoint $folder" 2>/dev/null
+  wait "$job" 2>/dev/null
+  check "$work/out"
+  grep -q '^continuing after' "$work/out" && resumed=$((resumed + 1))
+  if grep -q "^loss\[$((steps - 1))\]" "$work/out"; then
+    finished=$((finished + 1))
+    rm -rf "$folder" # another training begins
+  fi
+done
+
+"${train[@]}" --checkpoint "$folder" --every-steps 3 --resume >"$work/out" 2>&1
+check "$work/out"
+grep -q '^continuing after' "$work/out" && resumed=$((resumed + 1))
+tail -n 1 "$work/out" | grep -qxFf - "$work/reference" ||
+  { echo "FAILED: the last loss differs"; tail -n 3 "$work/out"; exit 1; }
+indexes="$(find "$folder" -name 'step-*.json' | wc -l)" folders="$(find "$folder" -name 'step-*.[0-9]*' -type d | wc -l)"
+if [ "$indexes" -ne 2 ] || [ "$folders" -ne 2 ]; then
+  echo "FAILED: $indexes indexes and $folders folders are left, not 2"
+  ls -R "$folder"
+  exit 1
+fi
+echo "$kills kills, $resumed times resumed, $finished trainings finished: all losses as undisturbed"
