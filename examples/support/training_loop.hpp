@@ -9,7 +9,7 @@
 #include <iostream>
 #include <string>
 
-#include <ashlar/checkpoint/training.hpp>
+#include <ashlar/checkpoint/background_save.hpp>
 #include <ashlar/train/step_trace.hpp>
 
 #include "training_options.hpp"
@@ -44,15 +44,17 @@ void continue_training(Trainer& trainer, training_options const& o, bool speaks)
 template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
   continue_training(trainer, o, speaks);
+  ashlar::checkpoint::background_save saves(o.checkpoint, trainer.model().mesh(), {.keep = o.keep});
   for (auto step = static_cast<int>(trainer.steps_done()); step < o.steps; ++step) {
     auto const report = trainer.step(data(step));
     bool const is_last = step + 1 == o.steps;
-    if (!o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0))
-      ashlar::checkpoint::save(o.checkpoint, trainer, {.keep = o.keep});
+    saves.poll();
+    if (!o.checkpoint.empty() && (is_last || (step + 1) % o.every_steps == 0)) saves.save(trainer);
     if (!speaks) continue;
     if (o.exact_log) std::printf("loss[%d] = %.9g\n", step, report.loss);
     else if (step % o.every == 0 || is_last) std::cout << report << std::endl;
   }
+  saves.finish();
   if (!o.trace.empty()) ashlar::train::write_step_trace(o.trace, trainer);
 }
 

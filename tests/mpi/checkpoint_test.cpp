@@ -17,6 +17,7 @@
 #include <support/plans.hpp>
 #include <support/temporary_folder.hpp>
 
+#include <ashlar/checkpoint/background_save.hpp>
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
 
@@ -209,6 +210,42 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
   for (auto const& entry : fs::directory_iterator(f.path())) entries += entry.exists();
   CHECK(entries == 2 * 2 + 1);
   m.barrier();
+}
+
+TEST_CASE("a checkpoint that is written beside the training has the values of its step") {
+  shared_folder const f;
+  auto const data = random_batch<std::int32_t>(batch, 7, 7, 1);
+  auto const problem = problem_of(gpt, batch);
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<double>(gpt, m, plan_source(problem, m).whole(), 1);
+  train::trainer t(model, train::adam_w{});
+  checkpoint::background_save saves(f.path(), m, {.keep = 2});
+  saves.poll();
+  saves.finish();
+  std::map<std::int64_t, std::map<std::string, std::vector<double>>> saved;
+  for (int step = 1; step <= 5; ++step) {
+    t.step(data);
+    saves.poll();
+    saves.save(t);  // completes the one before
+    CHECK(saves.is_busy());
+    saved[step] = all_values(t);
+  }
+  m.barrier();
+  CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{3, 4});
+  while (saves.is_busy()) saves.poll();
+  m.barrier();
+  CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{4, 5});
+  for (std::int64_t const step : {4, 5}) {
+    checkpoint::load(f.path(), m, checkpoint::arrays_of(t), step);
+    CHECK(all_values(t) == saved[step]);
+  }
+  m.barrier();
+  if (m.rank() == 0) fs::remove_all(f.path());
+  m.barrier();
+  if (m.rank() == 0) std::ofstream(f.path()) << "no folder any more";
+  m.barrier();
+  CHECK(has(message_of([&] { saves.save(t); }), "checkpoint::save: on rank 0: "));
+  CHECK_FALSE(saves.is_busy());
 }
 
 TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank") {

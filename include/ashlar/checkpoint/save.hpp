@@ -49,12 +49,12 @@ void with_piece(Processor const& on, stored_array const& a, box const& shard, bo
   }
 }
 
-/// Writes this rank's file and forces it to the disk. Returns its content_hash. Throws
-/// ashlar::error if writing fails.
-template <class Processor>
-std::uint64_t write_shards(std::filesystem::path const& path, file_layout const& layout,
-                           std::vector<stored_array> const& arrays,
-                           basic_mesh<Processor> const& m) {
+/// Writes the file of one rank and forces it to the disk. for_each_piece(f) calls f(data, bytes) for
+/// each piece of the layout, in order. Returns the content_hash of the file. Throws ashlar::error if
+/// writing fails.
+template <class ForEachPiece>
+std::uint64_t write_file(std::filesystem::path const& path, file_layout const& layout,
+                         ForEachPiece for_each_piece) {
   int const file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   int fault = file < 0 ? errno : 0;
   std::uint64_t hash = 0;
@@ -63,18 +63,25 @@ std::uint64_t write_shards(std::filesystem::path const& path, file_layout const&
     if (fault == 0) fault = ashlar::detail::write_all(file, data, bytes);
   };
   write(layout.header.data(), layout.header.size());
-  for (auto const& p : layout.pieces) {
-    stored_array const& a = arrays[p.array];
-    box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
-    with_piece(m.processor(), a, shard, p.where,
-               [&](void const* data) { write(data, static_cast<std::size_t>(p.bytes)); });
-  }
+  for_each_piece(write);
   if (file >= 0) fault = ashlar::detail::close_on_disk(file, fault);
   if (fault != 0)
     throw error("checkpoint::save", path.string() + " cannot be written: " +
                                         std::generic_category().message(fault) + ".");
   sync_folder(path.parent_path());
   return hash;
+}
+
+/// Calls f(data, bytes) for each piece of this rank's file, with the bytes in host memory.
+template <class Processor, class F>
+void for_each_piece(file_layout const& layout, std::vector<stored_array> const& arrays,
+                    basic_mesh<Processor> const& m, F f) {
+  for (auto const& p : layout.pieces) {
+    stored_array const& a = arrays[p.array];
+    box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
+    with_piece(m.processor(), a, shard, p.where,
+               [&](void const* data) { f(data, static_cast<std::size_t>(p.bytes)); });
+  }
 }
 
 /// Returns the index of a checkpoint whose files are in folder `attempt`. `hashes` has the hash of
@@ -99,44 +106,66 @@ inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, to
   return index;
 }
 
+/// Makes the folder of a new attempt on rank 0, and returns its name on every rank. Communicates: a
+/// reduction and a broadcast of 8 bytes.
+template <class Processor>
+std::string agree_on_attempt(std::filesystem::path const& folder, std::int64_t step,
+                             basic_mesh<Processor> const& m) {
+  std::int64_t number = 0;
+  throw_together(m, "checkpoint::save", fault_of([&] {
+                   if (m.rank() != 0) return;
+                   auto const attempt = new_attempt(folder, step);
+                   number = std::stoll(attempt.substr(attempt.rfind('.') + 1));
+                 }));
+  m.broadcast(std::span(&number, 1));
+  return step_name(step) + '.' + std::to_string(number);
+}
+
+inline std::filesystem::path file_of_rank(std::filesystem::path const& folder,
+                                          std::string const& attempt, int rank) {
+  return folder / attempt / ("rank-" + std::to_string(rank) + ".safetensors");
+}
+
+/// Completes a checkpoint after every rank has written its file, or has a `fault`. `hash` is that of
+/// this rank's file. Throws on every rank if any rank has failed. Communicates: three reductions.
+template <class Processor>
+void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
+              std::vector<stored_array> const& arrays, std::int64_t step,
+              std::string const& attempt, std::string const& fault, std::uint64_t hash,
+              save_options const& options) {
+  throw_together(m, "checkpoint::save", fault);
+  std::vector<std::int64_t> hashes(static_cast<std::size_t>(m.ranks()));
+  hashes[static_cast<std::size_t>(m.rank())] = static_cast<std::int64_t>(hash);
+  m.all_reduce(std::span(hashes));
+  throw_together(m, "checkpoint::save", fault_of([&] {
+                   if (m.rank() != 0) return;
+                   io::save_checkpoint_index(
+                       index_path(folder, step).string(),
+                       index_of(arrays, m.topology(), attempt, step, hashes, options.metadata));
+                   sync_folder(folder);
+                   remove_old(folder, options.keep, attempt);
+                 }));
+}
+
 }  // namespace detail
 
-/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Throws
-/// ashlar::error on every rank if any rank fails; then the checkpoints before it are still there.
-/// Communicates: four reductions and a broadcast of a few bytes.
+/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns when
+/// it is on the disk (background_save.hpp writes beside the training). Throws ashlar::error on every
+/// rank if any rank fails; then the checkpoints before it are still there. Communicates: four
+/// reductions and a broadcast of a few bytes.
 template <class Processor>
 void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
           std::vector<stored_array> const& arrays, std::int64_t step,
           save_options const& options = {}) {
-  char const* const operation = "checkpoint::save";
-  bool const is_first = m.rank() == 0;
-  std::string attempt;
-  std::int64_t number = 0;
-  throw_together(m, operation, fault_of([&] {
-                   if (!is_first) return;
-                   attempt = new_attempt(folder, step);
-                   number = std::stoll(attempt.substr(attempt.rfind('.') + 1));
-                 }));
-  m.broadcast(std::span(&number, 1));
-  attempt = step_name(step) + '.' + std::to_string(number);
-
-  std::vector<std::int64_t> hashes(static_cast<std::size_t>(m.ranks()));
-  throw_together(m, operation, fault_of([&] {
-                   auto const mine = layout_of_file(arrays, m.topology(), m.coordinate());
-                   if (mine.pieces.empty()) return;
-                   auto const name = "rank-" + std::to_string(m.rank()) + ".safetensors";
-                   hashes[static_cast<std::size_t>(m.rank())] = static_cast<std::int64_t>(
-                       detail::write_shards(folder / attempt / name, mine, arrays, m));
-                 }));
-  m.all_reduce(std::span(hashes));
-  throw_together(m, operation, fault_of([&] {
-                   if (!is_first) return;
-                   io::save_checkpoint_index(index_path(folder, step).string(),
-                                             detail::index_of(arrays, m.topology(), attempt, step,
-                                                              hashes, options.metadata));
-                   detail::sync_folder(folder);
-                   remove_old(folder, options.keep, attempt);
-                 }));
+  auto const attempt = detail::agree_on_attempt(folder, step, m);
+  std::uint64_t hash = 0;
+  auto const fault = fault_of([&] {
+    auto const mine = layout_of_file(arrays, m.topology(), m.coordinate());
+    if (mine.pieces.empty()) return;
+    hash = detail::write_file(detail::file_of_rank(folder, attempt, m.rank()), mine,
+                              [&](auto write) { detail::for_each_piece(mine, arrays, m, write); });
+  });
+  detail::complete(folder, m, arrays, step, attempt, fault, hash, options);
 }
 
 }  // namespace ashlar::checkpoint
