@@ -35,8 +35,8 @@ inline double received_elements(product_shape const& s, grid const& g) {
 }
 
 /// Returns the grid on which a rank receives the fewest elements. Among equally good grids it
-/// prefers the smallest pk and then the largest pm. The gathered rows of B are then contiguous and
-/// need no unpacking.
+/// prefers the smallest pk, and among these the largest pm. This makes pn small. If pn is 1, B is
+/// not split by columns, so its gathered rows are contiguous and need no unpacking.
 inline grid best_grid(product_shape const& s, int ranks) {
   grid best;
   double least = 1e300;

@@ -58,8 +58,8 @@ struct meaning {
   int number;
 };
 
-/// Lists all placements of a shape, each with a number that identifies the elements of every rank
-/// (see `meaning`). Caches the lists.
+/// Lists all placements of a shape, each with a number. Two placements have the same number if and
+/// only if every rank holds the same elements under both (see `meaning`). Caches the lists.
 class meanings {
  public:
   meanings(ashlar::topology const& t, std::vector<reduction> partials)

@@ -26,6 +26,7 @@
 #include <tuple>
 #include <vector>
 
+#include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/host_values.hpp>
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
@@ -65,6 +66,9 @@ class basic_mesh {
     state_->priced_on = m;
     state_->plain = state_->transport = state_->back.make_transport();
     set_machine(m);
+    std::int64_t checks = wants_checks() ? 1 : 0;
+    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(&checks, 1));
+    state_->is_checked = checks == 1;
   }
   basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
              ashlar::machine const& m = machines::workstation,
@@ -86,6 +90,9 @@ class basic_mesh {
     state_->priced_on = m;
     state_->plans.clear();
   }
+  /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
+  void set_checked(bool checks) const { state_->is_checked = checks; }
+  bool is_checked() const { return state_->is_checked; }
   /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   /// Returns the object that allocates this rank's tensors in the processor's memory.
@@ -146,6 +153,7 @@ class basic_mesh {
   /// group.
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
+    compare_with_group(what, type);
     auto const timed = time();
     state_->transport->run({&what, type, source, target, operations().take_ticket(what.axes)});
   }
@@ -154,8 +162,9 @@ class basic_mesh {
   /// group. All ranks must take their tickets in the same order. Throws if communication is
   /// forbidden. `start` does not make this check, because later transfers wait for every ticket
   /// that was taken.
-  std::uint64_t take_ticket(transfer const& what) const {
+  std::uint64_t take_ticket(transfer const& what, element_type type) const {
     refuse_if_forbidden(what.kind, what.axes);
+    compare_with_group(what, type);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
@@ -252,8 +261,16 @@ class basic_mesh {
     refuse_if_forbidden(kind, all_axes(axes()));
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
-    detail::carry(state_->back, *state_->transport, values,
-                  flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root, op));
+    auto const what = flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root,
+                                  op);
+    compare_with_group(what, element_type_of<T>);
+    detail::carry(state_->back, *state_->transport, values, what);
+  }
+
+  void compare_with_group(transfer const& what, element_type type) const {
+    if (state_->is_checked)
+      detail::compare_with_group(state_->back, *state_->plain, what, type, topology(),
+                                 coordinate());
   }
 
   transfer_timer time() const { return transfer_timer(*state_); }
@@ -266,6 +283,8 @@ class basic_mesh {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
     auto const count = static_cast<std::int64_t>(last.size());
     auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op);
+    using T = std::remove_const_t<typename std::remove_reference_t<decltype(last)>::element_type>;
+    if (&transport == state_->transport.get()) compare_with_group(what, element_type_of<T>);
     detail::carry(state_->back, transport, values..., what);
   }
 

@@ -23,6 +23,8 @@ struct mesh_core {
   double seconds = 0;      ///< time spent in transfers
   bool is_timed = false;   ///< whether a transfer_timer is running
   bool forbidden = false;  ///< whether every transfer throws
+  bool is_checked =
+      false;  ///< whether ranks compare transfers before they begin (checked_mode.hpp)
 };
 
 }  // namespace ashlar

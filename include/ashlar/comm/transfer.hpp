@@ -47,6 +47,10 @@ struct transfer {
   /// Number of elements of the largest shard of any member before the transfer.
   std::int64_t largest_source = 0;
   bool pads = false;  ///< zero_pad only: elements outside receives[0] become the identity
+  /// The tensor of the redistribution step that the transfer belongs to. Rank 0 if it belongs to
+  /// none. Only for error messages and the checked mode (comm/checked_mode.hpp).
+  shape extents;
+  placement before, after;
   /// One block per member, including this rank. receives[j] is copied from member j's shard into
   /// this rank's shard, and sends[j] from this rank's shard into member j's shard. In a reduction,
   /// a block of `receives` describes the addends of all members, since their shards have the same
@@ -137,9 +141,13 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
 inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,
                               coordinates const& here) {
   box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
-  if (s.kind == collective::all_reduce)
-    return flat_all_reduce(from.elements(), s.axes, t, here, s.from.op());
   transfer x;
+  if (s.kind == collective::all_reduce)
+    x = flat_all_reduce(from.elements(), s.axes, t, here, s.from.op());
+  x.extents = extents;
+  x.before = s.from;
+  x.after = s.to;
+  if (s.kind == collective::all_reduce) return x;
   x.kind = s.kind;
   x.axes = s.axes;
   x.from = from;

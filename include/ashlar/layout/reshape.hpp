@@ -85,7 +85,8 @@ constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape con
 /// Returns the dim of the new shape that an idle axis splits, or -1 if there is none. An axis is
 /// idle if ranks at coordinates above 0 along this axis hold no elements. The parameters are:
 ///
-/// - `stride`: A dim with this stride is preferred, most of all if its extent is at most 1.
+/// - `stride`: the stride of the dim that the axis splits in the old shape. A dim of the new shape
+///   with the same stride is preferred, most of all if its global extent is at most 1.
 /// - `any`: If false, only dims with at most one index in `left` are permitted.
 /// - `left`: the box of the rank at coordinate 0 after all other axes have split the new shape.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
@@ -134,7 +135,10 @@ constexpr bool same_partials(placement const& p, placement const& q) {
 /// in q. This is sufficient, for the following reason. Two boxes hold the same flat (row-major)
 /// indices if and only if their polynomials Σ x^index, summed over the flat indices, are equal. A
 /// flat index is a sum of one term per dim, so this polynomial is a product with one factor per
-/// group. The factors of the other groups are not zero, so they can be cancelled from both sides.
+/// group. The comparisons show that these products are equal whenever only one group is away from
+/// coordinate 0. The product of these equations over all groups is the equation for any coordinates,
+/// times a power of the polynomial of the rank with all coordinates 0. That polynomial is the same
+/// before and after the reshape. If it is not zero, it can be cancelled.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;

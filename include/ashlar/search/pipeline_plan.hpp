@@ -12,8 +12,9 @@
 //   whole_mesh(p)     the mesh of all ranks
 //   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
 //                     min(m, s - j) for m micro-batches and s stages
-//   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute come
-//                     first, because a plan recomputes the first segments of its chain
+//   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute get
+//                     the lowest numbers, because a plan stores only how many segments it
+//                     recomputes, and these are always the ones with the lowest numbers
 
 #include <algorithm>
 #include <vector>

@@ -18,6 +18,7 @@
 
 #include <ashlar/device/host/elements.hpp>
 #include <ashlar/support/accumulation.hpp>
+#include <ashlar/support/content_hash.hpp>
 #include <ashlar/tensor/region.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -198,7 +199,8 @@ auto uniform(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank]
 }
 
 /// Makes a tensor from its full, row-major values, which every rank passes in. Each rank copies its
-/// own part. Throws ashlar::error if the count does not match the extents.
+/// own part. Throws ashlar::error if the count does not match the extents. In the checked mode of
+/// the mesh, also throws on every rank if the ranks pass different values.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                std::span<T> values) {
@@ -207,6 +209,9 @@ auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement c
   if (static_cast<std::int64_t>(values.size()) != extents.elements())
     throw error("from_full", std::to_string(values.size()) + " values do not fill shape " +
                                  to_string(extents) + ".");
+  if (m.is_checked())
+    m.require_agreement(content_hash(std::span<value const>(values)), "from_full",
+                        "the ranks pass different values");
   return detail::make(std::move(made), [&](auto& t) {
     box const whole = local_box(extents, m.topology(), placement::all_broadcast(m.axes()), {});
     detail::write_from_host(t, [&](value* shard) {

@@ -39,8 +39,9 @@ class running_plan final : public pending_operation {
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      tickets_.push_back(communicates(bucket_->what(k).kind) ? mesh_.take_ticket(bucket_->what(k))
-                                                             : 0);
+      tickets_.push_back(communicates(bucket_->what(k).kind)
+                             ? mesh_.take_ticket(bucket_->what(k), x_.front().type())
+                             : 0);
     mesh_.operations().add(*this);
     try {
       advance();

@@ -9,10 +9,10 @@
 //   ashlar::mpi::environment env(argc, argv);   // first thing in main
 //   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
 //
-// If an error occurs on every rank (such as an invalid option), only rank 0 prints it. Every other
-// rank prints its error after a delay, in which rank 0 may have ended the job. A program that
-// catches an exception outside the environment's scope must print the exception itself. The job
-// ends when the program exits.
+// Rank 0 prints its error and ends the job at once. Every other rank waits a moment before it
+// prints. So if an error occurs on every rank (such as an invalid option), normally only rank 0
+// prints it. A program that catches an exception outside the environment's scope must print the
+// exception itself. In this case, the other ranks are ended when the program exits.
 
 #include <cstdio>
 #include <cstdlib>

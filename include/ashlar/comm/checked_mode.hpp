@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The checked mode of a mesh: before each transfer, the members of its group compare what they are
+// about to do. If they differ, every member throws an error that shows both views. Without the
+// checked mode, such ranks would exchange wrong values or wait for each other for ever.
+//
+//   ASHLAR_CHECK=on      all meshes
+//   mesh.set_checked(true)
+//
+// The comparison is an all-reduce of two numbers in the group. It finds ranks that ask for another
+// placement, shape, element type or collective along the same mesh axes, in another order. Ranks
+// that wait along different axes never meet, so it does not find those.
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/host_values.hpp>
+#include <ashlar/comm/transfer.hpp>
+#include <ashlar/config.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/placement/text.hpp>
+#include <ashlar/support/content_hash.hpp>
+
+namespace ashlar {
+
+/// Returns whether the environment variable ASHLAR_CHECK asks for the checked mode. Throws
+/// ashlar::error if it is neither on nor off.
+inline bool wants_checks() {
+  char const* const text = std::getenv("ASHLAR_CHECK");
+  std::string_view const value = text == nullptr ? "off" : text;
+  if (value != "on" && value != "off" && value != "")
+    throw error("mesh", "ASHLAR_CHECK is \"" + std::string(value) + "\". Give on or off.");
+  return value == "on";
+}
+
+/// Returns a text such as "all-gather along gpu of 512x1024 float [S(0)] -> [B]". It is the same on
+/// all members of the group.
+ASHLAR_INLINE std::string text_of(transfer const& what, element_type type, topology const& t);
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE std::string text_of(transfer const& what, element_type type, topology const& t) {
+  constexpr char const* types[] = {"float", "double", "int32", "int64", "bfloat16"};
+  std::string text = std::string(to_string(what.kind)) + " along " + to_string(what.axes, t) +
+                     " of ";
+  bool const is_step = what.extents.rank() > 0;
+  text += is_step ? to_string(what.extents) : std::to_string(what.from.elements());
+  text += std::string(" ") + types[static_cast<int>(type)];
+  if (is_step) text += " " + to_string(what.before) + " -> " + to_string(what.after);
+  else if (what.reduces()) text += std::string(" ") + to_string(what.op);
+  bool const is_rooted = what.kind == collective::broadcast || what.kind == collective::reduce;
+  if (is_rooted) text += " of member " + std::to_string(what.partner);
+  return text;
+}
+#endif
+
+namespace detail {
+
+/// Throws ashlar::error on every member of a transfer's group unless all members are about to make
+/// the same transfer. `plain` is the transport without decorators. Communicates: an all-reduce of
+/// 16 bytes in the group, which communication logs do not record.
+template <class Backend>
+void compare_with_group(Backend& back, communicator& plain, transfer const& what, element_type type,
+                        topology const& t, coordinates const& here) {
+  if (what.members == 1) return;
+  auto const reduce = [&](auto& values, reduction op) {
+    carry(back, plain, std::span(values),
+          flat_all_reduce(static_cast<std::int64_t>(values.size()), what.axes, t, here, op));
+  };
+  auto const mine = text_of(what, type, t);
+  auto const hash = content_hash(mine.data(), mine.size());
+  // All hashes are equal if their maximum is their minimum. The minimum is the complement of the
+  // maximum of the complements.
+  std::vector<std::int64_t> both{static_cast<std::int64_t>(hash), static_cast<std::int64_t>(~hash)};
+  reduce(both, reduction::max);
+  if (both[0] == ~both[1]) return;
+
+  constexpr std::size_t most = 160;  // letters of each member's text
+  std::vector<std::int32_t> letters(most * static_cast<std::size_t>(what.members));
+  std::copy_n(mine.begin(), std::min(mine.size(), most),
+              letters.begin() + static_cast<std::ptrdiff_t>(most) * what.index);
+  reduce(letters, reduction::sum);
+  std::vector<std::string> texts;
+  std::string views;
+  for (int j = 0; j < what.members; ++j) {
+    auto const* const first = letters.data() + most * static_cast<std::size_t>(j);
+    texts.emplace_back(first, std::find(first, first + most, 0));
+  }
+  for (auto text = texts.begin(); text != texts.end(); ++text) {
+    if (std::find(texts.begin(), text, *text) != text) continue;  // an earlier rank has this view
+    auto const more = std::count(texts.begin(), texts.end(), *text) - 1;
+    auto const member = t.member(here, what.axes, static_cast<int>(text - texts.begin()));
+    views += (views.empty() ? "Rank " : "; rank ") + std::to_string(t.rank_of(member)) +
+             (more > 0 ? " and " + std::to_string(more) + " more: " : ": ") + *text;
+  }
+  back.operations().abandon();
+  throw error("mesh", "the ranks are at different transfers. " + views +
+                          ". All ranks must make the same calls in the same order.");
+}
+
+}  // namespace detail
+}  // namespace ashlar

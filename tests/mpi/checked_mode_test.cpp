@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Tests the checked mode: ranks that make different calls get one error that shows their views, on
+// every rank of the group, in shared memory and by messages. Equal calls give the same results and
+// the same logs as without it.
+
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/comm/communication_log.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::broadcast, ashlar::partial, ashlar::split;
+using ashlar::placement;
+constexpr transport transports[] = {transport::shared_memory, transport::messages};
+
+/// Calls work(mesh, odd) on a checked mesh of one axis, on both transports. `odd` is true on the
+/// last rank, whose calls should differ. Expects that every rank gets an error with both texts.
+template <class Work>
+void differ(std::string const& of_others, std::string const& of_last, Work work) {
+  if (world_size() == 1) return;
+  int const last = world_size() - 1;
+  for (auto const on : transports) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}});
+    m.set_checked(true);
+    auto const said = message_of([&] { work(m, m.rank() == last); });
+    CAPTURE(said);
+    auto const others = last == 1 ? "" : " and " + std::to_string(last - 1) + " more";
+    CHECK(said == "mesh: the ranks are at different transfers. Rank 0" + others + ": " + of_others +
+                      "; rank " + std::to_string(last) + ": " + of_last +
+                      ". All ranks must make the same calls in the same order.");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("equal calls: the same values and the same recorded transfers") {
+  for (auto const& m : all_meshes()) {
+    auto const x = ashlar::normal<float, 2>(m, {12, 10},
+                                            placement::all_broadcast(m.axes()).with_split(0, 0));
+    auto const run = [&](std::vector<std::string>& records) {
+      ashlar::communication_log const log(m);
+      auto const y = redistribute(x, placement::all_broadcast(m.axes()));
+      auto const z = redistribute_async(y, x.placement()).wait();
+      std::vector<float> sums{1, 2};
+      m.all_reduce(std::span(sums));
+      m.broadcast(std::span(sums), m.ranks() - 1);
+      for (auto const& r : log.records()) records.push_back(std::string(to_string(r.kind)));
+      auto all = ashlar::to_full(z);
+      all.insert(all.end(), sums.begin(), sums.end());
+      return all;
+    };
+    std::vector<std::string> plain, checked;
+    auto const expected = run(plain);
+    m.set_checked(true);
+    CHECK(run(checked) == expected);
+    CHECK(checked == plain);
+  }
+}
+
+TEST_CASE("another placement, shape, element type or collective") {
+  differ("all-gather along gpu of 8x6 float [S(0)] -> [B]",
+         "all-to-all along gpu of 8x6 float [S(0)] -> [S(1)]", [](auto const& m, bool odd) {
+           auto const x = ashlar::full<float>(m, {8, 6}, placement{split(0, 0)}, 1);
+           redistribute(x, placement{odd ? split(1, 0) : broadcast()});
+         });
+  differ("all-gather along gpu of 8 float [S(0)] -> [B]",
+         "all-gather along gpu of 9 float [S(0)] -> [B]", [](auto const& m, bool odd) {
+           auto const x = ashlar::full<float, 1>(m, {odd ? 9 : 8}, placement{split(0, 0)}, 1);
+           redistribute(x, placement{broadcast()});
+         });
+  differ("all-reduce along gpu of 8 float [P] -> [B]",
+         "all-reduce along gpu of 8 double [P] -> [B]", [](auto const& m, bool odd) {
+           auto const move = [&](auto value) {
+             redistribute(ashlar::full<decltype(value)>(m, {8}, placement{partial()}, value),
+                          placement{broadcast()});
+           };
+           if (odd) move(1.0);
+           else move(1.0f);
+         });
+  differ("all-reduce along gpu of 2 double sum", "all-reduce along gpu of 2 double max",
+         [](auto const& m, bool odd) {
+           std::vector<double> values(2);
+           m.all_reduce(std::span(values), odd ? ashlar::reduction::max : ashlar::reduction::sum);
+         });
+  differ("broadcast along gpu of 3 int32 of member 0", "broadcast along gpu of 3 int32 of member 1",
+         [](auto const& m, bool odd) {
+           std::vector<std::int32_t> values(3);
+           m.broadcast(std::span(values), odd ? 1 : 0);
+         });
+}
+
+TEST_CASE("a call that one rank makes twice, and one in the background") {
+  differ("all-reduce along gpu of 1 double sum", "all-gather along gpu of 8 float [S(0)] -> [B]",
+         [](auto const& m, bool odd) {
+           auto const x = ashlar::full<float>(m, {8}, placement{split(0, 0)}, 1);
+           redistribute(x, placement{broadcast()});
+           if (odd) redistribute(x, placement{broadcast()});
+           std::vector<double> one(1);
+           m.all_reduce(std::span(one));
+         });
+  differ("all-gather along gpu of 8 float [S(0)] -> [B]",
+         "all-reduce along gpu of 8 float [P] -> [B]", [](auto const& m, bool odd) {
+           auto const x = ashlar::full<float>(m, {8}, placement{odd ? partial() : split(0, 0)}, 1);
+           redistribute_async(x, placement{broadcast()}).wait();
+         });
+}
+
+TEST_CASE("full values that differ between ranks") {
+  if (world_size() == 1) return;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  std::vector<float> values(6, 1);
+  if (m.rank() == m.ranks() - 1) values[5] = 2;
+  auto const make = [&] {
+    return ashlar::from_full<2>(m, {2, 3}, placement{split(1, 0)}, std::span(values));
+  };
+  make();  // without the checked mode, nothing is compared
+  m.set_checked(true);
+  CHECK(message_of(make) ==
+        "from_full: the ranks pass different values. All ranks of a mesh must agree on it.");
+}
+
+TEST_CASE("the environment variable switches it on for all ranks") {
+  CHECK_FALSE(ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}}).is_checked());
+  if (world_rank() == 0) ::setenv("ASHLAR_CHECK", "on", 1);  // on one rank only
+  CHECK(ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}}).is_checked());
+  ::setenv("ASHLAR_CHECK", "yes", 1);
+  CHECK(message_of([] {
+          ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}});
+        }) == "mesh: ASHLAR_CHECK is \"yes\". Give on or off.");
+  ::unsetenv("ASHLAR_CHECK");
+}
+
+}  // namespace ashlar_test
