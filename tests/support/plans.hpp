@@ -13,6 +13,7 @@
 
 #include <support/naive_placement.hpp>
 
+#include <ashlar/comm/agreement_in_sums.hpp>
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/placement/text.hpp>
@@ -131,7 +132,9 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   ashlar::collective_record totals;
   totals.kind = ashlar::collective::all_reduce;
   for (int a = 0; a < m.axes(); ++a) totals.axes.push_back(static_cast<signed char>(a));
-  std::int64_t sums = 1;  // one value for the loss and one squared norm per parameter
+  // The loss, the addends of the check that all ranks have the same batch, and one squared norm per
+  // parameter.
+  std::int64_t sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends);
   for (int i = 0; i < net.size(); ++i) sums += net.spec(i).parameters.size();
   std::int64_t const p = m.ranks(), r = m.rank();
   std::int64_t const block = sums / p + (r < sums % p ? 1 : 0);
