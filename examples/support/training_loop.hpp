@@ -45,7 +45,8 @@ template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
   continue_training(trainer, o, speaks);
   ashlar::checkpoint::background_save saves(o.checkpoint, trainer.model().mesh(), {.keep = o.keep});
-  for (auto step = static_cast<int>(trainer.steps_done()); step < o.steps; ++step) {
+  for (auto done = trainer.steps_done(); done < o.steps; ++done) {
+    auto const step = static_cast<int>(done);
     auto const report = trainer.step(data(step));
     bool const is_last = step + 1 == o.steps;
     saves.poll();

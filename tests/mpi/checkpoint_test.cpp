@@ -199,6 +199,8 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
     fs::create_directory(f.path() / "step-000000005.0");
     std::ofstream(f.path() / "step-000000005.0" / "rank-0.safetensors") << "half";
     std::ofstream(f.path() / "notes.txt") << "a stranger's file";
+    fs::create_directory(f.path() / "step-000000001.bak");
+    std::ofstream(f.path() / "step-000000001.json.orig") << "an old index";
   }
   m.barrier();
   CHECK(checkpoint::newest_step(f.path(), m) == 4);
@@ -208,8 +210,38 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
   m.barrier();
   int entries = 0;
   for (auto const& entry : fs::directory_iterator(f.path())) entries += entry.exists();
-  CHECK(entries == 2 * 2 + 1);
+  CHECK(entries == 2 * 2 + 3);
   m.barrier();
+  // A training that went back to step 3 must not mix its checkpoints with the later ones.
+  t.continue_after(3);
+  CHECK(has(message_of([&] { checkpoint::save(f.path(), t, {.keep = 2}); }),
+            " has a checkpoint of step 5, which is later than step 3."));
+  CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{4, 5});
+  m.barrier();
+  if (m.rank() == 0) fs::copy(f.path() / "step-000000005.json", f.path() / "step-000000006.json");
+  m.barrier();
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }),
+            "is the index of step 5, and has been renamed or copied."));
+}
+
+TEST_CASE("arrays that cannot be kept together are refused") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  double value = 1;
+  auto const whole = ashlar::placement::all_broadcast(1);
+  auto const said = [&](std::vector<checkpoint::stored_array> const& arrays) {
+    return message_of([&] { checkpoint::save("nowhere", m, arrays, 1); });
+  };
+  auto const f64 = ashlar::element_type::f64;
+  CHECK(has(said({{"a", f64, {1}, whole, &value}, {"a", f64, {1}, whole, &value}}),
+            "checkpoint: two arrays have the name \"a\"."));
+  CHECK(has(said({{"a", f64, {1}, whole.with(0, ashlar::partial()), &value}}),
+            "\"a\" has shape 1 and placement [P]."));
+  CHECK(has(said({{"a", f64, {}, whole, &value}}), "\"a\" has shape scalar"));
+  CHECK_FALSE(fs::exists("nowhere"));
+  for (auto const type : {f64, ashlar::element_type::f32, ashlar::element_type::i32,
+                          ashlar::element_type::i64, ashlar::element_type::bf16})
+    CHECK(ashlar::io::detail::safetensors_element_size(checkpoint::safetensors_type(type)) ==
+          size_of(type));
 }
 
 TEST_CASE("a checkpoint that is written beside the training has the values of its step") {
@@ -272,6 +304,16 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
   train::trainer other_optimizer(model, train::sgd{});
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), other_optimizer); }),
             "the checkpoint has no \"velocity/0.weight\", which this net needs."));
+  auto const shorter_net = nn::chain(nn::linear(4, 6), nn::gelu());
+  auto shorter = place(shorter_net, double());
+  train::trainer of_shorter(shorter, train::adam_w{});
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_shorter); }),
+            " has 12 arrays, but this training has 6. It is of another net"));
+  auto const problem = any_length(nn::describe<double>(net(6), rows));
+  auto other_seed = nn::place<double>(net(6), m, plan_source(problem, m).whole(), 2);
+  train::trainer of_other_seed(other_seed, train::adam_w{});
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_other_seed); }),
+            " has a training with seed 1, but this one has seed 2."));
   auto narrow = place(net(6), float());
   train::trainer of_float(narrow, train::adam_w{});
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_float); }),
@@ -298,7 +340,9 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
   m.barrier();
   if (m.rank() == 0) fs::resize_file(file, 100);
   m.barrier();
-  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "it is shorter than the index"));
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t); }), "it is damaged"));
+  CHECK(has(message_of([&] { checkpoint::resume(f.path(), t, {.verifies = false}); }),
+            "it is shorter than the index says"));
   m.barrier();
   if (m.rank() == 0) fs::remove(file);
   m.barrier();
@@ -312,7 +356,8 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
   if (m.rank() == 0) std::ofstream(file) << "a file";
   m.barrier();
   CHECK(has(message_of([&] { checkpoint::save(no_folder, t); }),
-            "checkpoint::save: on rank 0: " + no_folder.string() + ": Not a directory."));
+            "checkpoint::save: on rank 0: " + no_folder.string() +
+                " cannot be written: Not a directory."));
 }
 
 TEST_CASE("arrays of safetensors files that Python made are read by their names") {

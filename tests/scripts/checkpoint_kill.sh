@@ -22,9 +22,9 @@ train=("$mpiexec" "${oversubscribe[@]}" -n 4 "$program" --mesh "node=2,gpu=2" --
 
 # check <output>: every line of a loss must be in the reference, and there must be no error.
 check() {
-  if grep -q "error" "$1"; then
+  if grep -q "checkpoint" "$1" "$work/err"; then
     echo "FAILED: a resumed training ends with an error:"
-    cat "$1"
+    cat "$1" "$work/err"
     exit 1
   fi
   # The last line may be cut off by the kill.
@@ -53,11 +53,15 @@ for ((kill = 1; kill <= kills; ++kill)); do
   fi
 done
 
-"${train[@]}" --checkpoint "$folder" --every-steps 3 --resume >"$work/out" 2>&1
+"${train[@]}" --checkpoint "$folder" --every-steps 3 --resume >"$work/out" 2>"$work/err"
 check "$work/out"
 grep -q '^continuing after' "$work/out" && resumed=$((resumed + 1))
 tail -n 1 "$work/out" | grep -qxFf - "$work/reference" ||
   { echo "FAILED: the last loss differs"; tail -n 3 "$work/out"; exit 1; }
+if [ "$resumed" -eq 0 ]; then
+  echo "FAILED: no training was resumed, so nothing was tested"
+  exit 1
+fi
 indexes="$(find "$folder" -name 'step-*.json' | wc -l)" folders="$(find "$folder" -name 'step-*.[0-9]*' -type d | wc -l)"
 if [ "$indexes" -ne 2 ] || [ "$folders" -ne 2 ]; then
   echo "FAILED: $indexes indexes and $folders folders are left, not 2"

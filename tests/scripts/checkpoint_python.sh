@@ -18,7 +18,7 @@ net=(--layers 2 --d-model 96 --heads 6 --context 256 --batch 6 --text "$ASHLAR_S
 
 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout tensor --steps 2 \
   --checkpoint "$work/four" >/dev/null
-# One rank loads it and saves it again, without a step.
+# One rank and four ranks each load it and make one more step.
 cp -r "$work/four" "$work/one"
 "$mpiexec" "${oversubscribe[@]}" -n 1 "$program" "${net[@]}" --steps 3 --checkpoint "$work/one" --resume --keep 0 >/dev/null
 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout data --steps 3 \

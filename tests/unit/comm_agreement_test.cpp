@@ -4,6 +4,7 @@
 // Tests the check that all ranks have the same number, which is part of a sum, and the hash of data
 // that ranks compare in this way.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <random>
@@ -86,6 +87,12 @@ TEST_CASE("the hash of data changes with every byte, with the length and with th
                         {101, 0xfbfdf3fa1a53bc7f, 0xae2431c2de631e2e}}) {
     CHECK(ashlar::content_hash(data.data(), k.bytes) == k.hash);
     CHECK(ashlar::content_hash(data.data(), k.bytes, 12345) == k.hash_with_seed);
+    for (std::size_t const part : {1, 7, 31, 32, 33}) {
+      ashlar::content_hasher parts;
+      for (std::size_t at = 0; at < k.bytes; at += part)
+        parts.add(data.data() + at, std::min(part, k.bytes - at));
+      CHECK(parts.value() == k.hash);
+    }
   }
 
   std::vector<float> const values{1, 2, 3};

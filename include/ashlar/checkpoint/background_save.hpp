@@ -43,7 +43,7 @@ class background_save {
   /// Waits for the thread. A checkpoint that is not complete yet stays incomplete: call finish()
   /// before.
   ~background_save() {
-    if (job_ != nullptr) job_->thread.join();
+    if (job_ != nullptr && job_->thread.joinable()) job_->thread.join();
   }
 
   /// Begins to write a checkpoint of a training, after finish(). Every rank calls it, between steps.
@@ -52,31 +52,24 @@ class background_save {
   template <class Model, class Optimizer>
   void save(train::trainer<Model, Optimizer>& t) {
     finish();
+    auto arrays = arrays_of(t);
+    check_arrays(arrays);
     auto job = std::make_unique<state>();
     job->step = t.steps_done();
+    job->options = with_seed(options_, t);
     job->attempt = detail::agree_on_attempt(folder_, job->step, mesh_);
-    job->arrays = arrays_of(t);
-    job->layout = layout_of_file(job->arrays, mesh_.topology(), mesh_.coordinate());
-    job->copy.reserve(static_cast<std::size_t>(job->layout.bytes));
-    detail::for_each_piece(job->layout, job->arrays, mesh_, [&](void const* data, std::size_t n) {
-      auto const* const first = static_cast<std::byte const*>(data);
-      job->copy.insert(job->copy.end(), first, first + n);
-    });
-    for (auto& a : job->arrays) a.shard = nullptr;  // the thread must not read it
-    auto const path = detail::file_of_rank(folder_, job->attempt, mesh_.rank());
-    job->thread = std::thread([&own = *job, path] {
-      own.fault = fault_of([&] {
-        if (own.layout.pieces.empty()) return;
-        own.hash = detail::write_file(path, own.layout,
-                                      [&](auto write) { write_copy(own.layout, own.copy, write); });
-      });
-      own.is_written.store(true, std::memory_order_release);
-    });
+    job->arrays = std::move(arrays);
+    // If this rank fails here, for example for lack of memory, all ranks learn of it in finish().
     job_ = std::move(job);
+    auto const fault = fault_of([&] { begin(*job_); });
+    if (fault.empty()) return;
+    job_->fault = fault;  // no thread was started
+    job_->is_written = true;
   }
 
   /// Completes the checkpoint that is being written, if all ranks have written their parts. Every
-  /// rank calls it. Does not wait for the disk. Throws ashlar::error on every rank if any rank could
+  /// rank calls it. Does not wait for the values to be written; completing a checkpoint writes its
+  /// index and removes old checkpoints on rank 0. Throws ashlar::error on every rank if any rank could
   /// not write. Communicates: nothing if no checkpoint is being written, else one reduction of 8
   /// bytes, and three more when the checkpoint is completed.
   void poll() {
@@ -91,19 +84,45 @@ class background_save {
   /// checkpoint is being written.
   void finish() {
     if (job_ == nullptr) return;
-    job_->thread.join();
+    if (job_->thread.joinable()) job_->thread.join();
     auto const job = std::move(job_);
     detail::complete(folder_, mesh_, job->arrays, job->step, job->attempt, job->fault, job->hash,
-                     options_);
+                     job->options);
   }
 
   /// Returns whether a checkpoint is being written.
   bool is_busy() const { return job_ != nullptr; }
 
  private:
+  struct state;
+
+  /// Copies the values, and starts the thread that writes the copy.
+  void begin(state& job) const {
+    job.layout = layout_of_file(job.arrays, mesh_.topology(), mesh_.coordinate());
+    if (job.layout.pieces.empty()) {
+      job.is_written = true;
+      return;
+    }
+    job.copy.reserve(static_cast<std::size_t>(job.layout.bytes));
+    detail::for_each_piece(job.layout, job.arrays, mesh_, [&](void const* data, std::size_t n) {
+      auto const* const first = static_cast<std::byte const*>(data);
+      job.copy.insert(job.copy.end(), first, first + n);
+    });
+    for (auto& a : job.arrays) a.shard = nullptr;  // the thread must not read it
+    auto const path = detail::file_of_rank(folder_, job.attempt, mesh_.rank());
+    job.thread = std::thread([&job, path] {
+      job.fault = fault_of([&] {
+        job.hash = detail::write_file(path, job.layout,
+                                      [&](auto write) { write_copy(job.layout, job.copy, write); });
+      });
+      job.is_written.store(true, std::memory_order_release);
+    });
+  }
+
   struct state {
     std::int64_t step = 0;
     std::string attempt;
+    save_options options;
     std::vector<stored_array> arrays;
     file_layout layout;
     std::vector<std::byte> copy;

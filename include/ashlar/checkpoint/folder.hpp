@@ -13,6 +13,7 @@
 // training at a time may use a folder.
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -60,62 +61,95 @@ inline std::optional<entry_name> parts_of(std::string const& name) {
   return made;
 }
 
-/// Forces the names in a folder to the disk.
+/// Forces the names in a folder to the disk. Throws ashlar::error if this fails.
 inline void sync_folder(std::filesystem::path const& folder) {
   int const file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return;
-  (void)::fsync(file);
-  (void)::close(file);
+  int fault = file < 0 ? errno : 0;
+  // Some file systems do not support fsync of folders.
+  if (file >= 0 && ::fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) fault = errno;
+  if (file >= 0) (void)::close(file);
+  if (fault != 0)
+    throw error("checkpoint::save", folder.string() + " cannot be written: " +
+                                        std::generic_category().message(fault) + ".");
+}
+
+/// Returns whether a name is that of an attempt to write a checkpoint, such as "step-000000100.0".
+inline bool is_attempt(entry_name const& name) {
+  return name.rest.size() > 1 && name.rest[0] == '.' &&
+         std::all_of(name.rest.begin() + 1, name.rest.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Returns the names in a folder. Returns an empty list if there is no such folder. Throws
+/// ashlar::error if the folder cannot be read.
+inline std::vector<std::string> names_in(std::filesystem::path const& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  std::filesystem::directory_iterator at(folder, failed);
+  for (; !failed && at != std::filesystem::directory_iterator(); at.increment(failed))
+    names.push_back(at->path().filename().string());
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    throw error("checkpoint", folder.string() + " cannot be read: " + failed.message() + ".");
+  return names;
 }
 
 }  // namespace detail
 
 /// Returns the steps of the complete checkpoints in a folder, in ascending order. Returns an empty
-/// list if there is no such folder.
+/// list if there is no such folder. Throws ashlar::error if the folder cannot be read.
 inline std::vector<std::int64_t> complete_steps(std::filesystem::path const& folder) {
   std::vector<std::int64_t> steps;
-  std::error_code failed;
-  for (auto const& entry : std::filesystem::directory_iterator(folder, failed)) {
-    auto const name = detail::parts_of(entry.path().filename().string());
-    if (name && name->rest == ".json") steps.push_back(name->step);
-  }
+  for (auto const& text : detail::names_in(folder))
+    if (auto const name = detail::parts_of(text); name && name->rest == ".json")
+      steps.push_back(name->step);
   std::sort(steps.begin(), steps.end());
   return steps;
 }
 
-/// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
-/// `folder`. Throws ashlar::error if this fails.
-inline std::string new_attempt(std::filesystem::path const& folder, std::int64_t step) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  for (int attempt = 0; !failed; ++attempt) {
-    auto const name = step_name(step) + '.' + std::to_string(attempt);
-    if (std::filesystem::create_directory(folder / name, failed)) return name;
-  }
-  throw error("checkpoint::save", folder.string() + ": " + failed.message() + ".");
-}
-
 /// Removes the complete checkpoints except the newest `keep` (0: keeps all), and what attempts that
-/// were not completed have left. `current` is the folder of the newest attempt.
+/// were not completed have left. `current` is the name of an attempt that stays, and replaces other
+/// attempts at its step.
 inline void remove_old(std::filesystem::path const& folder, int keep, std::string const& current) {
-  std::error_code ignored;
+  auto const names = detail::names_in(folder);
   auto steps = complete_steps(folder);
-  auto const kept = keep == 0 ? steps.size()
-                              : std::min(steps.size(), static_cast<std::size_t>(keep));
-  std::size_t const gone = steps.size() - kept;
-  for (std::size_t i = 0; i < gone; ++i)
-    std::filesystem::remove(index_path(folder, steps[i]), ignored);
-  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(gone));
-  std::vector<std::filesystem::path> unused;
-  for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    auto const text = entry.path().filename().string();
+  std::error_code ignored;
+  while (keep > 0 && steps.size() > static_cast<std::size_t>(keep)) {
+    std::filesystem::remove(index_path(folder, steps.front()), ignored);
+    steps.erase(steps.begin());
+  }
+  for (auto const& text : names) {
     auto const name = detail::parts_of(text);
-    if (!name || !name->rest.starts_with('.') || name->rest == ".json" || text == current) continue;
+    if (!name || !detail::is_attempt(*name) || text == current) continue;
     bool const is_complete = std::binary_search(steps.begin(), steps.end(), name->step);
     bool const is_replaced = current.starts_with(step_name(name->step) + '.');
-    if (!is_complete || is_replaced) unused.push_back(entry.path());
+    if (!is_complete || is_replaced) std::filesystem::remove_all(folder / text, ignored);
   }
-  for (auto const& path : unused) std::filesystem::remove_all(path, ignored);
+}
+
+/// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
+/// `folder`. Removes what attempts that were not completed have left. Throws ashlar::error if this
+/// fails, or if the folder has a checkpoint of a later step, which belongs to another history.
+inline std::string new_attempt(std::filesystem::path const& folder, std::int64_t step) {
+  std::error_code failed;
+  if (std::filesystem::create_directories(folder, failed))
+    detail::sync_folder(std::filesystem::absolute(folder).parent_path());
+  if (!failed) {
+    auto const steps = complete_steps(folder);
+    if (!steps.empty() && steps.back() > step)
+      throw error("checkpoint::save", folder.string() + " has a checkpoint of step " +
+                                          std::to_string(steps.back()) +
+                                          ", which is later than step " + std::to_string(step) +
+                                          ". Use another folder, or remove the later ones.");
+    if (!std::binary_search(steps.begin(), steps.end(), step)) remove_old(folder, 0, "");
+  }
+  for (int attempt = 0; !failed; ++attempt) {
+    auto const name = step_name(step) + '.' + std::to_string(attempt);
+    if (!std::filesystem::create_directory(folder / name, failed)) continue;
+    detail::sync_folder(folder);
+    return name;
+  }
+  throw error("checkpoint::save",
+              folder.string() + " cannot be written: " + failed.message() + ".");
 }
 
 }  // namespace ashlar::checkpoint

@@ -4,7 +4,7 @@
 #pragma once
 
 // Reads a checkpoint into arrays that lie on a mesh. The mesh and the placements may differ from
-// those with which it was written. Each rank reads the parts of the files that overlap with its
+// those with which it was written. Each rank reads the rows of the files that overlap with its
 // shards. No value moves between ranks.
 //
 // Before that, the ranks share out the files and compare their hashes with those in the index, so
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ashlar/checkpoint/folder.hpp>
@@ -44,8 +45,12 @@ namespace detail {
 class opened_file {
  public:
   explicit opened_file(std::filesystem::path path)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_ < 0) refuse(std::generic_category().message(errno));
+    struct stat about {};
+    if (::fstat(file_, &about) == 0 && S_ISREG(about.st_mode)) return;
+    ::close(file_);
+    refuse("it is no regular file");
   }
   opened_file(opened_file const&) = delete;
   opened_file& operator=(opened_file const&) = delete;
@@ -54,7 +59,9 @@ class opened_file {
   std::int64_t size() const { return ::lseek(file_, 0, SEEK_END); }
   void read(std::int64_t position, std::byte* to, std::int64_t bytes) const {
     while (bytes > 0) {
-      auto const got = ::pread(file_, to, static_cast<std::size_t>(bytes), position);
+      constexpr std::int64_t most = std::int64_t(1) << 30;  // macOS refuses more than 2 GiB
+      auto const got = ::pread(file_, to, static_cast<std::size_t>(std::min(bytes, most)),
+                               position);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(std::generic_category().message(errno));
       if (got == 0) refuse("it is shorter than the index says");
@@ -105,17 +112,20 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
   constexpr std::int64_t most_bytes = 16 << 20;  // of a buffer
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
-  // Reads whole rows of the piece, in slabs, since they are contiguous in the file.
+  // Reads whole rows of the piece, in slabs, since they are contiguous in the file. Rows are the
+  // indices of the first dim that has more than one.
+  int d = 0;
+  while (d < region.rank() - 1 && piece.where[d].size == 1) ++d;
   box rows = piece.where;
-  std::int64_t const row_bytes = rows.elements() / rows[0].size * size_of(from);
+  std::int64_t const row_bytes = rows.elements() / rows[d].size * size_of(from);
   std::int64_t const slab = std::max<std::int64_t>(1, most_bytes / row_bytes);
-  for (std::int64_t begin = region[0].begin; begin < region[0].end(); begin += slab) {
-    interval const part{begin, std::min(slab, region[0].end() - begin)};
-    rows.dim[0] = part;
+  for (std::int64_t begin = region[d].begin; begin < region[d].end(); begin += slab) {
+    interval const part{begin, std::min(slab, region[d].end() - begin)};
+    rows.dim[d] = part;
     box wanted = region;
-    wanted.dim[0] = part;
+    wanted.dim[d] = part;
     std::vector<std::byte> buffer(static_cast<std::size_t>(part.size * row_bytes));
-    file.read(piece.position + (begin - piece.where[0].begin) * row_bytes, buffer.data(),
+    file.read(piece.position + (begin - piece.where[d].begin) * row_bytes, buffer.data(),
               part.size * row_bytes);
     if (from != to) buffer = converted(buffer, from, to);
     ashlar::detail::copy_block(device::host::processor(), strided_block(wanted, rows, shard), to,
@@ -123,29 +133,21 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
   }
 }
 
-/// Throws ashlar::error unless the file has the size and the hash that the index says. The hash is
-/// that of the header and the pieces, one after the other, as write_shards computes it.
+/// Throws ashlar::error unless the file has the size and the hash that the index says.
 inline void verify_file(std::filesystem::path const& folder, io::checkpoint_index const& index,
                         int number) {
   auto const& wanted = index.files[static_cast<std::size_t>(number)];
   opened_file const file(folder / wanted.name);
-  std::vector<std::pair<std::int64_t, std::int64_t>> parts;  // begin and end of each piece
-  for (auto const& [name, t] : index.tensors)
-    for (auto const& p : t.pieces)
-      if (p.file == number)
-        parts.emplace_back(p.position,
-                           p.position +
-                               p.where.elements() * io::detail::safetensors_element_size(t.type));
-  std::sort(parts.begin(), parts.end());
-  if (!parts.empty()) parts.emplace(parts.begin(), 0, parts.front().first);  // the header
-  std::uint64_t hash = 0;
-  std::vector<std::byte> buffer;
-  for (auto const& [begin, end] : parts) {
-    buffer.resize(static_cast<std::size_t>(end - begin));
-    file.read(begin, buffer.data(), end - begin);
-    hash = content_hash(buffer.data(), buffer.size(), hash);
+  content_hasher hash;
+  bool is_right = file.size() == wanted.bytes;
+  std::vector<std::byte> buffer(1 << 20);
+  for (std::int64_t at = 0; is_right && at < wanted.bytes;) {
+    auto const bytes = std::min(wanted.bytes - at, static_cast<std::int64_t>(buffer.size()));
+    file.read(at, buffer.data(), bytes);
+    hash.add(buffer.data(), static_cast<std::size_t>(bytes));
+    at += bytes;
   }
-  if (file.size() != wanted.bytes || hash != wanted.hash)
+  if (!is_right || hash.value() != wanted.hash)
     file.refuse("it is damaged, since its content is not what the index says. Remove " +
                 index_path(folder, index.step).string() + " to load the checkpoint before it");
 }
@@ -207,36 +209,51 @@ void read_shards(std::filesystem::path const& folder, io::checkpoint_index const
                  std::vector<io::checkpoint_tensor const*> const& tensors) {
   throw_together(m, "checkpoint::load", fault_of([&] {
                    std::vector<std::optional<opened_file>> files(index.files.size());
-                   for (std::size_t i = 0; i < arrays.size(); ++i)
+                   for (std::size_t i = 0; i < arrays.size(); ++i) {
                      read_shard(files, folder, index, arrays[i], *tensors[i], m);
+                     auto const open = std::count_if(files.begin(), files.end(),
+                                                     [](auto const& f) { return f.has_value(); });
+                     if (open < 64) continue;  // systems limit the number of open files
+                     for (auto& file : files) file.reset();
+                   }
                  }));
 }
 
 }  // namespace detail
 
 /// Returns the step of the newest complete checkpoint in a folder, on every rank, or nothing if
-/// there is none. Communicates: one broadcast of 8 bytes.
+/// there is none. Throws ashlar::error on every rank if the folder cannot be read. Communicates: a
+/// reduction and a broadcast of 8 bytes.
 template <class Processor>
 std::optional<std::int64_t> newest_step(std::filesystem::path const& folder,
                                         basic_mesh<Processor> const& m) {
   std::int64_t step = -1;
-  if (m.rank() == 0)
-    if (auto const steps = complete_steps(folder); !steps.empty()) step = steps.back();
+  throw_together(m, "checkpoint::load", fault_of([&] {
+                   if (m.rank() != 0) return;
+                   if (auto const steps = complete_steps(folder); !steps.empty())
+                     step = steps.back();
+                 }));
   m.broadcast(std::span(&step, 1));
   return step < 0 ? std::nullopt : std::optional(step);
 }
 
 /// Reads the checkpoint of `step` in `folder` into `arrays`, and returns its index. Throws
 /// ashlar::error on every rank if an array is missing or does not fit, or if a file is damaged. Then
-/// the arrays may have been changed. Communicates: two reductions of 8 bytes.
+/// the arrays may have been changed. Communicates: three reductions of a few bytes.
 template <class Processor>
 io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
                           std::vector<stored_array> const& arrays, std::int64_t step,
                           load_options const& options = {}) {
+  check_arrays(arrays);
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
   throw_together(m, "checkpoint::load", fault_of([&] {
-                   index = io::load_checkpoint_index(index_path(folder, step).string());
+                   auto const path = index_path(folder, step).string();
+                   index = io::load_checkpoint_index(path);
+                   if (index.step != step)
+                     throw error("checkpoint::load", path + " is the index of step " +
+                                                         std::to_string(index.step) +
+                                                         ", and has been renamed or copied.");
                    for (auto const& a : arrays)
                      tensors.push_back(&detail::tensor_for(a, index, options));
                    if (!options.verifies) return;
@@ -244,12 +261,16 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
                    for (int f = m.rank(); f < files; f += m.ranks())
                      detail::verify_file(folder, index, f);
                  }));
+  std::uint64_t hash = 0;
+  for (auto const& file : index.files)
+    hash = content_hash(file.name.data(), file.name.size(), hash ^ file.hash);
+  m.require_agreement(hash, "checkpoint::load", "the ranks read different indexes");
   detail::read_shards(folder, index, m, arrays, tensors);
   return index;
 }
 
-/// Reads arrays from safetensors files that other programs made. Every rank reads only the parts
-/// that it needs. `name_of` returns the name in the files of an array with this name. Throws
+/// Reads arrays from safetensors files that other programs made. Every rank reads only the rows that
+/// it needs. `name_of` returns the name in the files of an array with this name. Throws
 /// ashlar::error on every rank if an array is missing or does not fit, or if a file is not a
 /// safetensors file. Communicates: two reductions of 8 bytes.
 template <class Processor>

@@ -4,7 +4,8 @@
 #pragma once
 
 // Decides which rank writes which values of a tensor to a checkpoint. Every value is written by
-// exactly one rank, no value moves between ranks, and the ranks write nearly equal amounts.
+// exactly one rank, and no value moves between ranks. The ranks write nearly equal amounts, unless
+// large shards have fewer rows than holders.
 //
 // The ranks that hold the same shard are its holders.
 //

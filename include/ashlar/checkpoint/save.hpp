@@ -8,12 +8,14 @@
 // the index, which completes the checkpoint. So a job that is killed at any moment leaves the last
 // complete checkpoint.
 
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <ashlar/checkpoint/file_layout.hpp>
@@ -28,6 +30,8 @@ struct save_options {
   int keep = 0;                                   ///< how many checkpoints stay; 0: all
   std::map<std::string, std::string> metadata{};  ///< texts that load returns in the index
 };
+
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 namespace detail {
 
@@ -55,21 +59,28 @@ void with_piece(Processor const& on, stored_array const& a, box const& shard, bo
 template <class ForEachPiece>
 std::uint64_t write_file(std::filesystem::path const& path, file_layout const& layout,
                          ForEachPiece for_each_piece) {
-  int const file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  int fault = file < 0 ? errno : 0;
-  std::uint64_t hash = 0;
+  auto const refuse_if = [&](int fault) {
+    if (fault != 0)
+      throw error("checkpoint::save", path.string() + " cannot be written: " +
+                                          std::generic_category().message(fault) + ".");
+  };
+  struct opened {
+    int number;
+    ~opened() {
+      if (number >= 0) (void)::close(number);
+    }
+  } file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+  refuse_if(file.number < 0 ? errno : 0);
+  content_hasher hash;
   auto const write = [&](void const* data, std::size_t bytes) {
-    hash = content_hash(data, bytes, hash);
-    if (fault == 0) fault = ashlar::detail::write_all(file, data, bytes);
+    hash.add(data, bytes);
+    refuse_if(ashlar::detail::write_all(file.number, data, bytes));
   };
   write(layout.header.data(), layout.header.size());
   for_each_piece(write);
-  if (file >= 0) fault = ashlar::detail::close_on_disk(file, fault);
-  if (fault != 0)
-    throw error("checkpoint::save", path.string() + " cannot be written: " +
-                                        std::generic_category().message(fault) + ".");
+  refuse_if(ashlar::detail::close_on_disk(std::exchange(file.number, -1), 0));
   sync_folder(path.parent_path());
-  return hash;
+  return hash.value();
 }
 
 /// Calls f(data, bytes) for each piece of this rank's file, with the bytes in host memory.
@@ -133,7 +144,13 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
               std::vector<stored_array> const& arrays, std::int64_t step,
               std::string const& attempt, std::string const& fault, std::uint64_t hash,
               save_options const& options) {
-  throw_together(m, "checkpoint::save", fault);
+  try {
+    throw_together(m, "checkpoint::save", fault);
+  } catch (...) {  // no rank is writing any more
+    std::error_code ignored;
+    if (m.rank() == 0) std::filesystem::remove_all(folder / attempt, ignored);
+    throw;
+  }
   std::vector<std::int64_t> hashes(static_cast<std::size_t>(m.ranks()));
   hashes[static_cast<std::size_t>(m.rank())] = static_cast<std::int64_t>(hash);
   m.all_reduce(std::span(hashes));
@@ -157,6 +174,7 @@ template <class Processor>
 void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
           std::vector<stored_array> const& arrays, std::int64_t step,
           save_options const& options = {}) {
+  check_arrays(arrays);
   auto const attempt = detail::agree_on_attempt(folder, step, m);
   std::uint64_t hash = 0;
   auto const fault = fault_of([&] {

@@ -14,7 +14,8 @@
 //   }
 //
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
-// had not been interrupted, if its data and its schedule are functions of the step.
+// had not been interrupted, if its data and its schedule are functions of the step. The model must be
+// placed with the same seed, on which dropout depends.
 
 #include <optional>
 #include <string>
@@ -37,25 +38,48 @@ std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   return arrays;
 }
 
+/// The key of the model's seed in the metadata of a checkpoint.
+inline constexpr char const* seed_key = "ashlar seed";
+
+/// Returns the options with the seed of the model in the metadata.
+template <class Model, class Optimizer>
+save_options with_seed(save_options options, train::trainer<Model, Optimizer> const& t) {
+  options.metadata[seed_key] = std::to_string(t.model().seed());
+  return options;
+}
+
 /// Writes a checkpoint of a training. Every rank calls it, between steps. Throws ashlar::error on
 /// every rank if any rank fails; then the checkpoints before it are still there, and the training
 /// may go on. Communicates a few bytes (checkpoint/save.hpp).
 template <class Model, class Optimizer>
 void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>& t,
           save_options const& options = {}) {
-  save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), options);
+  save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), with_seed(options, t));
 }
 
 /// Continues from the newest complete checkpoint in a folder, and returns its index. Returns nothing
 /// if there is none; then the training is as it was. Every rank calls it. Throws ashlar::error on
-/// every rank if the checkpoint is of another net or optimizer, or if it is damaged.
+/// every rank if the checkpoint is of another net, optimizer or seed, or if it is damaged. Then the
+/// parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
                                            train::trainer<Model, Optimizer>& t,
                                            load_options const& options = {}) {
   auto const step = newest_step(folder, t.model().mesh());
   if (!step) return std::nullopt;
-  auto index = load(folder, t.model().mesh(), arrays_of(t), *step, options);
+  auto const arrays = arrays_of(t);
+  auto index = load(folder, t.model().mesh(), arrays, *step, options);
+  if (index.tensors.size() != arrays.size())
+    throw error("checkpoint::resume",
+                folder.string() + " has " + std::to_string(index.tensors.size()) +
+                    " arrays, but this training has " + std::to_string(arrays.size()) +
+                    ". It is of another net or another optimizer.");
+  if (auto const seed = index.metadata.find(seed_key);
+      seed != index.metadata.end() && seed->second != std::to_string(t.model().seed()))
+    throw error("checkpoint::resume", folder.string() + " has a training with seed " +
+                                          seed->second + ", but this one has seed " +
+                                          std::to_string(t.model().seed()) +
+                                          ". Place the model with that seed.");
   t.continue_after(index.step);
   return index;
 }

@@ -33,8 +33,11 @@ constexpr std::array<double, agreement_addends> agreement_of(std::uint64_t value
 /// Returns whether all `ranks` ranks added the addends of the same number.
 constexpr bool all_agree(std::span<double const, agreement_addends> sums, int ranks) {
   for (std::size_t k = 0; k < sums.size(); k += 2) {
-    auto const sum = static_cast<std::int64_t>(sums[k]);
-    if (ranks * static_cast<std::int64_t>(sums[k + 1]) != sum * sum) return false;
+    // Both products may wrap around. They are still equal if the exact products are equal, and for
+    // fewer than 2^16 ranks only then.
+    auto const sum = static_cast<std::uint64_t>(sums[k]);
+    auto const squares = static_cast<std::uint64_t>(sums[k + 1]);
+    if (static_cast<std::uint64_t>(ranks) * squares != sum * sum) return false;
   }
   return true;
 }

@@ -37,17 +37,20 @@ void throw_together(basic_mesh<Processor> const& m, char const* operation,
 }
 
 /// Calls work() and returns the text of the exception that it throws, without the operation of an
-/// ashlar::error. Returns an empty string if it throws nothing.
+/// ashlar::error. Returns an empty string if and only if it throws nothing.
 template <class Work>
 std::string fault_of(Work work) {
+  std::string text;
   try {
     work();
     return {};
   } catch (error const& e) {
-    return std::string(e.what()).substr(e.operation().size() + 2);
+    text = std::string(e.what()).substr(e.operation().size() + 2);
   } catch (std::exception const& e) {
-    return e.what();
+    text = e.what();
+  } catch (...) {
   }
+  return text.empty() ? "an exception without a text" : text;
 }
 
 }  // namespace ashlar

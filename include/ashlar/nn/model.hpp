@@ -78,6 +78,8 @@ class model {
   executor<Processor> make_executor(step::program const& p) const {
     return {mesh(), state_->nodes, p};
   }
+  /// Returns the seed of the initial parameters and of dropout.
+  std::uint64_t seed() const { return state_->seed; }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
 

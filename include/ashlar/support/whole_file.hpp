@@ -13,6 +13,7 @@
 //   a pipe, device or folder     the function throws, because a rename would destroy it
 //   a file without write access  the function throws, although the folder may permit a rename
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -46,7 +47,8 @@ inline std::filesystem::path end_of_links(std::filesystem::path path) {
 inline int write_all(int file, void const* data, std::size_t bytes) {
   auto const* next = static_cast<char const*>(data);
   while (bytes > 0) {
-    auto const written = ::write(file, next, bytes);
+    constexpr std::size_t most = std::size_t(1) << 30;  // macOS refuses more than 2 GiB
+    auto const written = ::write(file, next, std::min(bytes, most));
     if (written == 0) return EIO;
     if (written < 0 && errno != EINTR) return errno;
     if (written > 0) next += written, bytes -= static_cast<std::size_t>(written);

@@ -100,7 +100,8 @@ class trainer {
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
   /// model, if the ranks pass different data, or if the loss or the gradient norm is not finite.
-  /// Then the parameters are as before the step.
+  /// Then the parameters are as before the step. In the checked mode of the mesh, also throws if
+  /// ranks that hold the same part of a parameter have different values after the step.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
@@ -155,6 +156,7 @@ class trainer {
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
+    if (mesh.is_checked()) compare_replicas();
 
     report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
@@ -254,11 +256,46 @@ class trainer {
     std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
     all[static_cast<std::size_t>(mesh.rank())] = static_cast<std::int64_t>(hash);
     mesh.all_reduce(std::span<std::int64_t>(all));
-    int other = 0;
-    while (all[static_cast<std::size_t>(other)] == all[0]) ++other;
+    auto const differs = [&](std::int64_t h) { return h != all[0]; };
+    auto const other = std::find_if(all.begin() + 1, all.end() - 1, differs) - all.begin();
     throw error("trainer", "at step " + std::to_string(step_) + " rank " + std::to_string(other) +
                                " has another batch than rank 0. Pass the whole batch, with the "
                                "same inputs and targets, on every rank.");
+  }
+
+  /// Throws ashlar::error on every rank if ranks that hold the same part of a parameter have
+  /// different values. The usual cause is a wrong row in the rules of a layer. Communicates: one
+  /// all-reduce of 8 bytes for each parameter and rank.
+  void compare_replicas() const {
+    auto const& mesh = model_->mesh();
+    auto const ranks = static_cast<std::size_t>(mesh.ranks());
+    std::vector<std::int64_t> hashes;
+    model_->for_each_parameter([&](auto& p) {
+      auto const values = ashlar::detail::host_values<stored_type>(
+          mesh.processor(), p.value().template data_as<stored_type>(), p.value().local_elements());
+      hashes.resize(hashes.size() + ranks);
+      hashes[hashes.size() - ranks + static_cast<std::size_t>(mesh.rank())] =
+          static_cast<std::int64_t>(content_hash(std::span(values)));
+    });
+    mesh.all_reduce(std::span(hashes));
+    std::size_t first = 0;  // the position of the parameter's hashes
+    model_->for_each_parameter([&](auto& p) {
+      for (int r = 0; r < mesh.ranks(); ++r) {
+        auto c = mesh.topology().coordinates_of(r);
+        for (int a = 0; a < mesh.axes(); ++a)
+          if (p.value().placement()[a].is_broadcast()) c[static_cast<std::size_t>(a)] = 0;
+        int const other = mesh.topology().rank_of(c);
+        if (hashes[first + static_cast<std::size_t>(r)] ==
+            hashes[first + static_cast<std::size_t>(other)])
+          continue;
+        throw error("trainer", "after step " + std::to_string(step_ - 1) + " ranks " +
+                                   std::to_string(other) + " and " + std::to_string(r) +
+                                   " have different values of " + p.path() +
+                                   ", although both hold the same part of it. Test the rules of "
+                                   "its layer with nn::verify.");
+      }
+      first += ranks;
+    });
   }
 
   Model* model_;

@@ -40,26 +40,6 @@ inline std::string text_of_rank(std::string text, int owner, MPI_Comm comm) {
 
 }  // namespace detail
 
-/// Returns the shared-memory settings for all ranks. Collective over `comm`: an all-reduce of 24
-/// bytes. Throws the same ashlar::error on every rank if the settings of any rank are invalid.
-inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
-  std::string const fault = detail::fault_of(mine);
-  bool const is_first = rank == 0;
-  std::int64_t most[] = {fault.empty() ? 0 : ranks - rank,
-                         is_first ? mine.bytes_per_rank : INT64_MIN,
-                         is_first ? mine.ranks_per_node : INT64_MIN};
-  check(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, comm));
-  if (most[0] == 0) return {most[1], static_cast<int>(most[2]), ""};
-
-  int const faulty = ranks - static_cast<int>(most[0]);
-  throw error("mesh", detail::text_of_rank(fault, faulty, comm) + " on rank " +
-                          std::to_string(faulty) +
-                          ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.");
-}
-
 /// Throws an ashlar::error with the sentence of the first rank whose `fault` is not empty, on every
 /// rank. Does nothing if all are empty. Collective over `comm`: an all-reduce of 4 bytes.
 inline void refuse_together(std::string const& fault, MPI_Comm comm) {
@@ -69,6 +49,22 @@ inline void refuse_together(std::string const& fault, MPI_Comm comm) {
   int most = fault.empty() ? 0 : ranks - rank;
   check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm));
   if (most > 0) throw error("mesh", detail::text_of_rank(fault, ranks - most, comm));
+}
+
+/// Returns the shared-memory settings for all ranks. Collective over `comm`: a reduction of 4 bytes
+/// and a broadcast of 16. Throws the same ashlar::error on every rank if the settings of any rank
+/// are invalid.
+inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::string fault = detail::fault_of(mine);
+  if (!fault.empty())
+    fault += " on rank " + std::to_string(rank) +
+             ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
+  refuse_together(fault, comm);
+  std::int64_t first[] = {mine.bytes_per_rank, mine.ranks_per_node};
+  check(MPI_Bcast(first, 2, MPI_INT64_T, 0, comm));
+  return {first[0], static_cast<int>(first[1]), ""};
 }
 
 }  // namespace ashlar::mpi

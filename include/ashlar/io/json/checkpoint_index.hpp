@@ -51,6 +51,8 @@ struct checkpoint_index {
 };
 
 inline constexpr int checkpoint_version = 1;
+/// The largest number of steps in an index. Counters of micro-batches then do not overflow.
+inline constexpr std::int64_t most_steps = std::int64_t(1) << 40;
 
 /// Writes an index, which completes a checkpoint. Throws ashlar::error if it cannot be written.
 inline void save_checkpoint_index(std::string const& path, checkpoint_index const& index) {
@@ -65,7 +67,8 @@ inline void save_checkpoint_index(std::string const& path, checkpoint_index cons
     std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(f.hash));
     j["files"].push_back({{"name", f.name}, {"bytes", f.bytes}, {"xxh64", hash}});
   }
-  auto& tensors = j["tensors"] = nlohmann::ordered_json::object();
+  j["tensors"] = nlohmann::ordered_json::object();
+  auto& tensors = j["tensors"].get_ref<nlohmann::ordered_json::object_t&>();
   for (auto const& [name, t] : index.tensors) {
     auto list = nlohmann::ordered_json::array();
     for (auto const& p : t.pieces) {
@@ -78,7 +81,9 @@ inline void save_checkpoint_index(std::string const& path, checkpoint_index cons
           {{"file", p.file}, {"begin", begin}, {"shape", extents}, {"position", p.position}});
     }
     std::vector<std::int64_t> const extents(t.extents.extent.begin(), t.extents.extent.end());
-    tensors[name] = {{"type", t.type}, {"shape", extents}, {"pieces", std::move(list)}};
+    tensors.emplace_back(
+        name,
+        nlohmann::ordered_json{{"type", t.type}, {"shape", extents}, {"pieces", std::move(list)}});
   }
   detail::write_json(path, j, "checkpoint::save");
 }
@@ -114,9 +119,23 @@ inline checkpoint_piece piece_of(nlohmann::json const& j, std::string const& nam
     throw error(name, "a piece is in file " + std::to_string(file) + ", which is not listed.");
   p.file = static_cast<int>(file);
   auto const bytes = extents.elements() * safetensors_element_size(t.type);
+  if (extents.elements() == 0) throw error(name, "a piece is empty.");
   if (p.position < 0 || bytes > index.files[static_cast<std::size_t>(file)].bytes - p.position)
     throw error(name, "a piece is not inside its file.");
   return p;
+}
+
+/// Throws ashlar::error if two pieces of a tensor have a value in common.
+inline void refuse_overlaps(checkpoint_tensor const& t, std::string const& name) {
+  if (t.extents.rank() == 0) return;
+  std::vector<box> boxes;
+  for (auto const& p : t.pieces) boxes.push_back(p.where);
+  std::sort(boxes.begin(), boxes.end(),
+            [](box const& a, box const& b) { return a[0].begin < b[0].begin; });
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t j = i + 1; j < boxes.size() && boxes[j][0].begin < boxes[i][0].end(); ++j)
+      if (intersect(boxes[i], boxes[j]).elements() > 0)
+        throw error(name, "two pieces have the same values.");
 }
 
 /// Returns the index that the parsed content of a file describes.
@@ -126,7 +145,10 @@ inline checkpoint_index checkpoint_index_of(nlohmann::json const& j) {
                       {"format", "version", "step", "metadata", "files", "tensors"});
   checkpoint_index index;
   index.step = whole_number(j.at("step"), "step");
-  if (index.step < 0) throw error("step", "must be 0 or more.");
+  if (index.step < 0 || index.step > most_steps)
+    throw error("step", "must be from 0 to " + std::to_string(most_steps) + ".");
+  if (!j.at("files").is_array()) throw error("files", "must be a list.");
+  if (!j.at("tensors").is_object()) throw error("tensors", "must be an object.");
   index.metadata = j.at("metadata").get<std::map<std::string, std::string>>();
   for (auto const& f : j.at("files")) {
     refuse_unknown_keys(f, "files", {"name", "bytes", "xxh64"});
@@ -151,15 +173,13 @@ inline checkpoint_index checkpoint_index_of(nlohmann::json const& j) {
     checkpoint_tensor t{value.at("type").get<std::string>(), shape_of(value.at("shape"), name), {}};
     if (safetensors_element_size(t.type) == 0)
       throw error(name, "the element type " + t.type + " is unknown.");
+    if (!value.at("pieces").is_array()) throw error(name, "its pieces must be a list.");
     std::int64_t elements = 0;
     for (auto const& p : value.at("pieces")) {
-      auto const made = piece_of(p, name, t, index);
-      for (auto const& other : t.pieces)
-        if (intersect(other.where, made.where).elements() > 0)
-          throw error(name, "two pieces have the same values.");
-      elements += made.where.elements();
-      t.pieces.push_back(made);
+      t.pieces.push_back(piece_of(p, name, t, index));
+      elements += t.pieces.back().where.elements();
     }
+    refuse_overlaps(t, name);
     if (elements != t.extents.elements())
       throw error(name, "the pieces have " + std::to_string(elements) + " values, but the tensor " +
                             std::to_string(t.extents.elements()) + ".");
@@ -178,7 +198,8 @@ inline checkpoint_index load_checkpoint_index(std::string const& path) {
 }
 
 /// Returns the index of safetensors files that need not belong to a checkpoint. Each array of a file
-/// is a tensor of one piece. Arrays of more dims than a tensor may have are left out. Throws
+/// is a tensor of one piece. Arrays without values or dims, and arrays of more dims than a tensor may
+/// have, are left out. Throws
 /// ashlar::error if a file is not a safetensors file, or if two files have arrays of one name.
 inline checkpoint_index index_of_safetensors(std::vector<std::filesystem::path> const& files) {
   checkpoint_index index;
@@ -187,7 +208,9 @@ inline checkpoint_index index_of_safetensors(std::vector<std::filesystem::path> 
     int const file = static_cast<int>(index.files.size());
     index.files.push_back({path.string(), 0, 0});
     for (auto const& e : header.entries) {
-      if (e.extents.empty() || e.extents.size() > static_cast<std::size_t>(max_rank)) continue;
+      if (e.end == e.begin || e.extents.empty() ||
+          e.extents.size() > static_cast<std::size_t>(max_rank))
+        continue;
       checkpoint_tensor t{e.type, {}, {}};
       box whole;
       for (auto const n : e.extents) {

@@ -53,10 +53,14 @@ struct safetensors_header {
 /// Returns the first two parts of a safetensors file. The entries must be in the order of their
 /// data and without gaps.
 inline std::string safetensors_text(safetensors_header const& header) {
-  nlohmann::ordered_json j;
+  auto j = nlohmann::ordered_json::object();
+  // j[name] would search the whole list for each name.
+  auto& list = j.get_ref<nlohmann::ordered_json::object_t&>();
   if (!header.metadata.empty()) j["__metadata__"] = header.metadata;
   for (auto const& e : header.entries)
-    j[e.name] = {{"dtype", e.type}, {"shape", e.extents}, {"data_offsets", {e.begin, e.end}}};
+    list.emplace_back(e.name, nlohmann::ordered_json{{"dtype", e.type},
+                                                     {"shape", e.extents},
+                                                     {"data_offsets", {e.begin, e.end}}});
   std::string text = j.dump();
   text.append((8 - text.size() % 8) % 8, ' ');  // aligns the data
   auto const size = static_cast<std::uint64_t>(text.size());
@@ -108,6 +112,7 @@ inline safetensors_header header_of(nlohmann::json const& j, std::int64_t data_b
                         {},
                         whole_number(where[0], name),
                         whole_number(where[1], name)};
+    if (!value.at("shape").is_array()) throw error(name, "its shape must be a list.");
     for (auto const& n : value.at("shape")) e.extents.push_back(whole_number(n, name));
     if (e.begin < 0 || e.end < e.begin || e.end > data_bytes)
       throw error(name, "its data are from byte " + std::to_string(e.begin) + " to " +
@@ -141,8 +146,10 @@ inline safetensors_header read_safetensors_header(std::string const& path) {
   constexpr std::int64_t most = 100'000'000;  // the limit of the format
   std::error_code failed;
   auto const bytes = std::filesystem::file_size(path, failed);
+  if (failed || !std::filesystem::is_regular_file(path, failed))
+    throw error(operation, path + " cannot be read: it is no regular file.");
   std::ifstream in(path, std::ios::binary);
-  if (failed || !in) throw error(operation, path + " cannot be read.");
+  if (!in) throw error(operation, path + " cannot be read.");
   unsigned char size_bytes[8]{};
   in.read(reinterpret_cast<char*>(size_bytes), sizeof size_bytes);
   std::uint64_t size = 0;
