@@ -53,7 +53,7 @@ refused "cannot read" --text "$work/missing.txt"
 refused "least possible" "${net[@]}" --memory-limit 1KB
 refused "is not a size" --memory-limit many
 refused "adam_w: lr is nan, but must be a finite number" "${net[@]}" --lr nan
-refused "nn::repeat: 1000000000 copies of a net of 12 elements are too many" --layers 1000000000
+refused "nn::repeat: 1000000000 copies of a net of 14 elements are too many" --layers 1000000000
 refused "give the folder of the training with --checkpoint DIR" "${net[@]}" --resume
 mkdir -p "$work/run" && echo '{}' >"$work/run/step-000000007.json"
 refused "has a training of 7 steps. Continue it with --resume" "${net[@]}" --checkpoint "$work/run"
