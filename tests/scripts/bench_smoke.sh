@@ -51,6 +51,8 @@ for ranks in 2 4 8; do
   runs "bytes equal to the best grid: 2 of 2" "$ranks" matmul --shapes 96x64x80,64x64x512 --bytes
 done
 
+runs "step beside" 2 checkpoint --size 1MB --rounds 2 --folder "$work/checkpoints"
+refuses "is not a size" 2 checkpoint --size big
 refuses "not a size" 2 redistribute --sizes 3cows
 refuses "powers of two" 2 redistribute --sizes 5000
 refuses "2, 4 and 8 ranks" 3 redistribute
