@@ -337,8 +337,9 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
       }
       if (leaves && m)
         CHECK(has(message_of([&] {
-                    m->take_ticket(ashlar::flat_all_reduce(4, {0}, t, m->coordinate(),
-                                                           ashlar::reduction::sum));
+                    m->take_ticket(
+                        ashlar::flat_all_reduce(4, {0}, t, m->coordinate(), ashlar::reduction::sum),
+                        element_type::f32);
                   }),
                   "Create a new mesh."));
       MPI_Barrier(MPI_COMM_WORLD);
