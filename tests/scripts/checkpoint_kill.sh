@@ -14,7 +14,7 @@ oversubscribe=()
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-steps=60 kills="${ASHLAR_KILLS:-6}"
+steps=400 kills="${ASHLAR_KILLS:-6}"
 train=("$mpiexec" "${oversubscribe[@]}" -n 4 "$program" --mesh "node=2,gpu=2" --layers 2 --d-model 36 --heads 6
   --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE" --steps "$steps" --exact-log)
 
