@@ -14,6 +14,7 @@
 // The size of the disk's cache in memory matters: reading is from the cache.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <string>

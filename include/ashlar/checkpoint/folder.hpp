@@ -93,17 +93,22 @@ inline std::vector<std::string> names_in(std::filesystem::path const& folder) {
   return names;
 }
 
+/// Returns the steps of the indexes among the names in a folder, in ascending order.
+inline std::vector<std::int64_t> steps_of_indexes(std::vector<std::string> const& names) {
+  std::vector<std::int64_t> steps;
+  for (auto const& text : names)
+    if (auto const name = parts_of(text); name && name->rest == ".json")
+      steps.push_back(name->step);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
 }  // namespace detail
 
 /// Returns the steps of the complete checkpoints in a folder, in ascending order. Returns an empty
 /// list if there is no such folder. Throws ashlar::error if the folder cannot be read.
 inline std::vector<std::int64_t> complete_steps(std::filesystem::path const& folder) {
-  std::vector<std::int64_t> steps;
-  for (auto const& text : detail::names_in(folder))
-    if (auto const name = detail::parts_of(text); name && name->rest == ".json")
-      steps.push_back(name->step);
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  return detail::steps_of_indexes(detail::names_in(folder));
 }
 
 /// Removes the complete checkpoints except the newest `keep` (0: keeps all), and what attempts that
@@ -111,7 +116,7 @@ inline std::vector<std::int64_t> complete_steps(std::filesystem::path const& fol
 /// attempts at its step.
 inline void remove_old(std::filesystem::path const& folder, int keep, std::string const& current) {
   auto const names = detail::names_in(folder);
-  auto steps = complete_steps(folder);
+  auto steps = detail::steps_of_indexes(names);
   std::error_code ignored;
   while (keep > 0 && steps.size() > static_cast<std::size_t>(keep)) {
     std::filesystem::remove(index_path(folder, steps.front()), ignored);

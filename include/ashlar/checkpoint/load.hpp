@@ -11,21 +11,16 @@
 // that a damaged file is an error and not a wrong model.
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <ashlar/checkpoint/folder.hpp>
+#include <ashlar/checkpoint/opened_file.hpp>
 #include <ashlar/checkpoint/stored_array.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/io/json/checkpoint_index.hpp>
@@ -40,42 +35,6 @@ struct load_options {
 };
 
 namespace detail {
-
-/// A file that is open for reading at any position.
-class opened_file {
- public:
-  explicit opened_file(std::filesystem::path path)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (file_ < 0) refuse(std::generic_category().message(errno));
-    struct stat about {};
-    if (::fstat(file_, &about) == 0 && S_ISREG(about.st_mode)) return;
-    ::close(file_);
-    refuse("it is no regular file");
-  }
-  opened_file(opened_file const&) = delete;
-  opened_file& operator=(opened_file const&) = delete;
-  ~opened_file() { ::close(file_); }
-
-  std::int64_t size() const { return ::lseek(file_, 0, SEEK_END); }
-  void read(std::int64_t position, std::byte* to, std::int64_t bytes) const {
-    while (bytes > 0) {
-      constexpr std::int64_t most = std::int64_t(1) << 30;  // macOS refuses more than 2 GiB
-      auto const got = ::pread(file_, to, static_cast<std::size_t>(std::min(bytes, most)),
-                               position);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(std::generic_category().message(errno));
-      if (got == 0) refuse("it is shorter than the index says");
-      to += got, position += got, bytes -= got;
-    }
-  }
-  [[noreturn]] void refuse(std::string const& why) const {
-    throw error("checkpoint::load", path_.string() + " cannot be read: " + why + ".");
-  }
-
- private:
-  std::filesystem::path path_;
-  int file_;
-};
 
 inline std::optional<element_type> element_type_named(std::string const& name) {
   for (auto const type : {element_type::f32, element_type::f64, element_type::i32,
@@ -177,9 +136,8 @@ tensor_for(stored_array const& a, io::checkpoint_index const& index, load_option
 
 /// Reads this rank's shard of an array.
 template <class Processor>
-void read_shard(std::vector<std::optional<opened_file>>& files, std::filesystem::path const& folder,
-                io::checkpoint_index const& index, stored_array const& a,
-                io::checkpoint_tensor const& t, basic_mesh<Processor> const& m) {
+void read_shard(opened_files& files, stored_array const& a, io::checkpoint_tensor const& t,
+                basic_mesh<Processor> const& m) {
   box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
   auto const elements = shard.elements();
   std::vector<std::byte> copy;
@@ -190,9 +148,7 @@ void read_shard(std::vector<std::optional<opened_file>>& files, std::filesystem:
   }
   for (auto const& p : t.pieces) {
     if (intersect(p.where, shard).elements() == 0) continue;
-    auto& file = files[static_cast<std::size_t>(p.file)];
-    if (!file) file.emplace(folder / index.files[static_cast<std::size_t>(p.file)].name);
-    read_piece(*file, p, *element_type_named(t.type), shard, a.type, values);
+    read_piece(files[p.file], p, *element_type_named(t.type), shard, a.type, values);
   }
   if constexpr (!Processor::is_host)
     ashlar::detail::with_element_type(a.type, [&]<class T>(T) {
@@ -208,14 +164,9 @@ void read_shards(std::filesystem::path const& folder, io::checkpoint_index const
                  basic_mesh<Processor> const& m, std::vector<stored_array> const& arrays,
                  std::vector<io::checkpoint_tensor const*> const& tensors) {
   throw_together(m, "checkpoint::load", fault_of([&] {
-                   std::vector<std::optional<opened_file>> files(index.files.size());
-                   for (std::size_t i = 0; i < arrays.size(); ++i) {
-                     read_shard(files, folder, index, arrays[i], *tensors[i], m);
-                     auto const open = std::count_if(files.begin(), files.end(),
-                                                     [](auto const& f) { return f.has_value(); });
-                     if (open < 64) continue;  // systems limit the number of open files
-                     for (auto& file : files) file.reset();
-                   }
+                   opened_files files(folder, index.files);
+                   for (std::size_t i = 0; i < arrays.size(); ++i)
+                     read_shard(files, arrays[i], *tensors[i], m);
                  }));
 }
 
