@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of checkpoints
-// and headers of safetensors files. A reader must return a value or throw ashlar::error. A reader is faulty if it throws any other exception,
-// or if it accepts a plan that the rules of the layers do not permit.
+// Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of checkpoints,
+// headers of safetensors files and flight records. A reader must return a value or throw
+// ashlar::error. A reader is faulty if it throws any other exception, or if it accepts a plan that
+// the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +13,9 @@
 #include <string>
 #include <string_view>
 
+#include <ashlar/comm/watch/diagnosis.hpp>
 #include <ashlar/io/json/checkpoint_index.hpp>
+#include <ashlar/io/json/flight_file.hpp>
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
@@ -66,6 +69,10 @@ inline int accepted_by_readers(std::string_view text) {
     }
   };
   attempt([](nlohmann::json const& j) { io::machine_of(j); });
+  attempt([](nlohmann::json const& j) {
+    auto const file = io::flight_of(j);
+    (void)ashlar::watch::diagnose(file.mesh, file.ranks);
+  });
   auto const check = [](ashlar::search::plan const& plan) {
     for (int i = 0; i < plan.size(); ++i)
       if (!ashlar::search::is_legal(plan[i], fuzzed_net().spec(i), plan.mesh)) std::abort();

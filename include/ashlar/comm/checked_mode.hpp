@@ -21,12 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include <ashlar/comm/element_type.hpp>
 #include <ashlar/comm/host_values.hpp>
-#include <ashlar/comm/transfer.hpp>
-#include <ashlar/config.hpp>
-#include <ashlar/mesh/text.hpp>
-#include <ashlar/placement/text.hpp>
+#include <ashlar/comm/transfer_text.hpp>
 #include <ashlar/support/content_hash.hpp>
 
 namespace ashlar {
@@ -41,26 +37,6 @@ inline bool wants_checks() {
   return value == "on";
 }
 
-/// Returns a text such as "all-gather along gpu of 512x1024 float [S(0)] -> [B]". It is the same on
-/// all members of the group.
-ASHLAR_INLINE std::string text_of(transfer const& what, element_type type, topology const& t);
-
-#if ASHLAR_DEFINES(COMM)
-ASHLAR_INLINE std::string text_of(transfer const& what, element_type type, topology const& t) {
-  constexpr char const* types[] = {"float", "double", "int32", "int64", "bfloat16"};
-  std::string text = std::string(to_string(what.kind)) + " along " + to_string(what.axes, t) +
-                     " of ";
-  bool const is_step = what.extents.rank() > 0;
-  text += is_step ? to_string(what.extents) : std::to_string(what.from.elements());
-  text += std::string(" ") + types[static_cast<int>(type)];
-  if (is_step) text += " " + to_string(what.before) + " -> " + to_string(what.after);
-  else if (what.reduces()) text += std::string(" ") + to_string(what.op);
-  bool const is_rooted = what.kind == collective::broadcast || what.kind == collective::reduce;
-  if (is_rooted) text += " of member " + std::to_string(what.partner);
-  return text;
-}
-#endif
-
 namespace detail {
 
 /// Throws ashlar::error on every member of a transfer's group unless all members are about to make
@@ -74,7 +50,7 @@ void compare_with_group(Backend& back, communicator& plain, transfer const& what
     carry(back, plain, std::span(values),
           flat_all_reduce(static_cast<std::int64_t>(values.size()), what.axes, t, here, op));
   };
-  auto const mine = text_of(what, type, t);
+  auto const mine = to_string(title_of(what, type), t);
   auto const hash = content_hash(mine.data(), mine.size());
   // All hashes are equal if their maximum is their minimum. The minimum is the complement of the
   // maximum of the complements.

@@ -25,21 +25,22 @@ namespace ashlar::detail {
 
 template <class Backend, class T>
 void carry(Backend& back, communicator& transport, T const* stored, std::span<T> result,
-           transfer const& what) {
+           transfer const& what, char const* label = nullptr) {
   auto const count = static_cast<std::int64_t>(result.size());
   buffer<T> const target(back.memory(), count);
-  transport.run(
-      {&what, element_type_of<T>, stored, target.data(), back.operations().take_ticket(what.axes)});
+  transport.run({&what, element_type_of<T>, stored, target.data(),
+                 back.operations().take_ticket(what.axes), label});
   download(back.processor(), static_cast<T const*>(target.data()), count, result.data());
   back.refuse_if_stopped();  // an aborted transport ends its transfers without a result
 }
 
 template <class Backend, class T>
-void carry(Backend& back, communicator& transport, std::span<T> values, transfer const& what) {
+void carry(Backend& back, communicator& transport, std::span<T> values, transfer const& what,
+           char const* label = nullptr) {
   auto const count = static_cast<std::int64_t>(values.size());
   buffer<T> const source(back.memory(), count);
   upload(back.processor(), static_cast<T const*>(values.data()), count, source.data());
-  carry(back, transport, static_cast<T const*>(source.data()), values, what);
+  carry(back, transport, static_cast<T const*>(source.data()), values, what, label);
 }
 
 }  // namespace ashlar::detail

@@ -31,6 +31,7 @@
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
+#include <ashlar/comm/watch/introduce.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -69,6 +70,11 @@ class basic_mesh {
     std::int64_t checks = wants_checks() ? 1 : 0;
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(&checks, 1));
     state_->is_checked = checks == 1;
+    constexpr bool watches_itself = requires { state_->back.explain_by(state_->watching); };
+    state_->watching = watch::introduce(
+        state_->back.record(), t, rank, !watches_itself,
+        [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
+    if constexpr (watches_itself) state_->back.explain_by(state_->watching);
   }
   basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
              ashlar::machine const& m = machines::workstation,
@@ -93,6 +99,9 @@ class basic_mesh {
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
   bool is_checked() const { return state_->is_checked; }
+  /// Says that transfers from now on belong to this training step, for the watchdog's messages
+  /// (watch/watchdog.hpp). A negative number means that they belong to none.
+  void note_step(std::int64_t step) const { state_->back.record().set_step(step); }
   /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   /// Returns the object that allocates this rank's tensors in the processor's memory.
@@ -155,7 +164,8 @@ class basic_mesh {
     refuse_if_forbidden(what.kind, what.axes);
     compare_with_group(what, type);
     auto const timed = time();
-    state_->transport->run({&what, type, source, target, operations().take_ticket(what.axes)});
+    state_->transport->run(
+        {&what, type, source, target, operations().take_ticket(what.axes), state_->label});
   }
 
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
@@ -168,6 +178,8 @@ class basic_mesh {
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
+  /// Returns the name that transfers have now (operation_label.hpp), or null.
+  char const* label() const { return state_->label; }
   /// Begins a transfer. The durations of start, test, wait and progress are included in
   /// communication_seconds().
   std::unique_ptr<pending_operation> start(transfer_request const& s) const {
@@ -236,6 +248,7 @@ class basic_mesh {
  private:
   friend class decorated_transport;
   friend class no_communication;
+  friend class operation_label;
   friend class fake_rank;
 
   /// The backend is in a base class, so that it is destroyed after the transport, which uses it.
@@ -264,7 +277,7 @@ class basic_mesh {
     auto const what = flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root,
                                   op);
     compare_with_group(what, element_type_of<T>);
-    detail::carry(state_->back, *state_->transport, values, what);
+    detail::carry(state_->back, *state_->transport, values, what, state_->label);
   }
 
   void compare_with_group(transfer const& what, element_type type) const {
@@ -285,7 +298,7 @@ class basic_mesh {
     auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op);
     using T = std::remove_const_t<typename std::remove_reference_t<decltype(last)>::element_type>;
     if (&transport == state_->transport.get()) compare_with_group(what, element_type_of<T>);
-    detail::carry(state_->back, transport, values..., what);
+    detail::carry(state_->back, transport, values..., what, state_->label);
   }
 
   std::shared_ptr<state> state_;

@@ -9,6 +9,7 @@
 
 #include <ashlar/comm/communicator.hpp>
 #include <ashlar/comm/plan_cache.hpp>
+#include <ashlar/comm/watch/watchdog.hpp>
 
 namespace ashlar {
 
@@ -23,8 +24,10 @@ struct mesh_core {
   double seconds = 0;      ///< time spent in transfers
   bool is_timed = false;   ///< whether a transfer_timer is running
   bool forbidden = false;  ///< whether every transfer throws
-  bool is_checked =
-      false;  ///< whether ranks compare transfers before they begin (checked_mode.hpp)
+  /// Whether ranks compare transfers before they begin (checked_mode.hpp).
+  bool is_checked = false;
+  char const* label = nullptr;  ///< names what later transfers move (operation_label.hpp)
+  std::shared_ptr<watch::watchdog> watching;  ///< null if this mesh is not watched
 };
 
 }  // namespace ashlar

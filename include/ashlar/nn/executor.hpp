@@ -24,9 +24,11 @@
 #include <algorithm>
 #include <functional>
 
+#include <ashlar/comm/operation_label.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
+#include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/support/stopwatch.hpp>
@@ -44,7 +46,7 @@ class executor {
   /// the executor.
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
       : mesh_(m), elements_(&elements), program_(&p), ranges_(m, elements, p),
-        moving_(p.moves.size()), buckets_(p.moves.size()) {
+        names_(move_names(elements, p)), moving_(p.moves.size()), buckets_(p.moves.size()) {
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
@@ -169,6 +171,7 @@ class executor {
 
   int begin(int i, step::action const& a, step_input<Processor> const& input) {
     load(a, input);
+    operation_label const named(mesh_, names_[static_cast<std::size_t>(a.move)].c_str());
     auto const& all = program_->actions;
     auto const next = static_cast<std::size_t>(i) + 1;
     if (next < all.size() && all[next].kind == step::action_kind::end_move &&
@@ -254,6 +257,7 @@ class executor {
   step::program const* program_;
   execution<Processor> on_;
   profile_ranges<Processor> ranges_;
+  std::vector<std::string> names_;  // of the moves
   /// A pending redistribution: the running transfer of its bucket (redistributions that share their
   /// messages), and the position of the redistribution in the bucket.
   struct move_run {

@@ -37,7 +37,8 @@ class running_plan final : public pending_operation {
   /// position in the order of transfers along its mesh axes.) So these steps come before all
   /// transfers that the program requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
-      : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
+      : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
+        bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
       tickets_.push_back(communicates(bucket_->what(k).kind)
                              ? mesh_.take_ticket(bucket_->what(k), x_.front().type())
@@ -126,9 +127,10 @@ class running_plan final : public pending_operation {
       ++at_;
     } else if (is_packed()) {
       pack();
-      under_way_ = mesh_.start({&what, type, source_->data(), target_->data(), ticket});
+      under_way_ = mesh_.start({&what, type, source_->data(), target_->data(), ticket, label_});
     } else {
-      under_way_ = mesh_.start({&what, type, x_.front().data(), next_.front().data(), ticket});
+      under_way_ = mesh_.start(
+          {&what, type, x_.front().data(), next_.front().data(), ticket, label_});
     }
   }
 
@@ -150,6 +152,7 @@ class running_plan final : public pending_operation {
   }
 
   basic_mesh<Processor> mesh_;
+  char const* label_;  // names the tensors in messages, or null
   recycled_vector<shard> x_, next_;
   recycled_vector<queued_step> queued_;
   std::shared_ptr<bucket const> bucket_;  // kept alive, since the mesh's cache may drop it

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include <ashlar/comm/agreement_in_sums.hpp>
+#include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
@@ -118,6 +119,7 @@ class trainer {
 
     auto const& on = mesh.processor();
     [[maybe_unused]] auto const step_scope = range(on, ("step " + std::to_string(step_)).c_str());
+    mesh.note_step(step_);
     std::int64_t const first = step_ * model_->micro_batches();
     if (options_.graph) {
       graph_.set(*model_, data.inputs, data.targets);
@@ -244,6 +246,7 @@ class trainer {
     auto const addends = static_cast<std::int64_t>(mine.size());
     upload(mesh.processor(), mine.data(), addends, totals_.data() + totals_.size() - addends);
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
+    operation_label const named(mesh, "loss and gradient norms");
     mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
     if (!all_agree(std::span(totals).template last<agreement_addends>(), mesh.ranks()))
       refuse_different_batches(hash);

@@ -35,6 +35,9 @@ inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_i
   w.here.rank = rank;
   w.here.size = size;
   w.deadline = deadline;
+  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);
+  w.watching = ashlar::watch::settings_from_environment();
+  w.watching.timeout = deadline;
   w.end_process = [](char const* why) { std::fprintf(stderr, "%s\n", why), std::abort(); };
   w.all = std::make_shared<ashlar::nccl::handle>(id, rank, size, deadline);
   return w;

@@ -255,7 +255,7 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
   auto const folder = std::filesystem::temp_directory_path() /
                       ("ashlar_records_" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
-  ::setenv("ASHLAR_NCCL_RECORDS", folder.c_str(), 1);
+  ::setenv("ASHLAR_FLIGHT_RECORDS", folder.c_str(), 1);
   auto const said = run_ranks(
       t, sums::library,
       [&](rank_of& me) {
@@ -285,15 +285,15 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
   // Ranks 0 and 2 wait for rank 1. The rank that first detects the timeout aborts, and names the
   // operation in its error. The other rank may then get an error of NCCL instead, because of this
   // abort.
-  std::string const late =
-      "#2 all-reduce along gpu, 12 elements of i32 to receive has not ended within";
+  std::string const late = "all-reduce along gpu of 9 int32 sum has not ended within 0.4 s.";
   CHECK((has(said[0], late) || has(said[2], late)));
-  ::unsetenv("ASHLAR_NCCL_RECORDS");
+  ::unsetenv("ASHLAR_FLIGHT_RECORDS");
   for (int r : {0, 2}) {
-    std::ifstream file(folder / ("rank_" + std::to_string(r) + ".txt"));
+    std::ifstream file(folder / ("ashlar_flight_" + std::to_string(r) + "_" +
+                                 std::to_string(::getpid()) + ".json"));
     std::string const record((std::istreambuf_iterator<char>(file)), {});
-    CHECK(has(record, "#2 all-reduce along gpu"));
-    CHECK(has(record, "The last operations of this rank:"));
+    CHECK(has(record, R"("number": 2, "axes": "gpu")"));
+    CHECK(has(record, "all-reduce along gpu of 9 int32 sum"));
   }
   std::filesystem::remove_all(folder);
   CHECK(has(said[0], "nccl: "));

@@ -31,8 +31,8 @@ class backend {
   /// Collective over `comm`, which must have as many ranks as `t`.
   backend(MPI_Comm comm, topology const& t, shared::settings const& sharing)
       : topology_(t), handles_(comm), window_(handles_, sharing),
-        memory_(window_.region(), window_.region_bytes()),
-        waiting_(operations_, window_.ranks_on_node()) {
+        memory_(window_.region(), window_.region_bytes()), record_(t),
+        waiting_(operations_, record_, window_.ranks_on_node()) {
     operations_.on_abandon([this, rank = rank_in(comm)] { window_.abandon(rank); });
   }
   backend(backend const&) = delete;
@@ -73,6 +73,7 @@ class backend {
   device::host::processor processor() const { return {}; }
   arena& memory() { return memory_; }
   operation_queue& operations() { return operations_; }
+  watch::flight_record& record() { return record_; }
   std::shared_ptr<ashlar::communicator> make_transport();
 
   template <class Condition>
@@ -89,13 +90,14 @@ class backend {
   shared_window window_;
   arena memory_;
   operation_queue operations_;
+  watch::flight_record record_;
   mpi::waiting waiting_;
   exception_watch watch_;
 };
 
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
-  return std::make_shared<communicator>(handles_, topology_, window_, memory_, operations_,
+  return std::make_shared<communicator>(handles_, topology_, window_, memory_, operations_, record_,
                                         waiting_);
 }
 #endif

@@ -36,9 +36,10 @@ class communicator final : public ashlar::communicator {
   /// The communicator of `handles` must have as many ranks as `t`. `memory` is the arena in which
   /// the shards are allocated. All arguments passed by reference must outlive this object.
   communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
-               operation_queue& operations, waiting const& wait)
+               operation_queue& operations, watch::flight_record& record, waiting const& wait)
       : topology_(t), algorithms_(algorithms_from_environment(handles.comm())), handles_(&handles),
-        window_(&window), memory_(&memory), operations_(&operations), waiting_(&wait) {
+        window_(&window), memory_(&memory), operations_(&operations), record_(&record),
+        waiting_(&wait) {
     int rank = 0;
     MPI_Comm_rank(handles.comm(), &rank);
     here_ = t.coordinates_of(rank);
@@ -47,8 +48,10 @@ class communicator final : public ashlar::communicator {
   void open(axis_list const& axes) override { group_of(axes); }
 
   void run(transfer_request const& s) override {
+    std::uint64_t number = 0;
     try {
       waiting_->until([&] { return operations_->is_turn_of(s.what->axes, s.ticket); });
+      number = record_->began(s);
       auto const& g = group_of(s.what->axes);
       if (goes_eager(s, g)) {
         auto eager = start_eager(s, g);
@@ -60,6 +63,7 @@ class communicator final : public ashlar::communicator {
       operations_->abandon();
       throw;
     }
+    record_->ended(number);
     operations_->end(s.what->axes);
   }
 
@@ -69,7 +73,14 @@ class communicator final : public ashlar::communicator {
     return pending;
   }
 
-  void barrier() override { check(MPI_Barrier(handles_->comm())); }
+  void barrier() override {
+    auto const number = record_->began("a barrier");
+    {
+      watch::flight_record::waiting const noted(*record_);
+      check(MPI_Barrier(handles_->comm()));
+    }
+    record_->ended(number);
+  }
 
  private:
   /// A group of ranks that differ only along a list of axes. The ranks are numbered in row-major
@@ -106,6 +117,7 @@ class communicator final : public ashlar::communicator {
       if (done_) return true;
       if (std::holds_alternative<std::monostate>(way_)) {
         if (!owner_->operations_->is_turn_of(request_.what->axes, request_.ticket)) return false;
+        number_ = owner_->record_->began(request_);
         if (goes_eager(request_, *group_)) way_ = owner_->start_eager(request_, *group_);
         else if (group_->is_on_node) way_ = owner_->start_direct(request_, *group_);
         else begin_messages();
@@ -120,6 +132,7 @@ class communicator final : public ashlar::communicator {
         if (!messages->advance()) return false;
       way_.emplace<std::monostate>();
       done_ = true;
+      owner_->record_->ended(number_);
       owner_->operations_->end(request_.what->axes);
       return true;
     }
@@ -136,6 +149,7 @@ class communicator final : public ashlar::communicator {
     transfer_request request_;
     group const* group_;
     bool done_ = false;
+    std::uint64_t number_ = 0;  // in the flight record
     exception_watch watch_;
     std::variant<std::monostate, shared::eager_transfer, shared::direct_transfer, message_transfer>
         way_;
@@ -177,8 +191,12 @@ class communicator final : public ashlar::communicator {
   void run_messages(transfer_request const& s, group const& g) {
     message_transfer messages(*s.what, {s.source, s.type}, {s.target, s.type}, g.comm, *memory_,
                               algorithm_for(s, g));
-    if (operations_->idle()) messages.wait();
-    else waiting_->until([&] { return messages.advance(); });
+    if (operations_->idle()) {
+      watch::flight_record::waiting const noted(*record_);
+      messages.wait();
+    } else {
+      waiting_->until([&] { return messages.advance(); });
+    }
   }
 
   static std::uint32_t key_of(axis_list const& axes) {
@@ -190,6 +208,8 @@ class communicator final : public ashlar::communicator {
   group const& group_of(axis_list const& axes) {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
+    auto const number = record_->began("the creation of groups of ranks");
+    watch::flight_record::waiting const noted(*record_);
     group g;
     unsigned const slot = operation_queue::group_of(axes);
     window_->obtain_stages(slot);
@@ -218,6 +238,7 @@ class communicator final : public ashlar::communicator {
       near.most_staged = std::min(near.most_staged,
                                   near.slots.back()->stages.load(std::memory_order_acquire));
     }
+    record_->ended(number);
     return groups_.emplace(key_of(axes), std::move(g)).first->second;
   }
 
@@ -227,6 +248,7 @@ class communicator final : public ashlar::communicator {
   shared_window* window_;
   arena* memory_;
   operation_queue* operations_;
+  watch::flight_record* record_;
   waiting const* waiting_;
   coordinates here_{};
   std::unordered_map<std::uint32_t, group> groups_;

@@ -10,6 +10,8 @@
 //   later tests              each time it yields to other threads on its core; every 4th time it
 //                            lets MPI make progress, which takes about as long as a yield
 //
+// A rank that has lost its patience is known to wait (watch/flight_record.hpp).
+//
 // Patience is short if ranks share cores (shared/settings.hpp). Then another rank may need this
 // core to make the condition true.
 
@@ -18,26 +20,35 @@
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/comm/shared/settings.hpp>
+#include <ashlar/comm/watch/flight_record.hpp>
 
 namespace ashlar::mpi {
 
 class waiting {
  public:
-  waiting(operation_queue& operations, int ranks_on_node)
-      : operations_(&operations), patience_(patience_of(ranks_on_node)) {}
+  waiting(operation_queue& operations, watch::flight_record& record, int ranks_on_node)
+      : operations_(&operations), record_(&record), patience_(patience_of(ranks_on_node)) {}
 
   /// Waits until `ended()` is true. Throws ashlar::error if an exception has dropped a transfer,
   /// since other transfers might then never end.
   template <class Condition>
   void until(Condition ended) const {
-    for (unsigned asked = 0; !ended(); ++asked) {
+    unsigned asked = 0;
+    for (; asked < patience_; ++asked) {
+      if (ended()) return;
       operations_->poll();
-      bool const is_patient = asked < patience_;
-      if (is_patient && asked % 128 != 127) continue;
+      if (asked % 128 != 127) continue;
       operations_->refuse_if_abandoned();
-      if (is_patient || asked % 4 == 3) let_messages_go_on();
-      if (!is_patient) sched_yield();
+      let_messages_go_on();
     }
+    if (ended()) return;
+    watch::flight_record::waiting const noted(*record_);
+    do {
+      operations_->poll();
+      operations_->refuse_if_abandoned();
+      if (++asked % 4 == 3) let_messages_go_on();
+      sched_yield();
+    } while (!ended());
   }
 
   static unsigned patience_of(int ranks_on_node) {
@@ -46,6 +57,7 @@ class waiting {
 
  private:
   operation_queue* operations_;
+  watch::flight_record* record_;
   unsigned patience_;
 };
 

@@ -45,6 +45,11 @@ class backend {
   /// Returns the device memory. Released blocks are reused in the order of the compute stream.
   cuda::arena& memory() { return memory_; }
   operation_queue& operations() { return operations_; }
+  watch::flight_record& record() { return transport_.lock()->record(); }
+  /// Gives the transport the mesh's watchdog.
+  void explain_by(std::shared_ptr<watch::watchdog> const& mesh) {
+    transport_.lock()->explain_by(mesh);
+  }
   std::shared_ptr<ashlar::communicator> make_transport() {
     auto made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
                                                device_kernels(), how_);

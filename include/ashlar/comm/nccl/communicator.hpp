@@ -28,10 +28,11 @@
 #include <ashlar/comm/nccl/in_flight.hpp>
 #include <ashlar/comm/nccl/library_calls.hpp>
 #include <ashlar/comm/nccl/pending_transfer.hpp>
-#include <ashlar/comm/nccl/record_file.hpp>
 #include <ashlar/comm/nccl/settings.hpp>
 #include <ashlar/comm/nccl/turns.hpp>
 #include <ashlar/comm/nccl/watchdog.hpp>
+#include <ashlar/comm/watch/record_file.hpp>
+#include <ashlar/comm/watch/watchdog.hpp>
 #include <ashlar/device/cuda/arena.hpp>
 #include <ashlar/device/cuda/graph.hpp>
 #include <ashlar/support/buffer.hpp>
@@ -46,17 +47,20 @@ class communicator final : public ashlar::communicator {
                cuda::stream& compute, cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
       : world_(w), topology_(t), operations_(operations), compute_(compute), kernels_(kernels),
-        how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t),
-        watchdog_(record_, watch(), w.deadline) {}
+        how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t, true),
+        watchdog_(record_, watch(), w.watching) {}
 
   ~communicator() override {
     if (watchdog_.has_stopped()) return;
     if (std::uncaught_exceptions() == 0) cudaStreamSynchronize(own_);
-    else
-      write_record_file(
-          world_.rank(),
-          "An exception left the scope of the mesh. The last operations of this rank:\n" +
-              record_.text());
+    else explain("An exception left the scope of the mesh.", false);
+  }
+
+  watch::flight_record& record() { return record_; }
+  /// Sets the watchdog of the mesh, which finds out why an operation does not end.
+  void explain_by(std::weak_ptr<watch::watchdog> mesh) {
+    std::lock_guard const lock(explainer_mutex_);
+    explainer_ = std::move(mesh);
   }
 
   /// Throws ashlar::error if the watchdog has stopped this rank because of a fault.
@@ -134,14 +138,13 @@ class communicator final : public ashlar::communicator {
   }
   void forget_capture(captured_part const& part) { memory_.free_private(part.memory); }
 
-  /// Starts replay number `replay` of a captured graph after all earlier transfers. `operations` is
-  /// the number of operations in the graph.
-  void launch(cuda::graph& what, std::uint64_t replay, std::int64_t operations) {
+  /// Starts a replay of a captured graph after all earlier transfers.
+  void launch(cuda::graph& what) {
     refuse_if_stopped();
     wait_until([&] { return turns_.all_given(); });
     own_reached_.record(own_);
     compute_.wait(own_reached_);
-    auto const number = record_.replayed(replay, operations);
+    auto const number = record_.began("a replay of a graph");
     what.launch(compute_);
     flight_.add(number, compute_, nullptr);
   }
@@ -153,7 +156,8 @@ class communicator final : public ashlar::communicator {
                                          topology_.coordinates_of(world_.rank()), reduction::max);
     buffer<std::int32_t> const word(memory_, 1);
     cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), own_), "cudaMemsetAsync");
-    std::uint64_t const number = put(meeting, element_type::i32, word.data(), word.data(), nullptr);
+    std::uint64_t const number = put({&meeting, element_type::i32, word.data(), word.data()},
+                                     nullptr);
     wait_until([&] { return flight_.has_ended(number); });
     compute_.synchronize();
   }
@@ -165,19 +169,19 @@ class communicator final : public ashlar::communicator {
   /// null, orders later work of that stream after the transfer. Returns the number of the
   /// operation.
   std::uint64_t give(transfer_request const& s, cuda::stream* follower) {
-    auto const number = put(*s.what, s.type, s.source, s.target, follower);
+    auto const number = put(s, follower);
     if (s.ticket == 0) return number;
     turns_.give();
     operations_.end(s.what->axes);
     return number;
   }
 
-  std::uint64_t put(transfer const& x, element_type type, void const* source, void* target,
-                    cuda::stream* follower) {
+  std::uint64_t put(transfer_request const& s, cuda::stream* follower) {
+    auto const& [x, type, source, target] = std::tie(*s.what, s.type, s.source, s.target);
     watchdog_.refuse_if_stopped();
     compute_reached_.record(compute_);
     own_.wait(compute_reached_);
-    auto const number = is_captured_ ? ++captured_ : record_.issued(x, type);
+    auto const number = is_captured_ ? ++captured_ : record_.began(s);
     if (communicates(x.kind)) {
       call_site where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
       auto& group = x.members > 1 ? groups_.of(x.axes) : *world_.all;
@@ -206,14 +210,34 @@ class communicator final : public ashlar::communicator {
               std::string const text = flight_.fault();
               return text.empty() ? groups_.fault() : text;
             },
+            [this](std::string const& why, bool asks) { return explain(why, asks); },
             [this](std::string const& why) { groups_.abort(why); },
             [this](std::string const& text) {
-              std::string const written = write_record_file(world_.rank(), text);
-              std::fprintf(stderr, "[rank %d] nccl: %s%s\n", world_.rank(), text.c_str(),
-                           written.c_str());
+              std::fprintf(stderr, "[rank %d] nccl: %s\n", world_.rank(), text.c_str());
               std::fflush(stderr);
             },
             [this](std::string const& text) { world_.end_process(text.c_str()); }};
+  }
+
+  /// Writes a flight record. Returns `why`, the causes if `asks_others`, and the name of the file.
+  std::string explain(std::string const& why, bool asks_others) {
+    std::shared_ptr<watch::watchdog> mesh;
+    if (asks_others) {
+      std::lock_guard const lock(explainer_mutex_);
+      mesh = explainer_.lock();
+    }
+    if (std::string const found = mesh ? mesh->explain(why) : ""; !found.empty())
+      return why + " " + found;
+    std::vector<watch::rank_report> reports(static_cast<std::size_t>(topology_.ranks()));
+    for (std::size_t r = 0; r < reports.size(); ++r) {
+      reports[r].rank = static_cast<int>(r);
+      reports[r].silence = "it was not asked";
+    }
+    reports[static_cast<std::size_t>(world_.rank())] = record_.report(world_.rank(),
+                                                                      record_.tick());
+    auto const file = watch::write_flight_file(world_.watching.folder, world_.rank(),
+                                               watch::flight_text(topology_, why, reports));
+    return file.empty() ? why : why + " " + file;
   }
 
   world world_;
@@ -231,7 +255,9 @@ class communicator final : public ashlar::communicator {
   std::uint64_t captured_ = 0;
   bool is_captured_ = false;
   int private_memory_ = 0;
-  flight_record record_;
+  watch::flight_record record_;
+  std::mutex explainer_mutex_;
+  std::weak_ptr<watch::watchdog> explainer_;
   turns turns_;
   watchdog watchdog_;  // last, because its thread uses the other members
 };

@@ -18,7 +18,7 @@
 //   4  the communicator of all ranks
 //
 // If a rank fails, MPI or the launcher ends the job (mpirun, torchrun and srun --kill-on-bad-exit
-// do). Otherwise the other ranks notice broken connections of NCCL or the deadline (watchdog.hpp).
+// do). Otherwise the other ranks notice broken connections of NCCL or the timeout (watchdog.hpp).
 
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +41,7 @@ inline int rank_of_process = -1;  // for error messages; -1: not known yet
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized) mpi::abort(message);
+  watch::watchdog::leave_all();
   if (rank_of_process < 0) std::fprintf(stderr, "error: %s\n", message);
   else std::fprintf(stderr, "[rank %d] error: %s\n", rank_of_process, message);
   std::fflush(stderr);
@@ -86,6 +87,7 @@ class environment {
     if (is_on_mpi) world_.here.by = rendezvous::mpi;
     else world_.here = launch_from_environment();
     world_.deadline = timeout_from_environment();
+    world_.watching = watch::settings_from_environment();
     world_.end_process = detail::end_process;
     detail::rank_of_process = world_.here.rank;
     if (world_.here.by == rendezvous::mpi) {

@@ -14,7 +14,7 @@
 //   tensors   A tensor made during the capture contains the result of the last replay. A tensor
 //             that the work reads must keep its address.
 //   ranks     All ranks must capture the same work and replay in the same order.
-//   watchdog  The watchdog treats each replay as one operation: "graph replay 3 of 41 operations".
+//   watchdog  The watchdog treats each replay as one operation: "a replay of a graph".
 //   errors    A capture throws if the work uses host values or waits (barriers, all-reduces of host
 //             values), or if only the begin or only the end of a transfer is inside the capture.
 //
@@ -50,7 +50,7 @@ class graph {
   /// Runs the captured work, including its transfers, in the order of the mesh's stream. Does not
   /// wait. Collective over the mesh. Throws ashlar::error if the watchdog has stopped the
   /// transport.
-  void replay() { transport_->launch(ready_, ++replays_, part_.operations); }
+  void replay() { transport_->launch(ready_); }
 
   /// Returns the number of captured transfers.
   std::int64_t operations() const { return part_.operations; }
@@ -88,7 +88,6 @@ class graph {
   cuda::stream* compute_;
   int private_memory_ = 0;
   communicator::captured_part part_;
-  std::uint64_t replays_ = 0;
   exception_watch watch_;
   cuda::graph ready_;
 };

@@ -5,8 +5,8 @@
 
 // NCCL's unique id: 128 bytes that rank 0 distributes, and by which NCCL's ranks find each other.
 // This file does not include nccl.h, so that the distribution can be tested without NCCL. The
-// environment variable ASHLAR_NCCL_TIMEOUT sets the time limit for the distribution and for any
-// operation, in seconds (default 600).
+// environment variable ASHLAR_NCCL_TIMEOUT sets the time limit for the distribution and for the
+// creation of NCCL's communicators, in seconds (default 600).
 
 #include <array>
 #include <charconv>

@@ -9,21 +9,24 @@
 //   event                                                   action of the watchdog
 //   an operation has ended                                  marks it in the flight record
 //   a communicator reports a fault of this or another rank  stops the rank
-//   an operation has not ended within the deadline          stops the rank
+//   an operation has not ended within ASHLAR_TIMEOUT        stops the rank, or warns
 //
 // To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from
-// any wait. Then the watchdog prints the flight record. The next call of refuse_if_stopped in the
-// program's thread throws the fault. If there is no such call within `patience`, the watchdog ends
-// the process, which ends the job.
+// any wait. Then the watchdog prints the fault. The next call of refuse_if_stopped in the program's
+// thread throws it. If there is no such call within `patience`, the watchdog ends the process,
+// which ends the job.
 //
-// ASHLAR_NCCL_TIMEOUT sets the deadline (unique_id.hpp). All access to the device is in the
-// callbacks of `watched`, so that the watchdog can be tested without a device.
+// Why an operation does not end is found out by the watchdog of the mesh (comm/watch/watchdog.hpp),
+// as for ranks on the host. All access to the device is in the callbacks of `watched`, so that the
+// watchdog can be tested without a device.
 
 #include <condition_variable>
 #include <functional>
 #include <thread>
 
-#include <ashlar/comm/nccl/flight_record.hpp>
+#include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/comm/watch/flight_record.hpp>
+#include <ashlar/comm/watch/settings.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::nccl {
@@ -33,6 +36,9 @@ namespace ashlar::nccl {
 struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
   std::function<std::string()> fault;         ///< error message of a communicator; empty: no fault
+  /// Writes a flight record and returns the reason (the argument) and further sentences. If
+  /// `asks_others`, they say which ranks have not come.
+  std::function<std::string(std::string const&, bool asks_others)> explain;
   /// Aborts all NCCL communicators. The argument is the reason.
   std::function<void(std::string const&)> take_down;
   std::function<void(std::string const&)> print;  ///< prints a message for the user
@@ -44,10 +50,10 @@ class watchdog {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  watchdog(flight_record& record, watched what, milliseconds deadline,
+  watchdog(watch::flight_record& record, watched what, watch::settings wanted,
            milliseconds patience = std::chrono::seconds(10))
-      : record_(record), what_(std::move(what)), deadline_(deadline), patience_(patience),
-        thread_([this] { watch(); }) {}
+      : record_(record), what_(std::move(what)), wanted_(std::move(wanted)), patience_(patience),
+        thread_([this] { run(); }) {}
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
   ~watchdog() {
@@ -76,8 +82,10 @@ class watchdog {
   }
 
  private:
-  void watch() {
-    auto const pause = std::clamp(deadline_ / 20, milliseconds(1), milliseconds(100));
+  void run() {
+    auto const pause = wanted_.is_on()
+                           ? std::clamp(wanted_.timeout / 20, milliseconds(1), milliseconds(100))
+                           : milliseconds(100);
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, pause, [this] { return done_; })) {
       lock.unlock();
@@ -87,27 +95,40 @@ class watchdog {
     }
   }
 
+  /// Returns a fault that must stop the rank, or an empty string.
   std::string find_fault() {
+    record_.ended_up_to(what_.last_ended());
+    double const waits = record_.tick();
     if (std::string const text = what_.fault(); !text.empty()) {
-      auto const e = record_.oldest_open();
-      return text + (e.number == 0 ? "" : " The oldest open operation is " + record_.text(e) + ".");
+      auto const open = oldest_open();
+      return text + (open.empty() ? "" : " The oldest open operation is " + open + ".");
     }
-    record_.ended(what_.last_ended());
-    auto const e = record_.oldest_open();
-    auto const age = flight_record::clock::now() - e.issued;
-    if (e.number == 0 || age < deadline_) return "";
-    return record_.text(e) + " has not ended within " +
-           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(deadline_).count()) +
-           " s. A rank died, or the ranks do not call the same operations in the same order: "
-           "compare "
-           "their records. ASHLAR_NCCL_TIMEOUT gives more seconds.";
+    auto const deadline = std::chrono::duration<double>(wanted_.timeout).count();
+    auto const number = record_.oldest_open();
+    if (!wanted_.is_on() || waits < deadline || number == warned_of_) return "";
+    // The others are asked while the communicators still exist, since an abort on this rank is a
+    // fault on the others.
+    is_explained_ = true;
+    auto const why = oldest_open() + " has not ended within " + watch::waited_text(deadline) + ".";
+    auto const text = what_.explain(why, true);
+    if (!wanted_.only_warns) return text;
+    warned_of_ = number;
+    what_.print("warning: " + text);
+    return "";
+  }
+
+  /// Returns the text of the oldest operation that has not ended, or an empty string.
+  std::string oldest_open() const {
+    auto const report = record_.report(0, 0);
+    auto const* const open = report.awaited();
+    return open == nullptr ? "" : open->text;
   }
 
   void stop(std::unique_lock<std::mutex>& lock, std::string const& why) {
     why_ = why;
     lock.unlock();
     what_.take_down(why);
-    what_.print(why + "\nThe last operations of this rank:\n" + record_.text());
+    what_.print(is_explained_ ? why : what_.explain(why, false));
     lock.lock();
     if (!wake_.wait_for(lock, patience_, [this] { return done_ || heard_; })) {
       lock.unlock();
@@ -115,9 +136,12 @@ class watchdog {
     }
   }
 
-  flight_record& record_;
+  watch::flight_record& record_;
   watched what_;
-  milliseconds deadline_, patience_;
+  watch::settings wanted_;
+  milliseconds patience_;
+  bool is_explained_ = false;
+  std::uint64_t warned_of_ = 0;  // the number of the operation of the last warning
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::string why_;

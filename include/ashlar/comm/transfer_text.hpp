@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The text of a transfer, for error messages. It is the same on all members of the group, such as
+//
+//   all-gather along gpu of 512x1024 float [S(0)] -> [B]     a step of a redistribution
+//   all-reduce along node+gpu of 64 double sum               an array of the host
+
+#include <string>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/transfer.hpp>
+#include <ashlar/config.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/placement/text.hpp>
+
+namespace ashlar {
+
+/// The part of a transfer that its text shows. It may outlive the transfer.
+struct transfer_title {
+  collective kind = collective::all_reduce;
+  axis_list axes;
+  reduction op = reduction::sum;
+  element_type type = element_type::f32;
+  int partner = -1;
+  std::int64_t elements = 0;  ///< of this rank's source
+  shape extents;
+  placement before, after;
+};
+
+inline transfer_title title_of(transfer const& x, element_type type) {
+  return {x.kind, x.axes, x.op, type, x.partner, x.from.elements(), x.extents, x.before, x.after};
+}
+
+ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t);
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t) {
+  constexpr char const* types[] = {"float", "double", "int32", "int64", "bfloat16"};
+  std::string text = std::string(to_string(x.kind)) + " along " + to_string(x.axes, t) + " of ";
+  bool const is_step = x.extents.rank() > 0;
+  bool const reduces = x.kind == collective::reduce_scatter || x.kind == collective::all_reduce ||
+                       x.kind == collective::reduce;
+  text += is_step ? to_string(x.extents) : std::to_string(x.elements);
+  text += std::string(" ") + types[static_cast<int>(x.type)];
+  if (is_step) text += " " + to_string(x.before) + " -> " + to_string(x.after);
+  else if (reduces) text += std::string(" ") + to_string(x.op);
+  bool const is_rooted = x.kind == collective::broadcast || x.kind == collective::reduce;
+  if (is_rooted) text += " of member " + std::to_string(x.partner);
+  return text;
+}
+#endif
+
+}  // namespace ashlar

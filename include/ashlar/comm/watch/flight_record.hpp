@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Records the last operations of a rank on its mesh, to diagnose an operation that does not end. An
+// operation is a transfer, or something else that all ranks do together, such as a barrier.
+//
+// The program's thread writes the record, and the watchdog's thread reads it. To keep this cheap,
+// the program's thread never reads the clock: the watchdog advances a coarse clock (tick).
+//
+// The record also tells for how long the rank has waited:
+//
+//   on the host   while the program's thread waits: the time since an operation began or ended
+//   on a device   while an operation is open, which the device carries out by itself: the time
+//                 since it could run
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/transfer_text.hpp>
+#include <ashlar/config.hpp>
+#include <ashlar/mesh/rank_report.hpp>
+
+namespace ashlar::watch {
+
+class flight_record {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// Keeps the last `kept` operations. `is_of_device` tells that a device carries them out.
+  explicit flight_record(topology const& t, bool is_of_device = false, std::size_t kept = 48)
+      : topology_(t), is_of_device_(is_of_device), ring_(kept) {
+    tick();
+  }
+
+  /// Records that a transfer began. Returns its number in the record, which counts from 1.
+  std::uint64_t began(transfer_request const& s) {
+    return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label);
+  }
+  /// Records that an operation of all ranks began that is no transfer. `what` must be a literal,
+  /// such as "a barrier".
+  std::uint64_t began(char const* what) { return add({}, 0, what, nullptr); }
+  /// Records that an operation ended.
+  void ended(std::uint64_t number) {
+    {
+      std::lock_guard const lock(mutex_);
+      if (at(number).number == number) at(number).has_ended = true;
+    }
+    count_event();
+  }
+  /// Records that all operations up to `number` have ended.
+  void ended_up_to(std::uint64_t number) {
+    std::lock_guard const lock(mutex_);
+    if (first_open_ > number) return;
+    progressed_ = clock::now();
+    for (; first_open_ <= number; ++first_open_)
+      if (at(first_open_).number == first_open_) at(first_open_).has_ended = true;
+    count_event();
+  }
+  std::uint64_t last() const {
+    std::lock_guard const lock(mutex_);
+    return last_;
+  }
+  /// Returns the number of the first operation on a device that has not ended, or 0.
+  std::uint64_t oldest_open() const {
+    std::lock_guard const lock(mutex_);
+    return first_open_ <= last_ ? first_open_ : 0;
+  }
+
+  /// Says that operations from now on belong to this training step. Negative: to none.
+  void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
+
+  /// While an object of this class exists, the program's thread waits.
+  class waiting {
+   public:
+    explicit waiting(flight_record& r) : record_(&r) {
+      r.waits_.fetch_add(1, std::memory_order_relaxed);
+      r.count_event();
+    }
+    waiting(waiting const&) = delete;
+    waiting& operator=(waiting const&) = delete;
+    ~waiting() {
+      record_->waits_.fetch_sub(1, std::memory_order_relaxed);
+      record_->count_event();
+    }
+
+   private:
+    flight_record* record_;
+  };
+
+  /// Advances the record's clock. Returns for how many seconds the rank has waited (see above), or
+  /// a negative number if it does not wait. Called by the watchdog's thread.
+  ASHLAR_INLINE double tick();
+
+  /// Returns a report of the recorded operations. `waits` is a result of tick().
+  ASHLAR_INLINE rank_report report(int rank, double waits) const;
+
+ private:
+  struct entry {
+    std::uint64_t number = 0;
+    std::uint64_t ticket = 0;
+    transfer_title title;
+    std::int64_t step = -1;
+    clock::rep began = 0;
+    char const* what = nullptr;  // null for a transfer
+    char label[40]{};
+    bool has_ended = false;
+  };
+
+  std::uint64_t add(transfer_title const& title, std::uint64_t ticket, char const* what,
+                    char const* label) {
+    std::lock_guard const lock(mutex_);
+    std::uint64_t const number = ++last_;
+    if (what != nullptr) ticket = ++whole_;
+    at(number) = {number,
+                  ticket,
+                  title,
+                  step_.load(std::memory_order_relaxed),
+                  now_.load(std::memory_order_relaxed),
+                  what,
+                  {},
+                  false};
+    auto& copy = at(number).label;
+    copy[0] = '\0';
+    if (label != nullptr) std::strncat(copy, label, sizeof copy - 1);
+    if (what == nullptr && ticket > 0) begun_[set_of(title.axes)] = ticket;
+    count_event();
+    return number;
+  }
+  /// Returns the axes as a bit mask.
+  static unsigned set_of(axis_list const& axes) {
+    unsigned set = 0;
+    for (auto const a : axes) set |= 1u << a;
+    return set;
+  }
+  std::string text_of(unsigned set) const {
+    axis_list axes;
+    for (int a = 0; a < topology_.axes(); ++a)
+      if ((set >> a & 1) != 0) axes.push_back(static_cast<signed char>(a));
+    return to_string(axes, topology_);
+  }
+  void count_event() { events_.fetch_add(1, std::memory_order_relaxed); }
+
+  entry& at(std::uint64_t number) { return ring_[number % ring_.size()]; }
+  entry const& at(std::uint64_t number) const { return ring_[number % ring_.size()]; }
+
+  topology topology_;
+  bool is_of_device_;
+  std::vector<entry> ring_;
+  std::uint64_t last_ = 0, first_open_ = 1;
+  std::uint64_t whole_ = 0;               // the operations that are no transfers
+  std::uint64_t begun_[1 << max_axes]{};  // the last ticket of each set of axes
+  mutable std::mutex mutex_;
+
+  std::atomic<std::int64_t> step_{-1};
+  std::atomic<int> waits_{0};             // how many objects `waiting` exist
+  std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
+  std::atomic<clock::rep> now_{0};        // the coarse clock
+  std::uint64_t seen_events_ = 0;         // of the last tick
+  clock::time_point seen_;                // when the events were first seen as they are
+  clock::time_point progressed_;          // when an operation on a device last ended
+};
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE double flight_record::tick() {
+  auto const now = clock::now();
+  now_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  std::lock_guard const lock(mutex_);
+  if (is_of_device_) {
+    if (first_open_ > last_) return -1;
+    std::uint64_t const oldest = last_ < ring_.size() ? 1 : last_ - ring_.size() + 1;
+    clock::time_point const began{clock::duration(at(std::max(first_open_, oldest)).began)};
+    return std::max(0.0, std::chrono::duration<double>(now - std::max(began, progressed_)).count());
+  }
+  auto const events = events_.load(std::memory_order_relaxed);
+  if (events != seen_events_ || waits_.load(std::memory_order_relaxed) == 0) {
+    seen_events_ = events;
+    seen_ = now;
+  }
+  return waits_.load(std::memory_order_relaxed) == 0
+             ? -1
+             : std::chrono::duration<double>(now - seen_).count();
+}
+
+ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
+  rank_report r;
+  r.rank = rank;
+  r.waits = waits;
+  auto const now = clock::time_point(clock::duration(now_.load(std::memory_order_relaxed)));
+  std::lock_guard const lock(mutex_);
+  for (unsigned set = 0; set < std::size(begun_); ++set)
+    if (begun_[set] > 0) r.begun[text_of(set)] = begun_[set];
+  if (whole_ > 0) r.begun[""] = whole_;
+  std::uint64_t const oldest = last_ < ring_.size() ? 1 : last_ - ring_.size() + 1;
+  for (std::uint64_t n = oldest; n <= last_; ++n) {
+    auto const& e = at(n);
+    reported_operation o;
+    o.number = e.ticket;
+    o.has_ended = e.has_ended;
+    o.step = e.step;
+    o.age =
+        std::chrono::duration<double>(now - clock::time_point(clock::duration(e.began))).count();
+    if (e.what == nullptr) o.axes = text_of(set_of(e.title.axes));
+    o.text = e.what == nullptr ? to_string(e.title, topology_) : e.what;
+    if (e.label[0] != '\0') o.text += std::string(" (") + e.label + ")";
+    r.operations.push_back(std::move(o));
+  }
+  return r;
+}
+#endif
+
+}  // namespace ashlar::watch

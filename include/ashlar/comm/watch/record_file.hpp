@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Writes a flight record: the reports of all ranks that answered, and the diagnosis, as JSON. The
+// program ashlar-flight reads it.
+//
+//   {"format": "ashlar flight record", "version": 1,
+//    "mesh": "node=2,gpu=2", "diagnosis": "Rank 0 has waited ...",
+//    "ranks": [{"rank": 0, "host": "n3", "process": 77, "waits": 5.1, "begun": {"gpu": 42},
+//               "operations": [{"number": 42, "axes": "gpu", "ended": false, "age": 5.1,
+//                               "step": 7, "text": "all-gather along gpu of ..."}]},
+//              {"rank": 1, "silence": "its process 78 on n3 is stopped, ..."}]}
+
+#include <span>
+#include <string>
+
+#include <ashlar/config.hpp>
+#include <ashlar/mesh/rank_report.hpp>
+#include <ashlar/mesh/topology.hpp>
+
+namespace ashlar::watch {
+
+/// Returns the text of a flight record.
+ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diagnosis,
+                                      std::span<rank_report const> reports);
+
+/// Writes `text` to a new file "ashlar_flight_<rank>_<process>.json" in `folder`. Returns a sentence
+/// for the user that names the file, or says why there is none. Empty if `folder` is empty. Never
+/// throws, because a more important error is being reported.
+ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
+                                            std::string const& text) noexcept;
+
+}  // namespace ashlar::watch
+
+#if ASHLAR_DEFINES(COMM)
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <ashlar/mesh/text.hpp>
+
+namespace ashlar::watch {
+namespace detail {
+
+/// Returns `text` as a JSON string, with its quotes.
+inline std::string quoted(std::string const& text) {
+  std::string out = "\"";
+  for (char const c : text) {
+    auto const code = static_cast<unsigned char>(c);
+    char escaped[8];
+    if (c == '"' || c == '\\') (out += '\\') += c;
+    else if (code < 0x20)
+      out.append(escaped,
+                 static_cast<std::size_t>(std::snprintf(escaped, sizeof escaped, "\\u%04x", code)));
+    else out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace detail
+
+ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diagnosis,
+                                      std::span<rank_report const> reports) {
+  using detail::quoted;
+  std::ostringstream out;
+  out << "{\"format\": \"ashlar flight record\", \"version\": 1,\n \"mesh\": "
+      << quoted(to_string(t)) << ",\n \"diagnosis\": " << quoted(diagnosis) << ",\n \"ranks\": [";
+  char const* rank_comma = "\n  ";
+  for (auto const& r : reports) {
+    out << rank_comma << "{\"rank\": " << r.rank;
+    rank_comma = ",\n  ";
+    if (!r.silence.empty()) {
+      out << ", \"silence\": " << quoted(r.silence) << '}';
+      continue;
+    }
+    out << ", \"host\": " << quoted(r.host) << ", \"process\": " << r.process
+        << ", \"waits\": " << r.waits << ",\n   \"begun\": {";
+    char const* comma = "";
+    for (auto const& [axes, count] : r.begun) {
+      out << comma << quoted(axes) << ": " << count;
+      comma = ", ";
+    }
+    out << "},\n   \"operations\": [";
+    comma = "\n    ";
+    for (auto const& o : r.operations) {
+      out << comma << "{\"number\": " << o.number << ", \"axes\": " << quoted(o.axes)
+          << ", \"ended\": " << (o.has_ended ? "true" : "false") << ", \"age\": " << o.age
+          << ", \"step\": " << o.step << ", \"text\": " << quoted(o.text) << '}';
+      comma = ",\n    ";
+    }
+    out << "]}";
+  }
+  out << "]}\n";
+  return out.str();
+}
+
+ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
+                                            std::string const& text) noexcept try {
+  if (folder.empty()) return "";
+  std::string const path = folder + "/ashlar_flight_" + std::to_string(rank) + "_" +
+                           std::to_string(getpid()) + ".json";
+  std::FILE* const file = std::fopen(path.c_str(), "wx");
+  bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int const fault = errno;
+  if (file != nullptr) good = std::fclose(file) == 0 && good;
+  if (good) return "The flight record is " + path + "; ashlar-flight reads it.";
+  return "The flight record " + path + " cannot be written: " + std::strerror(fault) +
+         ". ASHLAR_FLIGHT_RECORDS names another folder.";
+} catch (...) {
+  return "";
+}
+
+}  // namespace ashlar::watch
+#endif

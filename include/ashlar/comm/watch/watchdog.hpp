@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The watchdog of a mesh: a thread of each rank that notices when its program waits for too long,
+// finds out why, and ends the job, so that no job hangs without a word. It never calls MPI.
+//
+//   1  The program's thread has waited for the timeout while no operation began or ended.
+//   2  The watchdog asks the watchdogs of all ranks for their last operations (peer_socket.hpp).
+//      They answer while their programs compute or wait. A rank that does not answer within a
+//      second is silent: its process is stopped or has ended.
+//   3  If a lower rank that answers waits for too long too, that rank reports.
+//   4  The watchdog prints a paragraph that says who waits for whom (diagnosis.hpp), and writes a
+//      flight record with the last operations of all ranks (record_file.hpp).
+//   5  It tells the other ranks to end, and ends its own process with exit status 1. A launcher
+//      such as mpirun then ends the rest. With ASHLAR_TIMEOUT=...,warn it waits on instead.
+//
+// On a device, the transport's own watchdog notices in step 1, and asks this one for the causes
+// (explain), which are steps 2 to 4. So the text is the same.
+//
+// The watchdog also ends the job as soon as the next rank of the same host is killed
+// (neighbour.hpp), and says what this rank was doing then.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/watch/flight_record.hpp>
+#include <ashlar/comm/watch/peer_socket.hpp>
+#include <ashlar/comm/watch/settings.hpp>
+#include <ashlar/config.hpp>
+
+namespace ashlar::watch {
+
+class watchdog {
+ public:
+  /// Opens the socket. `record` must outlive this object. `is_one_host` tells that all ranks of the
+  /// mesh are on one host.
+  watchdog(flight_record& record, topology const& t, settings const& s, bool is_one_host);
+  watchdog(watchdog const&) = delete;
+  watchdog& operator=(watchdog const&) = delete;
+  ~watchdog();
+
+  /// Returns the port of the socket, which other ranks need for their contact of this rank.
+  int port() const;
+  /// Tells the other ranks that this process ends on purpose, because it has printed an error.
+  static void leave_all() noexcept;
+
+  /// Asks the other ranks, and returns sentences on the causes of the wait, which name the flight
+  /// record that it writes. Returns an empty string if this does not end in three seconds. `why` is
+  /// what the caller knows. Called by another thread, on meshes whose transport watches itself.
+  std::string explain(std::string const& why);
+
+  /// Starts to watch. `acts` tells that this object notices waits itself. `ranks` has the contacts of all ranks.
+  void start(bool acts, int rank, std::vector<contact> ranks,
+             std::span<std::int32_t const, token_words> secret);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace ashlar::watch
+
+#if ASHLAR_DEFINES(COMM)
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/comm/watch/neighbour.hpp>
+#include <ashlar/comm/watch/record_file.hpp>
+
+namespace ashlar::watch {
+
+struct watchdog::state {
+  using clock = std::chrono::steady_clock;
+  using milliseconds = std::chrono::milliseconds;
+
+  state(flight_record& r, topology const& t, settings const& s, bool is_one_host)
+      : record(r), shape(t), wanted(s), socket(is_one_host) {}
+
+  flight_record& record;
+  topology shape;
+  settings wanted;
+  peer_socket socket;
+  neighbour next;
+  int rank = 0;
+  std::vector<rank_report> answers;
+  double waits = -1;  // result of the last tick
+  bool acts = true;
+  bool has_reported = false;  // about the present wait
+  std::mutex mutex;           // for the next three members
+  std::condition_variable is_explained;
+  std::optional<std::string> asked, explained;
+  std::atomic<bool> is_done{false};
+  std::thread thread;
+
+  void watch() {
+    auto const pause = std::clamp(wanted.timeout / 20, milliseconds(10), milliseconds(500));
+    while (!is_done) {
+      receive(pause);
+      if (!acts) answer_thread();
+      else if (waits < seconds(wanted.timeout)) has_reported = false;
+      else if (!has_reported) find_cause();
+    }
+  }
+
+  static double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
+  bool has_answered(int r) const { return !answers[static_cast<std::size_t>(r)].host.empty(); }
+
+  /// Waits for one message for at most `time`, and does what it asks for.
+  void receive(milliseconds time) {
+    auto const m = socket.receive(next.has_ended() ? milliseconds(0) : time, next.descriptor());
+    waits = record.tick();
+    if (!m) {
+      if (next.has_ended()) report_end_of_neighbour();
+      return;
+    }
+    switch (m->what) {
+      case peer_socket::kind::question:
+        socket.send(m->from, peer_socket::kind::answer, to_lines(own_report()));
+        break;
+      case peer_socket::kind::answer:
+        if (!answers.empty()) {
+          auto& place = answers[static_cast<std::size_t>(m->from)];
+          place = report_from_lines(m->text);
+          place.rank = m->from;
+        }
+        break;
+      case peer_socket::kind::end: std::_Exit(1);
+      case peer_socket::kind::leave: next.left(m->from); break;
+      case peer_socket::kind::wake: break;
+    }
+  }
+
+  /// Called when the neighbour's process has ended. If the launcher is ending all processes, this
+  /// one does not survive the pause.
+  void report_end_of_neighbour() {
+    int const ended = next.rank();
+    std::this_thread::sleep_for(milliseconds(20));
+    for (auto m = socket.receive(milliseconds(0)); m; m = socket.receive(milliseconds(0))) {
+      if (m->what == peer_socket::kind::end) std::_Exit(1);
+      if (m->what == peer_socket::kind::leave) next.left(m->from);
+    }
+    if (next.rank() != ended) return;
+    auto const& c = socket.ranks()[static_cast<std::size_t>(ended)];
+    std::string text = "Rank " + std::to_string(ended) + " was killed: its process " +
+                       std::to_string(c.process) + " on " + c.host_name.data() +
+                       " has ended, by a signal, for want of memory or by exit().";
+    auto const report = own_report();
+    if (auto const* const o = report.awaited())
+      text += " Rank " + std::to_string(rank) + " is in " + place_of(*o) + ".";
+    std::fprintf(stderr, "[rank %d] error: mesh: %s\n", rank, text.c_str());
+    end_job();
+  }
+
+  [[noreturn]] void end_job() {
+    std::fflush(stderr);
+    for (int r = 0; r < shape.ranks(); ++r)
+      if (r != rank) socket.send(r, peer_socket::kind::end);
+    std::_Exit(1);
+  }
+
+  rank_report own_report() const {
+    auto const& self = socket.ranks()[static_cast<std::size_t>(rank)];
+    rank_report r = record.report(rank, waits);
+    r.host = self.host_name.data();
+    if (r.host.empty()) r.host = "localhost";
+    r.process = self.process;
+    return r;
+  }
+
+  /// Asks all ranks for their reports, and waits for the answers for up to a second.
+  void ask() {
+    int const ranks = shape.ranks();
+    answers.assign(static_cast<std::size_t>(ranks), {});
+    answers[static_cast<std::size_t>(rank)] = own_report();
+    auto const all_answered = [&] {
+      for (int r = 0; r < ranks; ++r)
+        if (!has_answered(r)) return false;
+      return true;
+    };
+    for (int attempt = 0; attempt < 4 && !all_answered() && !is_done; ++attempt) {
+      for (int r = 0; r < ranks; ++r)
+        if (!has_answered(r)) socket.send(r, peer_socket::kind::question);
+      auto const end = clock::now() + milliseconds(250);
+      while (!all_answered() && clock::now() < end && !is_done) receive(milliseconds(20));
+    }
+    auto const& contacts = socket.ranks();
+    for (int r = 0; r < ranks; ++r) {
+      auto& a = answers[static_cast<std::size_t>(r)];
+      a.rank = r;
+      if (a.host.empty())
+        a.silence = state_of_process(contacts[static_cast<std::size_t>(r)],
+                                     contacts[static_cast<std::size_t>(rank)]);
+    }
+  }
+
+  /// Returns the lowest rank that has waited for too long, if it is lower than this rank, or -1.
+  int lower_reporter() const {
+    for (int r = 0; r < rank; ++r)
+      if (answers[static_cast<std::size_t>(r)].waits >= seconds(wanted.timeout)) return r;
+    return -1;
+  }
+
+  void find_cause() {
+    ask();
+    if (is_done || waits < seconds(wanted.timeout)) return;
+    if (lower_reporter() >= 0 && !wanted.only_warns) {
+      // That rank's message `end` ends this process.
+      auto const end = clock::now() + std::chrono::seconds(3);
+      while (clock::now() < end && !is_done && waits >= seconds(wanted.timeout))
+        receive(milliseconds(50));
+      if (is_done || waits < seconds(wanted.timeout)) return;
+    }
+    has_reported = true;
+    if (lower_reporter() < 0 || !wanted.only_warns) {
+      std::fprintf(stderr, "[rank %d] %s: mesh: %s\n", rank,
+                   wanted.only_warns ? "warning" : "error", findings("").c_str());
+      if (!wanted.only_warns) end_job();
+    }
+    answers.clear();
+  }
+
+  /// Returns the diagnosis of the answers, and writes the flight record. `why` is what is known
+  /// without the diagnosis.
+  std::string findings(std::string const& why) {
+    std::string text = diagnose(shape, answers);
+    if (text.empty() && why.empty())
+      text = "Rank " + std::to_string(rank) + " has waited for " + waited_text(waits) +
+             " outside of transfers.";
+    auto const file = write_flight_file(wanted.folder, rank,
+                                        flight_text(shape, text.empty() ? why : text, answers));
+    if (!text.empty()) text += ' ';
+    text += "ASHLAR_TIMEOUT sets the seconds after which this is said, or off.";
+    return file.empty() ? text : text + ' ' + file;
+  }
+
+  /// Answers a call of explain() by another thread.
+  void answer_thread() {
+    std::string why;
+    {
+      std::lock_guard const lock(mutex);
+      if (!asked) return;
+      why = *asked;
+    }
+    ask();
+    int const reporter = lower_reporter();
+    auto text = reporter < 0 ? findings(why) : "Rank " + std::to_string(reporter) + " says more.";
+    answers.clear();
+    std::lock_guard const lock(mutex);
+    asked.reset();
+    explained = std::move(text);
+    is_explained.notify_all();
+  }
+
+  /// Tells the ranks of this host, one of which observes this one.
+  void leave() const {
+    auto const& ranks = socket.ranks();
+    auto const host = ranks[static_cast<std::size_t>(rank)].host;
+    for (int r = 0; r < shape.ranks(); ++r)
+      if (r != rank && ranks[static_cast<std::size_t>(r)].host == host)
+        socket.send(r, peer_socket::kind::leave);
+  }
+
+  /// The watchdogs of this process.
+  struct list {
+    std::mutex mutex;
+    std::vector<state const*> all;
+  };
+  static list& running() {
+    static auto* const one = new list;  // never destroyed: a process may end in any thread
+    return *one;
+  }
+};
+
+ASHLAR_INLINE watchdog::watchdog(flight_record& record, topology const& t, settings const& s,
+                                 bool is_one_host)
+    : state_(new state(record, t, s, is_one_host)) {}
+
+ASHLAR_INLINE int watchdog::port() const { return state_->socket.port(); }
+
+ASHLAR_INLINE std::string watchdog::explain(std::string const& why) {
+  auto& s = *state_;
+  std::unique_lock lock(s.mutex);
+  s.explained.reset();
+  s.asked = why;
+  s.socket.send(s.rank, peer_socket::kind::wake);
+  s.is_explained.wait_for(lock, std::chrono::seconds(3), [&] { return s.explained.has_value(); });
+  return s.explained.value_or("");
+}
+
+ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ranks,
+                                   std::span<std::int32_t const, token_words> secret) {
+  auto& s = *state_;
+  s.acts = acts;
+  s.rank = rank;
+  s.socket.introduce(rank, std::move(ranks), secret);
+  s.next.observe(rank, s.socket.ranks());
+  {
+    auto& list = state::running();
+    std::lock_guard const lock(list.mutex);
+    list.all.push_back(&s);
+  }
+  // Signals are for the program's thread. The new thread inherits this mask.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  s.thread = std::thread([&s] { s.watch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ASHLAR_INLINE void watchdog::leave_all() noexcept try {
+  auto& list = state::running();
+  std::lock_guard const lock(list.mutex);
+  for (auto const* const s : list.all) s->leave();
+} catch (...) {
+}
+
+ASHLAR_INLINE watchdog::~watchdog() {
+  auto& s = *state_;
+  if (!s.thread.joinable()) return;
+  {
+    auto& list = state::running();
+    std::lock_guard const lock(list.mutex);
+    std::erase(list.all, &s);
+  }
+  s.leave();
+  s.is_done = true;
+  s.socket.send(s.rank, peer_socket::kind::wake);
+  s.thread.join();
+}
+
+}  // namespace ashlar::watch
+#endif

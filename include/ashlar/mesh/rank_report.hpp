@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What one rank says of itself when some rank has waited for too long: its last operations, and
+// whether it waits. Ranks send each other this report as text, one item per line (to_lines,
+// report_from_lines). Flight records contain it as JSON (comm/watch/record_file.hpp).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::watch {
+
+/// One operation of a rank. Members of a group have the same number for the same operation.
+struct reported_operation {
+  std::uint64_t number = 0;  ///< counts the operations along the same axes, from 1
+  std::string axes;          ///< "gpu" or "node+gpu"; empty for an operation of all ranks
+  bool has_ended = false;
+  double age = 0;          ///< seconds since it began
+  std::int64_t step = -1;  ///< the training step; negative outside of training
+  std::string text;        ///< "all-gather along gpu of 512x1024 float [S(0)] -> [B]"
+
+  friend bool operator==(reported_operation const&, reported_operation const&) = default;
+};
+
+struct rank_report {
+  int rank = 0;
+  /// Why there is no report of this rank, such as "its process 77 on host n3 is stopped". Empty if
+  /// there is a report.
+  std::string silence;
+  std::string host;
+  std::int64_t process = 0;
+  double waits = -1;  ///< seconds for which the rank has waited for others; negative: it does not
+  std::map<std::string, std::uint64_t> begun;  ///< operations begun so far, by axes
+  std::vector<reported_operation> operations;  ///< the last ones, the oldest first
+
+  bool is_waiting() const { return waits >= 0; }
+  /// Returns the operation that a waiting rank waits for: the oldest one that has not ended, or
+  /// null.
+  reported_operation const* awaited() const {
+    for (auto const& o : operations)
+      if (!o.has_ended) return &o;
+    return nullptr;
+  }
+
+  friend bool operator==(rank_report const&, rank_report const&) = default;
+};
+
+ASHLAR_INLINE std::string to_lines(rank_report const& r);
+
+/// Reads the lines that to_lines writes. Skips lines that it does not know.
+ASHLAR_INLINE rank_report report_from_lines(std::string const& lines);
+
+}  // namespace ashlar::watch
+
+#if ASHLAR_DEFINES(TEXT)
+#include <sstream>
+
+namespace ashlar::watch {
+
+ASHLAR_INLINE std::string to_lines(rank_report const& r) {
+  std::ostringstream out;
+  out << "rank " << r.rank << "\nhost " << r.host << "\nprocess " << r.process << "\nwaits "
+      << r.waits << '\n';
+  if (!r.silence.empty()) out << "silence " << r.silence << '\n';
+  for (auto const& [axes, count] : r.begun) out << "begun " << count << ' ' << axes << '\n';
+  for (auto const& o : r.operations)
+    out << "operation " << o.number << ' ' << o.has_ended << ' ' << o.age << ' ' << o.step << ' '
+        << (o.axes.empty() ? "-" : o.axes) << ' ' << o.text << '\n';
+  return out.str();
+}
+
+ASHLAR_INLINE rank_report report_from_lines(std::string const& lines) {
+  rank_report r;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream item(line);
+    std::string key;
+    item >> key >> std::ws;
+    if (key == "rank") item >> r.rank;
+    else if (key == "host") std::getline(item, r.host);
+    else if (key == "process") item >> r.process;
+    else if (key == "waits") item >> r.waits;
+    else if (key == "silence") std::getline(item, r.silence);
+    else if (key == "begun") {
+      std::uint64_t count = 0;
+      std::string axes;
+      item >> count >> std::ws;
+      std::getline(item, axes);
+      r.begun[axes] = count;
+    } else if (key == "operation") {
+      reported_operation o;
+      item >> o.number >> o.has_ended >> o.age >> o.step >> o.axes >> std::ws;
+      if (o.axes == "-") o.axes.clear();
+      std::getline(item, o.text);
+      r.operations.push_back(std::move(o));
+    }
+  }
+  return r;
+}
+
+}  // namespace ashlar::watch
+#endif
