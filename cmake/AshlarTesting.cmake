@@ -26,7 +26,7 @@ set(ASHLAR_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
   OMPI_MCA_hwloc_base_binding_policy=none
-  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1)
+  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ASHLAR_FLIGHT_RECORDS=off)
 
 # MPICH spins while it waits and never yields. With more ranks than cores each wait then takes whole
 # time slices, and the tests take hours. If MPICH uses UCX, a preloaded library makes it yield
@@ -422,6 +422,11 @@ function(ashlar_add_test_programs)
     cmake_path(GET source STEM name)
     ashlar_test_program(program_${name} "${source}")
   endforeach()
+  # Another version of ashlar. The compiled library has this version, so the program does without.
+  add_executable(program_other_version "${ASHLAR_TEST_DIR}/programs/failing_rank.cpp")
+  target_link_libraries(program_other_version PRIVATE ashlar::ashlar)
+  target_compile_definitions(program_other_version PRIVATE ASHLAR_VERSION=1)
+  target_compile_options(program_other_version PRIVATE -O0)
 endfunction()
 
 # ashlar_add_script_test(<label> <script>): adds one script as a test.

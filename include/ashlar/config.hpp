@@ -5,6 +5,7 @@
 
 // This is the only file of ashlar that checks which compiler is in use. It defines these macros:
 //
+//   ASHLAR_VERSION    10000 * major + 100 * minor + patch; CMake reads it here
 //   ASHLAR_HD         marks a function that also runs on a CUDA device when nvcc compiles it
 //   ASHLAR_RESTRICT   restrict: no other pointer in this scope aliases the object
 //   ASHLAR_VECTORIZE  before a loop: its iterations do not depend on each other through memory
@@ -35,6 +36,10 @@
 //                         of the compiled library, or `here` in programs that do not use it
 //
 // This file includes nothing. CMake sets the warnings and the architecture flags.
+
+#ifndef ASHLAR_VERSION
+#define ASHLAR_VERSION 100
+#endif
 
 #if defined(__CUDACC__)
 #define ASHLAR_HD __host__ __device__

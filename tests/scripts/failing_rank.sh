@@ -49,6 +49,14 @@ export ASHLAR_SHARED_MEMORY=off
 fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: an exception left"
 unset ASHLAR_SHARED_MEMORY
+# One rank was built with another version.
+status=0
+output="$(timeout 30 "$mpiexec" "${oversubscribe[@]}" -n 2 "$program" none : -n 1 "${program/failing_rank/other_version}" none 2>&1)" || status=$?
+said="mesh: the ranks run different versions of ashlar: rank 2 has another one than rank 0."
+if [ "$status" -eq 0 ] || ! grep -qF "$said" <<<"$output"; then
+  printf '%s\nexit %d\n' "$output" "$status"
+  exit 1
+fi
 output="$("$mpiexec" "${oversubscribe[@]}" -n 3 "$program" none 2>&1)" || { echo "$output"; exit 1; }
 [ "$(grep -c '^done 1$' <<<"$output")" -eq 3 ] || { echo "$output"; exit 1; }
 echo "failing_rank: all as expected"

@@ -33,6 +33,7 @@ struct node {
       memory.push_back(std::make_unique<std::byte[]>(4 * array_bytes));
       stages.push_back(std::make_unique<std::byte[]>(2 * shared::stage_bytes));
       neighbours.slots.push_back(slots.back().get());
+      neighbours.ranks.push_back(static_cast<int>(neighbours.ranks.size()));
       neighbours.windows.push_back(memory.back().get());
       neighbours.stages.push_back(stages.back().get());
     }

@@ -15,6 +15,8 @@
 //   world, settings         types of the constructor's arguments besides the topology
 //   processor()             the processor that computes
 //   memory()                allocate(bytes), release(block, bytes)
+//   is_watched              whether meshes have a watchdog (watch/watchdog.hpp)
+//   record()                the record of the mesh's last operations (watch/flight_record.hpp)
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)
 //   make_transport()        creates the communicator, without decorators
 //   until(condition)        waits for the condition and advances pending transfers meanwhile

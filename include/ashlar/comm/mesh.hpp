@@ -47,9 +47,9 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in three cases:
-  /// the number of ranks differs from the topology's, the ranks give different machines, or the
-  /// shared-memory settings of any rank are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases: the
+  /// number of ranks differs from the topology's, the ranks give different machines or were built
+  /// with different versions of ashlar, or the shared-memory settings of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -66,15 +66,12 @@ class basic_mesh {
     state_->here = t.coordinates_of(rank);
     state_->priced_on = m;
     state_->plain = state_->transport = state_->back.make_transport();
+    require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
     set_machine(m);
     std::int64_t checks = wants_checks() ? 1 : 0;
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(&checks, 1));
     state_->is_checked = checks == 1;
-    constexpr bool watches_itself = requires { state_->back.explain_by(state_->watching); };
-    state_->watching = watch::introduce(
-        state_->back.record(), t, rank, !watches_itself,
-        [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
-    if constexpr (watches_itself) state_->back.explain_by(state_->watching);
+    if constexpr (backend::is_watched) start_watchdog();
   }
   basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
              ashlar::machine const& m = machines::workstation,
@@ -113,14 +110,24 @@ class basic_mesh {
   }
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
-  /// the mesh: one all-reduce of 16 bytes, which communication logs do not record.
+  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs do
+  /// not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     // Computes two maxima over all ranks: of the value and of its bitwise complement. These maxima
     // are complements of each other only if all values are equal.
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
-    if (both[0] != ~both[1])
-      throw error(operation, std::string(fault) + ". All ranks of a mesh must agree on it.");
+    if (both[0] == ~both[1]) return;
+    std::int64_t first_rank[2] = {rank() == 0 ? static_cast<std::int64_t>(value >> 32) : 0,
+                                  rank() == 0 ? static_cast<std::int64_t>(value << 32 >> 32) : 0};
+    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(first_rank));
+    auto const expected = static_cast<std::uint64_t>(first_rank[0]) << 32 |
+                          static_cast<std::uint64_t>(first_rank[1]);
+    std::int64_t other = value == expected ? ranks() : rank();
+    reduce(*state_->plain, reduction::min, std::span<std::int64_t>(&other, 1));
+    throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
+                               " has another one than rank 0. All ranks of a mesh must agree on "
+                               "it.");
   }
 
   /// Replaces `values` by their sums, maxima or minima over all ranks. Every rank gives the same
@@ -259,6 +266,14 @@ class basic_mesh {
     state(world ranks, ashlar::topology const& t, settings const& wanted)
         : state_with_backend{{ranks, t, wanted}} {}
   };
+
+  void start_watchdog() const {
+    constexpr bool watches_itself = requires { state_->back.explain_by(state_->watching); };
+    state_->watching = watch::introduce(
+        state_->back.record(), topology(), rank(), !watches_itself,
+        [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
+    if constexpr (watches_itself) state_->back.explain_by(state_->watching);
+  }
 
   void refuse_if_forbidden(collective kind, axis_list const& axes) const {
     if (state_->forbidden)

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include <ashlar/comm/strided_block.hpp>
+#include <ashlar/placement/code.hpp>
 #include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
@@ -56,6 +57,30 @@ struct transfer {
   /// a block of `receives` describes the addends of all members, since their shards have the same
   /// layout.
   std::vector<strided_block> receives, sends;
+  /// A hash of all that the members of the group must agree on (set_fingerprint). Shared memory
+  /// compares it.
+  std::uint32_t fingerprint = 0;
+
+  /// Returns the number of elements of a flat array, which is the same on all members: the larger
+  /// one of this rank's source and target.
+  std::int64_t flat_elements() const { return std::max(from.elements(), to.elements()); }
+
+  void set_fingerprint() {
+    std::uint64_t hash = 0;
+    auto const add = [&](auto value) {
+      hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;
+    };
+    add(kind);
+    for (auto const a : axes) add(a);
+    add(op);
+    if (kind == collective::broadcast || kind == collective::reduce) add(partner);
+    if (extents.rank() == 0) add(flat_elements());
+    for (auto const n : extents.extent) add(n);
+    add(code_of(before));
+    add(code_of(after));
+    fingerprint = static_cast<std::uint32_t>(hash);
+  }
 
   bool reduces() const {
     return kind == collective::reduce_scatter || kind == collective::all_reduce ||
@@ -107,6 +132,7 @@ inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, to
     x.sends.push_back(part);
     x.receives.push_back(part);
   }
+  x.set_fingerprint();
   return x;
 }
 
@@ -133,6 +159,7 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
     x.sends.push_back(gives ? whole : strided_block());
     x.receives.push_back(takes ? whole : strided_block());
   }
+  x.set_fingerprint();
   return x;
 }
 
@@ -147,12 +174,16 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
   x.extents = extents;
   x.before = s.from;
   x.after = s.to;
-  if (s.kind == collective::all_reduce) return x;
+  if (s.kind == collective::all_reduce) {
+    x.set_fingerprint();
+    return x;
+  }
   x.kind = s.kind;
   x.axes = s.axes;
   x.from = from;
   x.to = to;
   x.op = s.kind == collective::zero_pad ? s.to.op() : s.from.op();
+  x.set_fingerprint();
   if (!communicates(s.kind)) {
     auto const a = static_cast<std::size_t>(s.axes[0]);
     x.pads = s.kind == collective::zero_pad;

@@ -25,13 +25,13 @@ struct transfer_title {
   reduction op = reduction::sum;
   element_type type = element_type::f32;
   int partner = -1;
-  std::int64_t elements = 0;  ///< of this rank's source
+  std::int64_t elements = 0;  ///< transfer::flat_elements
   shape extents;
   placement before, after;
 };
 
 inline transfer_title title_of(transfer const& x, element_type type) {
-  return {x.kind, x.axes, x.op, type, x.partner, x.from.elements(), x.extents, x.before, x.after};
+  return {x.kind, x.axes, x.op, type, x.partner, x.flat_elements(), x.extents, x.before, x.after};
 }
 
 ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t);

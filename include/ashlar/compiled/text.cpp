@@ -4,4 +4,5 @@
 // Compiles the parsers and printers of placements, meshes and plans.
 
 #define ASHLAR_COMPILES_TEXT 1
+#include <ashlar/mesh/rank_report.hpp>
 #include <ashlar/plan/text.hpp>

@@ -110,6 +110,7 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
       x.receives.push_back(flat_block(cut, total));
     }
   }
+  x.set_fingerprint();
   return made;
 }
 

@@ -39,6 +39,7 @@
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/schedule.hpp>
 #include <ashlar/train/sgd.hpp>
+#include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_report.hpp>
 
 namespace ashlar::train {
@@ -131,7 +132,9 @@ class trainer {
                       std::span(data.targets).subspan(i * rows, rows));
       make_gradients(model_->input_of(data.inputs, data.targets, first, totals_.data()));
     }
-    auto const hash = content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
+    auto const hash = mesh.ranks() == 1 ? 0
+                                        : content_hash(std::span(data.targets),
+                                                       content_hash(std::span(data.inputs)));
     auto const totals = sum_totals(hash);
     double squares = 0;
     for (std::size_t k = 1; k < totals.size() - agreement_addends; ++k) squares += totals[k];
@@ -141,11 +144,7 @@ class trainer {
     report.loss = totals[0] / static_cast<double>(rows * micro_batches);
     report.gradient_norm = std::sqrt(squares);
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
-      throw error("trainer", "at step " + std::to_string(step_) + " the loss is " +
-                                 std::to_string(report.loss) + " and the gradient norm " +
-                                 std::to_string(report.gradient_norm) +
-                                 ". Parameters are as before this step; try a smaller learning "
-                                 "rate.");
+      detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);
     report.learning_rate_factor = options_.schedule(step_);
     if (!std::isfinite(report.learning_rate_factor))
       throw error("trainer", "at step " + std::to_string(step_) + " the schedule returns " +
@@ -158,7 +157,7 @@ class trainer {
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
-    if (mesh.is_checked()) compare_replicas();
+    if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
     report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
@@ -249,56 +248,8 @@ class trainer {
     operation_label const named(mesh, "loss and gradient norms");
     mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
     if (!all_agree(std::span(totals).template last<agreement_addends>(), mesh.ranks()))
-      refuse_different_batches(hash);
+      detail::refuse_different_batches(*model_, step_, hash);
     return totals;
-  }
-
-  /// Throws on every rank. Communicates: one all-reduce.
-  [[noreturn]] void refuse_different_batches(std::uint64_t hash) const {
-    auto const& mesh = model_->mesh();
-    std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
-    all[static_cast<std::size_t>(mesh.rank())] = static_cast<std::int64_t>(hash);
-    mesh.all_reduce(std::span<std::int64_t>(all));
-    auto const differs = [&](std::int64_t h) { return h != all[0]; };
-    auto const other = std::find_if(all.begin() + 1, all.end() - 1, differs) - all.begin();
-    throw error("trainer", "at step " + std::to_string(step_) + " rank " + std::to_string(other) +
-                               " has another batch than rank 0. Pass the whole batch, with the "
-                               "same inputs and targets, on every rank.");
-  }
-
-  /// Throws ashlar::error on every rank if ranks that hold the same part of a parameter have
-  /// different values. The usual cause is a wrong row in the rules of a layer. Communicates: one
-  /// all-reduce of 8 bytes for each parameter and rank.
-  void compare_replicas() const {
-    auto const& mesh = model_->mesh();
-    auto const ranks = static_cast<std::size_t>(mesh.ranks());
-    std::vector<std::int64_t> hashes;
-    model_->for_each_parameter([&](auto& p) {
-      auto const values = ashlar::detail::host_values<stored_type>(
-          mesh.processor(), p.value().template data_as<stored_type>(), p.value().local_elements());
-      hashes.resize(hashes.size() + ranks);
-      hashes[hashes.size() - ranks + static_cast<std::size_t>(mesh.rank())] =
-          static_cast<std::int64_t>(content_hash(std::span(values)));
-    });
-    mesh.all_reduce(std::span(hashes));
-    std::size_t first = 0;  // the position of the parameter's hashes
-    model_->for_each_parameter([&](auto& p) {
-      for (int r = 0; r < mesh.ranks(); ++r) {
-        auto c = mesh.topology().coordinates_of(r);
-        for (int a = 0; a < mesh.axes(); ++a)
-          if (p.value().placement()[a].is_broadcast()) c[static_cast<std::size_t>(a)] = 0;
-        int const other = mesh.topology().rank_of(c);
-        if (hashes[first + static_cast<std::size_t>(r)] ==
-            hashes[first + static_cast<std::size_t>(other)])
-          continue;
-        throw error("trainer", "after step " + std::to_string(step_ - 1) + " ranks " +
-                                   std::to_string(other) + " and " + std::to_string(r) +
-                                   " have different values of " + p.path() +
-                                   ", although both hold the same part of it. Test the rules of "
-                                   "its layer with nn::verify.");
-      }
-      first += ranks;
-    });
   }
 
   Model* model_;

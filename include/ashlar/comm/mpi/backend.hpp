@@ -27,6 +27,12 @@ class backend {
  public:
   using world = MPI_Comm;
   using settings = shared::settings;
+  /// Whether meshes have a watchdog. SimGrid runs all ranks in one process, in simulated time.
+#ifdef SMPI_H
+  static constexpr bool is_watched = false;
+#else
+  static constexpr bool is_watched = true;
+#endif
 
   /// Collective over `comm`, which must have as many ranks as `t`.
   backend(MPI_Comm comm, topology const& t, shared::settings const& sharing)

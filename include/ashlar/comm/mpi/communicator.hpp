@@ -232,6 +232,7 @@ class communicator final : public ashlar::communicator {
         g.is_on_node = false;
         break;
       }
+      near.ranks.push_back(rank);
       near.windows.push_back(region);
       near.slots.push_back(window_->slot_of(rank, slot));
       near.stages.push_back(window_->stages_of(rank, slot));

@@ -29,6 +29,7 @@ class backend {
  public:
   using world = nccl::world;
   using settings = sums;
+  static constexpr bool is_watched = true;
 
   /// `w` must have as many ranks as `t`.
   backend(nccl::world const& w, topology const& t, sums how)

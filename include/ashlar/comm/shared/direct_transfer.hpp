@@ -35,8 +35,7 @@ class direct_transfer {
   direct_transfer(transfer const& what, element_type type, neighbourhood const& group,
                   std::uint64_t epoch, void* target, std::int64_t source_offset,
                   std::int64_t target_offset)
-      : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
-        target_(target, type) {
+      : what_(&what), group_(&group), sync_(group, epoch, what, type), target_(target, type) {
     sync_.publish(source_offset, target_offset);
   }
 

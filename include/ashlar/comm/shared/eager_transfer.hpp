@@ -32,9 +32,8 @@ class eager_transfer {
   /// be written before the transfer has ended, because any call of advance() may copy it.
   eager_transfer(transfer const& what, element_type type, neighbourhood const& group,
                  std::uint64_t epoch, void const* source, void* target)
-      : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
-        source_(source, type), target_(target, type),
-        offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
+      : what_(&what), group_(&group), sync_(group, epoch, what, type), source_(source, type),
+        target_(target, type), offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
 
   /// Does all work that is possible now. Returns true when the transfer has ended. Throws
   /// ashlar::error if this rank waits for a member that has abandoned the mesh.

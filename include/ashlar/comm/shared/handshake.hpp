@@ -12,8 +12,8 @@
 // group (operation_queue.hpp). Each `:=` below is a release store, and each wait for `>=` is an
 // acquire load.
 //
-//   1 publish   A rank writes the locations of its source and target shard into its slot, then sets
-//               arrived := epoch. Until rule 5 it does not write to its source, nor to the part of
+//   1 publish   A rank writes the locations of its source and target shard and the fingerprint of
+//               its transfer into its slot, then sets arrived := epoch. Until rule 5 it does not write to its source, nor to the part of
 //               its target that rule 3 shows.
 //   2 read      A rank reads a member's source only once that member's arrived >= epoch.
 //   3 show      Only in an all-reduce: when a rank has reduced its part of the result into its
@@ -38,6 +38,10 @@
 // Why a stage is not overwritten too early: this stage was last used in epoch - 2. A member that
 // has arrived at epoch - 1 has ended its transfer of epoch - 2. So it no longer reads the stage.
 //
+// A rank compares the fingerprint of each member that it waits for with its own, and throws if they
+// differ: then the ranks make different calls. Each slot has two fingerprints, for even and for odd
+// epochs, because a member may already have arrived at the next epoch.
+//
 // If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. That rank
 // never again writes or reuses memory that others may still read. A rank that would wait for a step
 // that the abandoned rank never takes throws instead. Steps taken before the exception remain
@@ -50,7 +54,8 @@
 #include <string>
 #include <vector>
 
-#include <ashlar/machine/collective.hpp>
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/transfer.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::shared {
@@ -75,6 +80,7 @@ struct alignas(64) slot {
   /// The size in bytes of the largest shard that the owner copies to its stages, or 0 if the owner
   /// has no stages.
   std::atomic<std::int64_t> stages{0};
+  std::atomic<std::uint32_t> what[2]{};  ///< fingerprints of the transfers of even and odd epochs
 
   void abandon(int rank) {
     abandoned.store(static_cast<std::uint64_t>(rank) + 1, std::memory_order_release);
@@ -89,6 +95,7 @@ struct neighbourhood {
   std::vector<std::byte*> windows;
   std::vector<slot*> slots;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
+  std::vector<int> ranks;          ///< each member's rank on the mesh, for messages
   /// The size in bytes of the largest shard that all members copy to their stages, or 0 if a member
   /// has no stages.
   std::int64_t most_staged = 0;
@@ -98,22 +105,38 @@ struct neighbourhood {
 /// taken a step throws ashlar::error if the member has abandoned the mesh before that step.
 class handshake {
  public:
-  handshake(std::span<slot* const> slots, int index, std::uint64_t epoch, collective what)
-      : slots_(slots), mine_(slots[static_cast<std::size_t>(index)]), epoch_(epoch), what_(what) {}
+  handshake(neighbourhood const& group, std::uint64_t epoch, transfer const& what,
+            element_type type)
+      : slots_(group.slots), ranks_(group.ranks),
+        mine_(slots_[static_cast<std::size_t>(what.index)]), epoch_(epoch),
+        fingerprint_(what.fingerprint + static_cast<std::uint32_t>(type)), what_(what.kind) {}
 
   void publish(std::int64_t source, std::int64_t target) const {
     mine_->source = source;
     mine_->target = target;
-    mine_->arrived.store(epoch_, std::memory_order_release);
+    publish();
   }
   /// Announces that this rank has copied its shard to its stage. The stage is a buffer in shared
   /// memory.
-  void publish() const { mine_->arrived.store(epoch_, std::memory_order_release); }
+  void publish() const {
+    mine_->what[epoch_ % 2].store(fingerprint_, std::memory_order_relaxed);
+    mine_->arrived.store(epoch_, std::memory_order_release);
+  }
   void show() const { mine_->shown.store(epoch_, std::memory_order_release); }
   void leave() const { mine_->left.store(epoch_, std::memory_order_release); }
 
-  bool all_arrived() const { return all(&slot::arrived); }
-  bool arrived(int member) const { return took(member, &slot::arrived, epoch_); }
+  bool all_arrived() const {
+    for (std::size_t j = 0; j < slots_.size(); ++j)
+      if (!arrived(static_cast<int>(j))) return false;
+    return true;
+  }
+  /// Throws ashlar::error if the member has arrived with another transfer.
+  bool arrived(int member) const {
+    if (!took(member, &slot::arrived, epoch_)) return false;
+    auto const& s = *slots_[static_cast<std::size_t>(member)];
+    if (s.what[epoch_ % 2].load(std::memory_order_relaxed) != fingerprint_) refuse_other(member);
+    return true;
+  }
   /// Returns whether every member has arrived at the previous epoch. Then this rank may overwrite
   /// its stage of this epoch.
   bool all_arrived_before() const {
@@ -160,6 +183,14 @@ class handshake {
     return false;
   }
 
+  [[noreturn]] void refuse_other(int member) const {
+    throw error(to_string(what_),
+                "rank " + std::to_string(ranks_[static_cast<std::size_t>(member)]) +
+                    " makes another transfer at this point. All ranks must make "
+                    "the same calls in the same order. ASHLAR_CHECK=on shows what "
+                    "each rank does.");
+  }
+
   /// Throws if the owner of `s` has abandoned the mesh before it took the step `step` of this
   /// epoch. This check is cheap, because the mark is in the cache line that was just read.
   void refuse_if_never(slot const& s, word const& step, std::uint64_t epoch) const {
@@ -173,8 +204,10 @@ class handshake {
   }
 
   std::span<slot* const> slots_;
+  std::span<int const> ranks_;
   slot* mine_;
   std::uint64_t epoch_;
+  std::uint32_t fingerprint_;
   collective what_;
 };
 

@@ -6,12 +6,11 @@
 // Finds out from the reports of all ranks why a rank waits, and says it in one paragraph. The
 // watchdog prints the paragraph, and so does the program ashlar-flight, which reads flight records.
 //
-//   what the reports show                               what the paragraph says of the rank
-//   a member gives no report                            its process is stopped, has ended, ...
-//   a member has not begun the operation and waits      the operation in which it waits
-//   a member has not begun the operation                its last operation; it makes no transfer
-//   a member has begun another one by the same number   that operation
-//   all members have begun the operation                the network does not carry the messages
+//   Rank 0 has waited for 5.1 s in all-gather along gpu of ..., for rank 1. Rank 2 waits in a
+//   barrier, for ranks 0 and 1. Rank 1 makes no transfer now: its last one, ..., began 5.2 s ago.
+//
+// A rank waits for the members of its operation's group that have not begun the operation, or that
+// have begun another one by the same number. Ranks that give no report are named with the reason.
 
 #include <span>
 #include <string>
@@ -35,7 +34,9 @@ ASHLAR_INLINE std::string place_of(reported_operation const& o);
 }  // namespace ashlar::watch
 
 #if ASHLAR_DEFINES(COMM)
+#include <algorithm>
 #include <cstdio>
+#include <set>
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
@@ -88,57 +89,97 @@ inline reported_operation const* find(rank_report const& r, reported_operation c
   return nullptr;
 }
 
-/// Says where a rank is that has not come.
-inline std::string whereabouts(rank_report const& r) {
-  std::string const name = "Rank " + std::to_string(r.rank) + " has not come: ";
-  if (auto const* const o = r.awaited(); r.is_waiting() && o != nullptr)
-    return name + "it waits in " + place_of(*o) + ".";
-  if (r.operations.empty()) return name + "it has made no transfer yet.";
-  auto const& last = r.operations.back();
-  return name + "it makes no transfer now. Its last one, " + place_of(last) + ", began " +
-         waited_text(last.age) + " ago.";
+/// Returns a text such as "rank 2", "ranks 0 and 2", or "ranks 0, 1, 2 and 5 more".
+inline std::string ranks_text(std::set<int> const& ranks) {
+  constexpr std::size_t most_named = 4;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  std::size_t named = 0;
+  for (int const r : ranks) {
+    if (named == most_named - 1 && ranks.size() > most_named)
+      return text + " and " + std::to_string(ranks.size() - named) + " more";
+    if (named > 0) text += named + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(r);
+    ++named;
+  }
+  return text;
+}
+
+/// The ranks that wait in one operation, and those for which they wait.
+struct site {
+  reported_operation operation;
+  double waits = 0;
+  std::set<int> ranks, missing;
+};
+
+/// Returns the operations in which ranks wait, those of the longest waits first.
+inline std::vector<site> sites_of(topology const& t, std::span<rank_report const> reports) {
+  std::vector<site> sites;
+  for (auto const& r : reports) {
+    auto const* const o = r.is_waiting() ? r.awaited() : nullptr;
+    if (o == nullptr) continue;
+    auto found = std::find_if(sites.begin(), sites.end(), [&](site const& s) {
+      return s.operation.text == o->text && s.operation.number == o->number;
+    });
+    if (found == sites.end()) found = sites.insert(sites.end(), {*o, r.waits, {}, {}});
+    found->waits = std::max(found->waits, r.waits);
+    found->ranks.insert(r.rank);
+    for (int const m : group_of(t, r.rank, o->axes)) {
+      auto const& member = reports[static_cast<std::size_t>(m)];
+      auto const* const same = find(member, *o);
+      bool const has_come = begun_of(member, o->axes) >= o->number &&
+                            (same == nullptr || same->text == o->text);
+      if (!has_come) found->missing.insert(m);
+    }
+  }
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](site const& a, site const& b) { return a.waits > b.waits; });
+  return sites;
 }
 
 }  // namespace detail
 
 ASHLAR_INLINE std::string diagnose(topology const& t, std::span<rank_report const> reports) {
-  constexpr int most_named = 3;
-  rank_report const* longest = nullptr;
-  for (auto const& r : reports)
-    if (r.is_waiting() && r.awaited() && (!longest || r.waits > longest->waits)) longest = &r;
-  if (longest == nullptr) return "";
-  auto const& o = *longest->awaited();
-  std::string text = "Rank " + std::to_string(longest->rank) + " has waited for " +
-                     waited_text(longest->waits) + " in " + place_of(o) + ".";
-  int named = 0, more = 0, silent = 0, waiting = 0;
-  auto const say = [&](std::string const& sentence) {
-    if (named < most_named) text += " " + sentence;
-    else ++more;
-    ++named;
-  };
-  for (int const rank : detail::group_of(t, longest->rank, o.axes)) {
-    auto const& r = reports[static_cast<std::size_t>(rank)];
+  constexpr std::size_t most_sites = 4, most_others = 3;
+  auto const sites = detail::sites_of(t, reports);
+  if (sites.empty()) return "";
+  std::string text;
+  std::set<int> missing;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    auto const& s = sites[i];
+    missing.insert(s.missing.begin(), s.missing.end());
+    if (i == most_sites) text += " Other ranks wait in other operations.";
+    if (i >= most_sites) continue;
+    auto ranks = detail::ranks_text(s.ranks);
+    ranks[0] = 'R';
+    bool const is_one = s.ranks.size() == 1;
+    if (i == 0)
+      text = ranks + (is_one ? " has" : " have") + " waited for " + waited_text(s.waits) + " in ";
+    else text += " " + ranks + (is_one ? " waits in " : " wait in ");
+    text += place_of(s.operation);
+    text += s.missing.empty() ? ", for which all have come: look at the network."
+                              : ", for " + detail::ranks_text(s.missing) + ".";
+  }
+  std::size_t said = 0, silent = 0;
+  for (int const m : missing) {
+    auto const& r = reports[static_cast<std::size_t>(m)];
+    if (!r.silence.empty()) ++silent;
+    if (r.silence.empty() && r.is_waiting() && r.awaited() != nullptr) continue;
+    if (++said > most_others) continue;
+    text += " Rank " + std::to_string(m);
     if (!r.silence.empty()) {
-      ++silent;
-      say("Rank " + std::to_string(rank) + " does not answer: " + r.silence + ".");
-    } else if (detail::begun_of(r, o.axes) < o.number) {
-      if (r.is_waiting() && r.awaited() != nullptr) ++waiting;
-      say(detail::whereabouts(r));
-    } else if (auto const* const other = detail::find(r, o); other && other->text != o.text) {
-      say("Rank " + std::to_string(rank) + " makes another call there: " + other->text + ".");
+      text += " does not answer: " + r.silence + ".";
+    } else if (r.operations.empty()) {
+      text += " has made no transfer yet.";
+    } else {
+      auto const& last = r.operations.back();
+      text += " makes no transfer now: its last one, " + place_of(last) + ", began " +
+              waited_text(last.age) + " ago.";
     }
   }
-  if (more > 0) text += " The same holds for " + std::to_string(more) + " more of its group.";
-  if (named == 0)
-    return text + " All ranks of its group have come, so their messages do not arrive: look at "
-                  "the network.";
-  if (waiting > 0)
-    // The ranks outside the group on which the waiting ranks wait may be the cause.
-    for (auto const& r : reports)
-      if (!r.silence.empty() &&
-          text.find("Rank " + std::to_string(r.rank) + " does") == std::string::npos)
-        text += " Rank " + std::to_string(r.rank) + " does not answer: " + r.silence + ".";
-  if (silent == 0) text += " All ranks must make the same calls in the same order.";
+  if (said > most_others)
+    text += " " + std::to_string(said - most_others) + " more are not in a transfer.";
+  if (!missing.empty() && silent == 0)
+    text += " All ranks must make the same calls in the same order.";
   return text;
 }
 

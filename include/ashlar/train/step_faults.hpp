@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds out which rank is at fault when something is wrong with a training step:
+//
+//   refuse_different_batches   ranks passed different data; throws on every rank
+//   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
+//   compare_replicas           throws on every rank if ranks have different values of one parameter
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ashlar/support/accumulation.hpp>
+#include <ashlar/support/content_hash.hpp>
+#include <ashlar/support/error.hpp>
+#include <ashlar/tensor/gather.hpp>
+
+namespace ashlar::train::detail {
+
+/// `hash` is of this rank's batch. Communicates: one all-reduce of 8 bytes per rank.
+template <class Model>
+[[noreturn]] void refuse_different_batches(Model& model, std::int64_t step, std::uint64_t hash) {
+  auto const& mesh = model.mesh();
+  std::vector<std::int64_t> all(static_cast<std::size_t>(mesh.ranks()));
+  all[static_cast<std::size_t>(mesh.rank())] = static_cast<std::int64_t>(hash);
+  mesh.all_reduce(std::span<std::int64_t>(all));
+  auto const differs = [&](std::int64_t h) { return h != all[0]; };
+  auto const other = std::find_if(all.begin() + 1, all.end() - 1, differs) - all.begin();
+  throw error("trainer", "at step " + std::to_string(step) + " rank " + std::to_string(other) +
+                             " has another batch than rank 0. Pass the whole batch, with the same "
+                             "inputs and targets, on every rank.");
+}
+
+/// Returns this rank's values of parameter `p`, in host memory.
+template <class Model, class Parameter>
+auto values_of(Model& model, Parameter const& p) {
+  using stored = accumulation_t<typename Model::value_type>;
+  return ashlar::detail::host_values<stored>(
+      model.mesh().processor(), p.value().template data_as<stored>(), p.value().local_elements());
+}
+
+/// Names the first parameter that is not finite, and the first rank on which it is not. Must be
+/// called before the step changes the parameters. Communicates: one all-reduce of 8 bytes.
+template <class Model>
+[[noreturn]] void refuse_not_finite(Model& model, std::int64_t step, double loss,
+                                    double gradient_norm) {
+  // The number of the parameter and the rank, as one number.
+  auto first = std::numeric_limits<std::int64_t>::max();
+  auto const& mesh = model.mesh();
+  std::int64_t index = 0;
+  std::vector<std::string> names;
+  model.for_each_parameter([&](auto const& p) {
+    auto const values = values_of(model, p);
+    names.push_back(p.path());
+    bool const is_finite = std::all_of(values.begin(), values.end(),
+                                       [](auto v) { return std::isfinite(v); });
+    if (!is_finite) first = std::min(first, index * mesh.ranks() + mesh.rank());
+    ++index;
+  });
+  mesh.all_reduce(std::span(&first, 1), reduction::min);
+  std::string text = "at step " + std::to_string(step) + " the loss is " + std::to_string(loss) +
+                     " and the gradient norm " + std::to_string(gradient_norm) +
+                     ". Parameters are as before this step";
+  if (first == std::numeric_limits<std::int64_t>::max()) text += "; try a smaller learning rate.";
+  else
+    text += ": " + names[static_cast<std::size_t>(first / mesh.ranks())] + " on rank " +
+            std::to_string(first % mesh.ranks()) + " was not finite before it.";
+  throw error("trainer", text);
+}
+
+/// The usual cause of differences is a wrong row in the rules of a layer. Communicates: one
+/// all-reduce of 8 bytes for each parameter and rank.
+template <class Model>
+void compare_replicas(Model& model, std::int64_t step) {
+  auto const& mesh = model.mesh();
+  auto const ranks = static_cast<std::size_t>(mesh.ranks());
+  std::vector<std::int64_t> hashes;
+  model.for_each_parameter([&](auto const& p) {
+    auto const values = values_of(model, p);
+    hashes.resize(hashes.size() + ranks);
+    hashes[hashes.size() - ranks + static_cast<std::size_t>(mesh.rank())] =
+        static_cast<std::int64_t>(content_hash(std::span(values)));
+  });
+  mesh.all_reduce(std::span(hashes));
+  std::size_t first = 0;  // the position of the parameter's hashes
+  model.for_each_parameter([&](auto const& p) {
+    for (int r = 0; r < mesh.ranks(); ++r) {
+      auto c = mesh.topology().coordinates_of(r);
+      for (int a = 0; a < mesh.axes(); ++a)
+        if (p.value().placement()[a].is_broadcast()) c[static_cast<std::size_t>(a)] = 0;
+      int const other = mesh.topology().rank_of(c);
+      if (hashes[first + static_cast<std::size_t>(r)] ==
+          hashes[first + static_cast<std::size_t>(other)])
+        continue;
+      throw error("trainer", "after step " + std::to_string(step) + " ranks " +
+                                 std::to_string(other) + " and " + std::to_string(r) +
+                                 " have different values of " + p.path() +
+                                 ", although both hold the same part of it. Test the rules of its "
+                                 "layer with nn::verify.");
+    }
+    first += ranks;
+  });
+}
+
+}  // namespace ashlar::train::detail

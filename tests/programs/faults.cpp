@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Trains a small net on 4 ranks, and commits the fault that its argument names on rank 2. For
+// tests/scripts/faults.sh, which has the table of faults.
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include <ashlar/checkpoint/training.hpp>
+#include <ashlar/comm/operation_label.hpp>
+#include <ashlar/nn.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/tensor.hpp>
+#include <ashlar/train.hpp>
+
+namespace {
+
+using namespace ashlar::placements;
+namespace nn = ashlar::nn;
+
+template <class T = float>
+void gather(ashlar::mesh const& m, std::int64_t rows = 64) {
+  ashlar::operation_label const named(m, "a table");
+  (void)(ashlar::full<T>(m, {rows, 64}, ashlar::sbp<S<0>, B>{}, 1) | ashlar::to<B, B>);
+}
+
+/// Commits the faults of collective calls.
+void call_collectives(ashlar::mesh const& m, std::string const& how, bool is_faulty) {
+  if (how == "missed" && is_faulty) return;
+  if (how == "doubled" && is_faulty) gather(m);
+  if (how == "order" && is_faulty) {
+    m.barrier();
+    gather(m);
+  } else if (how == "type" && is_faulty) {
+    gather<double>(m);
+    m.barrier();
+  } else if (how == "placement" && is_faulty) {
+    (void)(ashlar::full<float>(m, {64, 64}, ashlar::sbp<S<0>, B>{}, 1) | ashlar::to<S<1>, B>);
+    m.barrier();
+  } else {
+    gather(m, how == "extents" && is_faulty ? 32 : 64);
+    m.barrier();
+  }
+}
+
+void train(ashlar::mesh const& m, std::string const& how, std::string const& folder) {
+  bool const is_faulty = m.rank() == 2;
+  if (how == "machine") {
+    auto machine = m.machine();
+    machine.memory += is_faulty ? 1 : 0;
+    m.set_machine(machine);
+  }
+  auto const net = nn::chain(nn::linear(12, 16), nn::relu(), nn::linear(16, 8));
+  auto const problem = nn::describe(net, nn::feature_batch{24, 12});
+  auto plan = ashlar::search::data_parallel(problem, m.topology(), m.machine());
+  if (how == "plan" && is_faulty)
+    plan = ashlar::search::tensor_parallel(problem, m.topology(), m.machine());
+  auto model = nn::place<float>(net, m, plan, how == "seed" && is_faulty ? 2 : 1);
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 1e-3});
+  ashlar::train::batch_data<float> batch;
+  batch.inputs.resize(24 * 12, 0.5f);
+  batch.targets.resize(24, 3);
+  for (int step = 0; step < 6 || how == "endless"; ++step) {
+    if (how == "endless" && step == 3 && m.rank() == 0)
+      std::printf("training\n"), std::fflush(stdout);
+    if (step == 3 && is_faulty) {
+      if (how == "throw") throw ashlar::error("reader", "the file of this rank has ended");
+      if (how == "kill") std::raise(SIGKILL);
+      if (how == "stop") std::raise(SIGSTOP);
+      if (how == "leave") return;
+      if (how == "crash") std::abort();
+      if (how == "batch") batch.targets[5] = 1;
+      if (how == "memory") (void)ashlar::full<float>(m, {1 << 24, 1 << 24}, ashlar::sbp<B, B>{}, 1);
+      if (how == "nan")
+        model.for_each_parameter([](auto& p) {
+          *p.template shards<float>().value = std::numeric_limits<float>::quiet_NaN();
+        });
+      if (how == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    }
+    if (step == 3) call_collectives(m, how, is_faulty);
+    trainer.step(batch);
+    if (how == "save" && step == 3) ashlar::checkpoint::save(folder, trainer);
+  }
+  if (m.rank() == 0) std::printf("done\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  ashlar::mesh const m(env.world(), {{"node", 2}, {"gpu", 2}});
+  train(m, argc > 1 ? argv[1] : "none", argc > 2 ? argv[2] : "");
+}

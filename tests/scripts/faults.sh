@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The table of faults of docs/faults.md: each is committed on rank 2 of 4, with shared memory and with
+# messages. Each must end the job within ten seconds, with a non-zero exit status and a message that
+# names the rank and the operation, and leave nothing in /dev/shm and no process. The environment
+# variable ASHLAR_FAULT_TIMEOUT sets the watchdog (default 1 second).
+set -uo pipefail
+
+program="${ASHLAR_BINARY_DIR:?run by CTest}/tests/program_faults"
+[ -x "$program" ] || { echo "no program_faults in this build"; exit 77; }
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
+oversubscribe=()
+if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+export ASHLAR_TIMEOUT="${ASHLAR_FAULT_TIMEOUT:-1}" ASHLAR_FLIGHT_RECORDS="$work/records"
+mkdir "$ASHLAR_FLIGHT_RECORDS"
+failures=0 transport=
+
+shm_files() { find /dev/shm -mindepth 1 2>/dev/null | sort; }
+
+complain() {
+  printf 'FAILED: %s, %s: %s\n' "$transport" "$how" "$1"
+  cat "$work/out"
+  failures=$((failures + 1))
+}
+
+# job <how> [folder]: runs the program. Sets status and seconds.
+job() {
+  local begin=$SECONDS
+  how="$1" status=0
+  rm -f "$ASHLAR_FLIGHT_RECORDS"/*
+  shm_files >"$work/shm_before"
+  timeout -k 5 40 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?
+  seconds=$((SECONDS - begin))
+}
+
+# says <text>...: demands each text in the output.
+says() {
+  local text
+  for text in "$@"; do
+    grep -qE -- "$text" "$work/out" || complain "the output lacks: $text"
+  done
+}
+
+# ends: demands an end in time, with an error, that leaves nothing.
+ends() {
+  if [ "$status" -eq 0 ] || [ "$status" -ge 124 ] && [ "$status" -le 125 ]; then
+    complain "exit status $status"
+  fi
+  [ "$seconds" -le 10 ] || complain "it took $seconds s"
+  for _ in $(seq 20); do
+    pgrep -f -- "^$program" >/dev/null || break
+    sleep 0.1
+  done
+  ! pgrep -f -- "^$program" >/dev/null || { complain "a process runs on"; pkill -KILL -f -- "^$program"; }
+  shm_files | comm -13 "$work/shm_before" - >"$work/shm_left"
+  [ ! -s "$work/shm_left" ] || complain "left in /dev/shm: $(tr '\n' ' ' <"$work/shm_left")"
+}
+
+# fault <how> <text>...: demands that the fault ends the job, and that the output has the texts.
+fault() {
+  job "$1"
+  ends
+  shift
+  says "$@"
+}
+
+# late <how> <text>...: the same for a fault that the watchdog finds. It must write a flight record.
+late() {
+  fault "$@"
+  says "error: mesh: Ranks? [0-9, and]+ ha(s|ve) waited for [0-9.]+ s in " "ASHLAR_TIMEOUT sets"
+  compgen -G "$ASHLAR_FLIGHT_RECORDS/*.json" >/dev/null || complain "there is no flight record"
+}
+
+gather='all-gather along node of 64x64 float \[S\(0\),B\] -> \[B,B\] \(a table\)'
+for transport in "shared memory" messages; do
+  [ "$transport" = messages ] && export ASHLAR_SHARED_MEMORY=off
+  job none
+  [ "$status" -eq 0 ] || complain "exit status $status without a fault"
+  job slow
+  [ "$status" -eq 0 ] || complain "a slow rank is no fault"
+
+  fault throw '\[rank 2\] error: reader: the file of this rank has ended'
+  fault memory '\[rank 2\] error: tensor: out of host memory: .* tensor 16777216x16777216'
+  fault kill 'Rank 2 was killed: its process [0-9]+ on .* Rank [0-9] is in '
+  fault crash 'Rank 2 was killed: its process [0-9]+ on .* Rank [0-9] is in '
+  late stop "$gather \(number[^:]*, for rank 2\." 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
+  late leave "$gather \(number[^:]*, for rank 2\." 'Rank 2 does not answer: its process [0-9]+ on .* has left this mesh'
+  late missed "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number' 'Rank 2 (waits|has waited for .*) in all-reduce'
+  late doubled 'a barrier \(number[^.]*, for rank 2\.' "$gather \(number 5 [^.]*, for rank 0\."
+  late order "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number[^.]*, for rank 0\.'
+
+  [ "$transport" = messages ] && export ASHLAR_CHECK=on
+  other='error: [a-z-]*: rank [0-9] makes another transfer at this point'
+  fault extents "$other|mesh: the ranks are at different transfers. .*32x64"
+  fault placement "$other|mesh: the ranks are at different transfers. .*all-to-all"
+  fault type "$other|mesh: the ranks are at different transfers. .*double"
+  unset ASHLAR_CHECK
+
+  fault nan 'error: trainer: at step 3 the loss is -?nan .* 0.weight on rank 2 was not finite'
+  fault batch 'error: trainer: .*rank 2 has another batch than rank 0'
+  fault seed 'error: nn::place: the ranks have different seeds: rank 2 has another'
+  fault plan 'error: nn::place: the ranks have different plans: rank 2 has another'
+  fault machine 'error: mesh: the ranks give different machines: rank 2 has another'
+done
+unset ASHLAR_SHARED_MEMORY
+
+# Ctrl-C goes to the launcher.
+transport="shared memory" how=interrupt
+shm_files >"$work/shm_before"
+setsid "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" endless >"$work/out" 2>&1 &
+launcher=$!
+for _ in $(seq 100); do
+  grep -q training "$work/out" && break
+  sleep 0.1
+done
+begin=$SECONDS status=0
+kill -INT "$launcher"
+wait "$launcher" || status=$?
+seconds=$((SECONDS - begin))
+ends
+
+# A checkpoint that cannot be written. The file systems are ones that only this test sees.
+if unshare -m mount -t tmpfs tmpfs "$work" 2>/dev/null; then
+  mkdir "$work/disk"
+  # mounted <options> <how to end>: saves into a file system with these mount options.
+  mounted() {
+    local begin=$SECONDS
+    how="save, $1" status=0
+    # shellcheck disable=SC2016
+    OPTIONS="$1" FOLDER="$work/disk" unshare -m bash -c \
+      'mount -t tmpfs -o $OPTIONS tmpfs "$FOLDER" && exec "$@"' run \
+      timeout 40 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" save "$work/disk" >"$work/out" 2>&1 || status=$?
+    seconds=$((SECONDS - begin))
+  }
+  mounted size=4k
+  ends
+  says 'error: .*checkpoint.*: on rank [0-9]: .* No space left on device'
+  mounted ro
+  ends
+  says 'error: .*checkpoint.*: on rank [0-9]: .* Read-only file system'
+  mounted size=1m
+  [ "$status" -eq 0 ] || complain "exit status $status with enough space"
+fi
+how=save status=0
+job save "$work/out/below_a_file"
+ends
+says 'error: .*checkpoint.*: on rank [0-9]: .* Not a directory'
+
+[ "$failures" -eq 0 ] || { echo "$failures failures"; exit 1; }
+echo "faults: all as expected"

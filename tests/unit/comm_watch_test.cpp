@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the parts of the watchdog: the record of operations, reports, the diagnosis, the file, the
+// sockets and the settings. tests/scripts/faults.sh tests the whole on 4 ranks.
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/temporary_folder.hpp>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/comm/watch/flight_record.hpp>
+#include <ashlar/comm/watch/neighbour.hpp>
+#include <ashlar/comm/watch/peer_socket.hpp>
+#include <ashlar/comm/watch/record_file.hpp>
+#include <ashlar/comm/watch/settings.hpp>
+#include <ashlar/io/json/flight_file.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace watch = ashlar::watch;
+using namespace std::chrono_literals;
+
+ashlar::topology const grid{{"node", 2}, {"gpu", 2}};
+
+std::uint64_t begin(watch::flight_record& r, ashlar::axis_list const& axes, std::uint64_t ticket,
+                    char const* label = nullptr) {
+  auto const what = ashlar::flat_all_reduce(8, axes, grid, {}, ashlar::reduction::sum);
+  return r.began({&what, ashlar::element_type::f32, nullptr, nullptr, ticket, label});
+}
+
+TEST_CASE("a record on the host knows for how long its thread has waited") {
+  watch::flight_record record(grid);
+  CHECK(record.tick() < 0);
+  begin(record, {1}, 1);
+  CHECK(record.tick() < 0);  // an operation is open, but the thread computes
+  {
+    watch::flight_record::waiting const noted(record);
+    std::this_thread::sleep_for(20ms);
+    record.tick();
+    std::this_thread::sleep_for(20ms);
+    CHECK(record.tick() >= 0.02);
+    begin(record, {0}, 1);  // a pending operation begins: the thread still makes progress
+    CHECK(record.tick() < 0.02);
+  }
+  CHECK(record.tick() < 0);
+}
+
+TEST_CASE("a report has the last operations") {
+  watch::flight_record record(grid, false, 3);
+  record.set_step(7);
+  record.ended(record.began("a barrier"));
+  record.ended(begin(record, {0, 1}, 1));
+  begin(record, {1}, 1, "0.weight");
+  begin(record, {1}, 2, "a label of more characters than an entry has room for");
+  auto const r = record.report(3, 1.5);
+  CHECK(r.rank == 3);
+  CHECK(r.is_waiting());
+  REQUIRE(r.operations.size() == 3);
+  CHECK(r.operations[0].text == "all-reduce along node+gpu of 8 float sum");
+  CHECK(r.operations[0].has_ended);
+  CHECK(r.operations[1].text == "all-reduce along gpu of 8 float sum (0.weight)");
+  CHECK(r.operations[1].axes == "gpu");
+  CHECK(r.operations[1].step == 7);
+  CHECK(has(r.operations[2].text, "(a label of more characters than an entr"));
+  CHECK(r.awaited() == &r.operations[1]);
+  CHECK(r.begun == std::map<std::string, std::uint64_t>{{"", 1}, {"gpu", 2}, {"node+gpu", 1}});
+  CHECK(watch::report_from_lines(to_lines(r)) == r);
+}
+
+/// Returns a report of a rank that has begun `number` operations along "gpu". The last one is open
+/// if `waits` is not negative.
+watch::rank_report at(int rank, std::uint64_t number, double waits,
+                      std::string const& text = "all-gather along gpu") {
+  watch::rank_report r;
+  r.rank = rank;
+  r.host = "n1";
+  r.process = 100 + rank;
+  r.waits = waits;
+  r.begun["gpu"] = number;
+  r.operations = {{number, "gpu", waits < 0, 2, 5, text}};
+  return r;
+}
+
+TEST_CASE("the diagnosis names the ranks that have not come") {
+  auto const said = [](std::vector<watch::rank_report> const& reports) {
+    return watch::diagnose(grid, reports);
+  };
+  CHECK(said({at(0, 4, -1), at(1, 4, -1), at(2, 4, -1), at(3, 4, -1)}) == "");
+  CHECK(
+      said({at(0, 4, 5), at(1, 3, -1), at(2, 9, -1), at(3, 9, -1)}) ==
+      "Rank 0 has waited for 5.0 s in all-gather along gpu (number 4 along gpu, step 5), for rank "
+      "1. Rank 1 makes no transfer now: its last one, all-gather along gpu (number 3 along gpu, "
+      "step 5), began 2.0 s ago. All ranks must make the same calls in the same order.");
+  CHECK(
+      said({at(0, 4, 5), at(1, 4, 4.5, "all-reduce along gpu"), at(2, 9, -1), at(3, 9, -1)}) ==
+      "Rank 0 has waited for 5.0 s in all-gather along gpu (number 4 along gpu, step 5), for rank "
+      "1. Rank 1 waits in all-reduce along gpu (number 4 along gpu, step 5), for rank 0. All "
+      "ranks must make the same calls in the same order.");
+  CHECK(said({at(0, 4, 5), at(1, 4, 4), at(2, 9, -1), at(3, 9, -1)}) ==
+        "Ranks 0 and 1 have waited for 5.0 s in all-gather along gpu (number 4 along gpu, step 5), "
+        "for which all have come: look at the network.");
+  auto gone = at(3, 0, -1);
+  gone.silence = "its process 103 on n1 is stopped";
+  CHECK(said({at(0, 4, -1), at(1, 4, -1), at(2, 9, 61), gone}) ==
+        "Rank 2 has waited for 61 s in all-gather along gpu (number 9 along gpu, step 5), for rank "
+        "3. Rank 3 does not answer: its process 103 on n1 is stopped.");
+
+  ashlar::topology const wide{{"gpu", 8}};
+  std::vector<watch::rank_report> many{at(0, 4, 5)};
+  for (int r = 1; r < 8; ++r) many.push_back(at(r, 3, -1));
+  auto const text = watch::diagnose(wide, many);
+  CHECK(has(text, "for ranks 1, 2, 3 and 4 more."));
+  CHECK(has(text, " 4 more are not in a transfer."));
+}
+
+TEST_CASE("a flight record is read as it was written") {
+  std::vector<watch::rank_report> reports{at(0, 4, 5.25), at(1, 3, -1), at(2, 9, -1), at(3, 0, -1)};
+  reports[0].operations[0].text = "a \"quoted\" \\ text\n";
+  reports[3] = {};
+  reports[3].rank = 3;
+  reports[3].silence = "its process has ended";
+  temporary_folder const folder;
+  auto const path = folder.path();
+  auto const said = watch::write_flight_file(path.string(), 2,
+                                             watch::flight_text(grid, "why", reports));
+  auto const name = path / ("ashlar_flight_2_" + std::to_string(::getpid()) + ".json");
+  CHECK(said == "The flight record is " + name.string() + "; ashlar-flight reads it.");
+  auto const file = ashlar::io::load_flight(name.string());
+  CHECK(file.mesh == grid);
+  CHECK(file.diagnosis == "why");
+  CHECK(file.ranks == reports);
+  CHECK(has(watch::write_flight_file(path.string(), 2, "again"), "cannot be written: File exists"));
+  CHECK(has(watch::write_flight_file((path / "none").string(), 2, ""), "No such file"));
+  CHECK(watch::write_flight_file("", 2, "") == "");
+}
+
+/// Sends bytes to a UDP port of this host, as any program can.
+void send_as_stranger(int port, std::string const& bytes) {
+  int const s = ::socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::sendto(s, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof to) >=
+          0);
+  ::close(s);
+}
+
+TEST_CASE("watchdogs talk to each other, and not to strangers") {
+  watch::peer_socket a(true), b(false);
+  REQUIRE(a.port() != 0);
+  REQUIRE(b.port() != 0);
+  auto own = watch::own_contact();
+  auto first = own, second = own;
+  first.port = a.port();
+  second.port = b.port();
+  CHECK(watch::unpack(watch::pack(first)).port == first.port);
+  CHECK(watch::unpack(watch::pack(first)).host == own.host);
+  CHECK(watch::unpack(watch::pack(first)).process == ::getpid());
+  watch::token secret{};
+  watch::draw_token(secret);
+  a.introduce(0, {first, second}, secret);
+  b.introduce(1, {first, second}, secret);
+  a.send(1, watch::peer_socket::kind::question, "where?");
+  auto const m = b.receive(1s);
+  REQUIRE(m.has_value());
+  CHECK(m->from == 0);
+  CHECK(m->what == watch::peer_socket::kind::question);
+  CHECK(m->text == "where?");
+  a.send(1, watch::peer_socket::kind::answer, std::string(100'000, 'x'));
+  CHECK(b.receive(1s)->text.size() == watch::peer_socket::most_text);
+
+  send_as_stranger(b.port(), "");
+  send_as_stranger(b.port(), "!");
+  send_as_stranger(b.port(), std::string(21, '!'));
+  send_as_stranger(b.port(), std::string(60'000, '!'));
+  std::string forged(21, '\0');
+  std::memcpy(forged.data(), secret.data(), sizeof secret);
+  forged[16] = 2;  // a rank that does not exist
+  send_as_stranger(b.port(), forged);
+  for (int i = 0; i < 5; ++i) CHECK_FALSE(b.receive(100ms).has_value());
+  a.send(1, watch::peer_socket::kind::end);
+  CHECK(b.receive(1s)->what == watch::peer_socket::kind::end);
+}
+
+TEST_CASE("a process that ends is noticed, unless it has left before") {
+  auto const child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  auto const own = watch::own_contact();
+  auto other = own;
+  other.process = child;
+  watch::neighbour next;
+  next.observe(0, {own, other});
+  CHECK(next.rank() == 1);
+  CHECK_FALSE(next.has_ended());
+  CHECK(has(watch::state_of_process(other, own), "runs but has left this mesh"));
+  ::kill(child, SIGSTOP);
+  ::waitpid(child, nullptr, WUNTRACED);
+  CHECK(has(watch::state_of_process(other, own), "is stopped, by SIGSTOP or a debugger"));
+  ::kill(child, SIGKILL);
+  for (int i = 0; i < 500 && !next.has_ended(); ++i) std::this_thread::sleep_for(2ms);
+  CHECK(next.has_ended());
+  CHECK(has(watch::state_of_process(other, own), "has ended"));
+  ::waitpid(child, nullptr, 0);
+  CHECK(has(watch::state_of_process(other, own), "has ended"));
+  watch::neighbour late;  // the process has ended before it could be observed
+  late.observe(0, {own, other});
+  CHECK(late.has_ended());
+  late.left(1);
+  CHECK(late.rank() == -1);
+  CHECK_FALSE(late.has_ended());
+  other.host = own.host + 1;
+  CHECK(has(watch::state_of_process(other, own), "or the network is cut"));
+}
+
+TEST_CASE("ASHLAR_TIMEOUT and ASHLAR_FLIGHT_RECORDS") {
+  auto const with = [](char const* text) {
+    ::setenv("ASHLAR_TIMEOUT", text, 1);
+    auto const s = watch::settings_from_environment();
+    ::unsetenv("ASHLAR_TIMEOUT");
+    return std::to_string(s.timeout.count()) + (s.only_warns ? " warns" : "");
+  };
+  CHECK(with("") == "60000");
+  CHECK(with("5") == "5000");
+  CHECK(with("0.25") == "250");
+  CHECK(with("90,warn") == "90000 warns");
+  CHECK(with("off") == "0");
+  for (char const* bad : {"0", "-1", "nan", "5s", ",warn", "5,", "5,end", "1e7", "on"}) {
+    CAPTURE(bad);
+    CHECK(
+        has(message_of([&] { with(bad); }), "mesh: ASHLAR_TIMEOUT is '" + std::string(bad) + "'"));
+  }
+  ::unsetenv("ASHLAR_TIMEOUT");
+}
+
+}  // namespace
+}  // namespace ashlar_test
