@@ -5,9 +5,11 @@
 // or through a file. The test runs 1 to 8 real processes, which arrive in any order. It also checks
 // the errors if a process does not arrive, arrives twice, or expects a different number of ranks.
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -241,8 +243,68 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   });
   auto const said = ranks.wait();
   CHECK(said[0] == "id: right");
-  CHECK(has(said[2], "another job uses that port"));
+  CHECK(has(said[2], "perhaps rank 0 of another job"));
   CHECK(said[3] == "id: right");
+}
+
+/// Connects to a port of this host. The socket is closed by a reset, so that ports do not run out.
+ashlar::nccl::detail::tcp_socket connect_as_stranger(int port) {
+  ashlar::nccl::detail::tcp_socket s(::socket(AF_INET, SOCK_STREAM, 0));
+  linger const reset{1, 0};
+  ::setsockopt(s.fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  for (int tries = 0; tries < 400; ++tries) {
+    if (::connect(s.fd(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) return s;
+    std::this_thread::sleep_for(5ms);
+  }
+  return ashlar::nccl::detail::tcp_socket();
+}
+
+// The environment variable ASHLAR_STRANGERS sets the number of connections.
+TEST_CASE("tcp: a flood of strangers, some of whom stay connected, does not keep the ranks apart") {
+  char const* const asked = std::getenv("ASHLAR_STRANGERS");
+  int const strangers = asked == nullptr ? 3000 : std::atoi(asked);
+  meeting const m(rendezvous::tcp);
+  processes ranks;
+  ranks.start([&] { return meet(m.rank(0, 3), 3, 120s); });
+  ranks.start([&] {
+    std::mt19937 random(7);
+    std::vector<ashlar::nccl::detail::tcp_socket> silent;
+    for (int i = 0; i < 300; ++i) silent.push_back(connect_as_stranger(m.port));
+    for (int i = 0; i < strangers; ++i) {
+      auto const s = connect_as_stranger(m.port);
+      if (!s) return "connection " + std::to_string(i) + " failed";
+      std::string bytes(random() % 60, '\0');
+      for (auto& c : bytes) c = static_cast<char>(random());
+      if (i % 3 == 0) bytes = "ashlar01" + bytes;
+      s.write_all(bytes.data(), bytes.size());
+    }
+    meet(m.rank(1, 3), 3, 60s);
+    return std::string("done");
+  });
+  ranks.start([&] { return meet(m.rank(2, 3), 3, 120s); });
+  auto const said = ranks.wait();
+  CHECK(said[0] == "id: right");
+  CHECK(said[1] == "done");
+  CHECK(said[2] == "id: right");
+}
+
+TEST_CASE("tcp: on the loopback address, rank 0 is not reachable from outside") {
+  ashlar::nccl::detail::tcp_socket const outside(::socket(AF_INET, SOCK_STREAM, 0));
+  meeting const m(rendezvous::tcp);
+  processes ranks;
+  ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
+  REQUIRE(connect_as_stranger(m.port));  // rank 0 listens
+  sockaddr_in any{};                     // its port is free on other addresses of this host
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(0x7f000002);
+  any.sin_port = htons(static_cast<std::uint16_t>(m.port));
+  CHECK(::bind(outside.fd(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0);
+  ranks.start([&] { return meet(m.rank(1, 2), 3, 20s); });
+  for (auto const& said : ranks.wait()) CHECK(said == "id: right");
 }
 
 TEST_CASE("tcp: a port that is in use") {

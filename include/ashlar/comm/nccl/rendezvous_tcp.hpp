@@ -11,18 +11,24 @@
 //   a rank sends     a magic word, a hash of the job's name, its size, its rank    24 bytes
 //   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
 //
-//   fault   wrong_job      rank 0 of another job uses this port; the rank retries until the
-//                          deadline, and that rank 0 goes on listening
-//           wrong_size     the ranks were given different sizes
+//   fault   wrong_size     the ranks were given different sizes
 //           taken_twice    two processes claim the same rank
 //           incomplete     the deadline has passed; the answer contains the number of missing ranks
 //
-// A peer that sends anything else (such as a port scanner) gets no answer. Numbers are
+// The job's name (ASHLAR_JOB_ID) is the token by which rank 0 knows its ranks. A peer that sends
+// anything else, such as a port scanner or a rank of another job, gets no answer and is
+// disconnected. A rank that is disconnected tries again until the deadline.
+//
+// Strangers cannot keep the ranks apart. Rank 0 reads from all connections at the same time. It
+// drops those that stay silent for two seconds, and the oldest one if there are too many. If the
+// ranks use the loopback address of one host, rank 0 listens there only. Who can read the network
+// between the nodes can read the token and the id: the network must be trusted. Numbers are
 // little-endian, like all machines on which NCCL runs.
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -46,7 +52,7 @@ struct tcp_hello {
   std::int32_t size, rank;
 };
 struct tcp_answer {
-  enum fault : std::int32_t { none, wrong_job, wrong_size, taken_twice, incomplete };
+  enum fault : std::int32_t { none, wrong_size, taken_twice, incomplete };
   std::int32_t fault;
   std::int32_t missing;  ///< number of missing ranks
   std::int32_t first_missing;
@@ -70,14 +76,18 @@ class tcp_rendezvous {
   void give(unique_id const& id) {
     tcp_socket const door = listen();
     std::vector<tcp_socket> ranks(static_cast<std::size_t>(here_.size));
+    std::deque<guest> guests;  // the oldest first
     tcp_answer answer{tcp_answer::none, here_.size - 1, 0, id};
     while (answer.missing > 0 && answer.fault == tcp_answer::none) {
-      if (!door.wait_for(POLLIN, end_)) {
+      if (!wait_for_any(door, guests)) {
         answer.fault = tcp_answer::incomplete;
         break;
       }
-      tcp_socket guest(::accept(door.fd(), nullptr, nullptr));
-      if (guest) receive(std::move(guest), ranks, answer);
+      welcome(door, guests);
+      for (auto& g : guests)
+        if (answer.fault == tcp_answer::none && g.reads()) receive(g, ranks, answer);
+      auto const now = clock::now();
+      std::erase_if(guests, [&](guest const& g) { return !g.socket || g.end <= now; });
     }
     for (int r = here_.size - 1; r > 0; --r)
       if (!ranks[static_cast<std::size_t>(r)]) answer.first_missing = r;
@@ -94,9 +104,9 @@ class tcp_rendezvous {
       if (tcp_socket const master = connect(last); master) {
         if (!master.write_all(&hello_, sizeof hello_) ||
             !master.read_all(&answer, sizeof answer, end_ + grace))
-          last = "the connection was closed";
+          last = "a process there closes the connection, perhaps rank 0 of another job or with "
+                 "another ASHLAR_JOB_ID";
         else if (answer.fault == tcp_answer::none) return answer.id;
-        else if (answer.fault == tcp_answer::wrong_job) last = "another job uses that port";
         else fail(answer);
       }
       if (clock::now() >= end_) fail(last);
@@ -106,6 +116,50 @@ class tcp_rendezvous {
   }
 
  private:
+  /// A connection that has not said yet which rank it is.
+  struct guest {
+    tcp_socket socket;
+    clock::time_point end;
+    tcp_hello said{};
+    std::size_t got = 0;
+
+    /// Reads what has arrived. Returns whether the message is complete. Closes the socket if the
+    /// peer has closed it.
+    bool reads() {
+      if (!socket) return false;
+      auto const n = ::recv(socket.fd(), reinterpret_cast<char*>(&said) + got, sizeof said - got,
+                            MSG_DONTWAIT);
+      if (n > 0) got += static_cast<std::size_t>(n);
+      else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+        socket = tcp_socket();
+      return socket && got == sizeof said;
+    }
+  };
+  static constexpr std::size_t most_guests = 256;
+  static constexpr std::chrono::seconds most_silence{2};
+
+  /// Waits until something arrives or a guest has been silent for too long. Returns false if the
+  /// deadline passes.
+  bool wait_for_any(tcp_socket const& door, std::deque<guest> const& guests) const {
+    std::vector<pollfd> all{{door.fd(), POLLIN, 0}};
+    for (auto const& g : guests) all.push_back({g.socket.fd(), POLLIN, 0});
+    auto const end = guests.empty() ? end_ : std::min(end_, guests.front().end);
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count();
+    ::poll(all.data(), all.size(), left > 0 ? static_cast<int>(left) : 0);
+    return clock::now() < end_;
+  }
+
+  /// Accepts the connections that have arrived, up to as many as there may be guests.
+  static void welcome(tcp_socket const& door, std::deque<guest>& guests) {
+    for (std::size_t i = 0; i < most_guests; ++i) {
+      tcp_socket s(::accept4(door.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!s && errno != EMFILE && errno != ENFILE) return;
+      if ((!s || guests.size() == most_guests) && !guests.empty()) guests.pop_front();
+      if (s) guests.push_back({std::move(s), clock::now() + most_silence});
+      else if (guests.empty()) return;
+    }
+  }
+
   using addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
   addresses resolve(char const* host, int flags) const {
@@ -120,25 +174,36 @@ class tcp_rendezvous {
             }};
   }
 
-  /// Listens on all network interfaces, because the name by which other nodes reach this node may
-  /// not belong to any of this node's interfaces.
+  /// Listens on the loopback address if this is the address of rank 0, and otherwise on all network
+  /// interfaces, because the name by which other nodes reach this node may not belong to any of this
+  /// node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
-    auto const found = resolve(nullptr, AI_PASSIVE);
+    auto const own = resolve(here_.address.c_str(), 0);
+    bool const is_local = own != nullptr && is_loopback(*own->ai_addr);
+    auto const found = is_local ? resolve(here_.address.c_str(), 0) : resolve(nullptr, AI_PASSIVE);
     for (int family : {AF_INET6, AF_INET})  // an IPv6 socket accepts IPv4, too
       for (auto const* a = found.get(); a != nullptr; a = a->ai_next) {
         if (a->ai_family != family) continue;
-        tcp_socket s(::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
+        tcp_socket s(
+            ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol));
         if (!s) continue;
         int const on = 1, off = 0;
         ::setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (family == AF_INET6) ::setsockopt(s.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-        if (::bind(s.fd(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(s.fd(), here_.size) == 0)
+        if (::bind(s.fd(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(s.fd(), SOMAXCONN) == 0)
           return s;
         last = errno;
       }
     fail(std::string("cannot listen: ") + std::strerror(last) +
          ". If another program uses the port, give another MASTER_PORT");
+  }
+
+  static bool is_loopback(sockaddr const& a) {
+    if (a.sa_family == AF_INET)
+      return ntohl(reinterpret_cast<sockaddr_in const&>(a).sin_addr.s_addr) >> 24 == 127;
+    return a.sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<sockaddr_in6 const&>(a).sin6_addr);
   }
 
   tcp_socket connect(std::string& last) const {
@@ -166,26 +231,21 @@ class tcp_rendezvous {
     return tcp_socket();
   }
 
-  void receive(tcp_socket guest, std::vector<tcp_socket>& ranks, tcp_answer& answer) const {
-    tcp_hello said{};
-    // A peer that sends nothing must not delay the others.
-    if (!guest.read_all(&said, sizeof said, std::min(end_, clock::now() + std::chrono::seconds(2))))
+  /// Handles the complete message of a guest, which is a rank or a stranger.
+  void receive(guest& from, std::vector<tcp_socket>& ranks, tcp_answer& answer) const {
+    tcp_socket peer = std::move(from.socket);
+    tcp_hello const& said = from.said;
+    if (std::memcmp(said.word, hello_.word, sizeof said.word) != 0 || said.job != hello_.job)
       return;
-    if (std::memcmp(said.word, hello_.word, sizeof said.word) != 0) return;
-    if (said.job != hello_.job) {
-      tcp_answer const other{tcp_answer::wrong_job, 0, 0, {}};
-      guest.write_all(&other, sizeof other);
-      return;
-    }
     if (said.size != here_.size) answer.fault = tcp_answer::wrong_size;
     else if (said.rank < 1 || said.rank >= here_.size || ranks[static_cast<std::size_t>(said.rank)])
       answer.fault = tcp_answer::taken_twice;
     if (answer.fault != tcp_answer::none) {
       tcp_answer const told{answer.fault, 0, 0, {}};
-      guest.write_all(&told, sizeof told);
+      peer.write_all(&told, sizeof told);
       return;
     }
-    ranks[static_cast<std::size_t>(said.rank)] = std::move(guest);
+    ranks[static_cast<std::size_t>(said.rank)] = std::move(peer);
     --answer.missing;
   }
 

@@ -165,6 +165,7 @@ struct watchdog::state {
 
   [[noreturn]] void end_job() {
     std::fflush(stderr);
+    std::this_thread::sleep_for(milliseconds(20));  // for the launcher to read the message
     for (int r = 0; r < shape.ranks(); ++r)
       if (r != rank) socket.send(r, peer_socket::kind::end);
     std::_Exit(1);
