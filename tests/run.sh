@@ -14,7 +14,7 @@ Installs what is missing, configures, builds, and runs the tests, except those t
                   too if nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --thorough      all of it: the default preset, then the longest tests, the presets debug, asan, tsan and
-                  clang, MPICH, and five minutes of fuzzing; hours of two cores. Prints a summary with the
+                  clang, MPICH, all faults, and fuzzing; hours of two cores. Prints a summary with the
                   tests that were skipped; fails if anything failed. Takes no --preset or --mpi
   --no-install    use installed packages; never call the package manager
 TEXT
@@ -73,13 +73,21 @@ part() {
   rm -f "$log"
 }
 
-# Fuzzes the readers of JSON files for five minutes, in a copy of the corpus.
+# Passes a million inputs to the readers of JSON and of text, beginning with a copy of the corpus.
 fuzz() {
-  local folder=build/fuzz
-  mkdir -p "$folder/corpus" && cp tests/fuzz/corpus/* "$folder/corpus" &&
-    clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -Iinclude -Itests \
-      tests/fuzz/json_readers.cpp -o "$folder/json_readers" &&
-    (cd "$folder" && ./json_readers -max_total_time=300 -print_final_stats=1 corpus)
+  local folder=build/fuzz name
+  for name in json:corpus text:text_corpus; do
+    mkdir -p "$folder/${name#*:}" && cp "tests/fuzz/${name#*:}"/* "$folder/${name#*:}" &&
+      clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -Iinclude -Itests \
+        "tests/fuzz/${name%:*}_readers.cpp" -o "$folder/${name%:*}_readers" &&
+      (cd "$folder" && "./${name%:*}_readers" -runs=1000000 -print_final_stats=1 "${name#*:}") || return 1
+  done
+}
+
+# Commits every fault with both transports, kills 200 trainings, and lets 100,000 strangers connect.
+faults() {
+  ASHLAR_FAULTS=all ASHLAR_FAULT_TIMEOUT=5 ASHLAR_KILLS=200 ASHLAR_STRANGERS=100000 \
+    ctest --preset default --timeout 3600 -R '^script/(faults|checkpoint_kill)$|^unit/comm_nccl_rendezvous_test$'
 }
 
 if [ "$thorough" = yes ]; then
@@ -96,6 +104,7 @@ if [ "$thorough" = yes ]; then
     part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}
   done
   part mpich tests/run.sh --mpi mpich ${options[@]+"${options[@]}"}
+  part faults faults
   part fuzz fuzz
   printf '\n==== tests/run.sh --thorough ====\n'
   printf '%s\n' "${summary[@]}"

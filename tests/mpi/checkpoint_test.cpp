@@ -15,7 +15,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
-#include <support/temporary_folder.hpp>
+#include <support/shared_folder.hpp>
 
 #include <ashlar/checkpoint/background_save.hpp>
 #include <ashlar/checkpoint/training.hpp>
@@ -32,28 +32,6 @@ namespace train = ashlar::train;
 auto const gpt = nn::chain(nn::embedding(7, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)),
                            nn::layer_norm(6), nn::linear(6, 7));
 nn::token_batch const batch{4, 4, 2};
-
-/// The name of a folder that all ranks share. The folder is removed at the end.
-class shared_folder {
- public:
-  shared_folder() {
-    std::int64_t number = 0;
-    if (world_rank() == 0) own_.emplace(), number = ::getpid();
-    MPI_Bcast(&number, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-    std::string name = world_rank() == 0 ? own_->path().string() : "";
-    int length = static_cast<int>(name.size());
-    MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    name.resize(static_cast<std::size_t>(length));
-    MPI_Bcast(name.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
-    path_ = name;
-  }
-  ~shared_folder() { MPI_Barrier(MPI_COMM_WORLD); }
-  fs::path const& path() const { return path_; }
-
- private:
-  std::optional<temporary_folder> own_;
-  fs::path path_;
-};
 
 /// Returns all values of a training by their names, gathered on every rank.
 template <class Trainer>

@@ -14,13 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <ashlar/checkpoint/folder.hpp>
 #include <ashlar/checkpoint/opened_file.hpp>
+#include <ashlar/checkpoint/source_view.hpp>
 #include <ashlar/checkpoint/stored_array.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/io/json/checkpoint_index.hpp>
@@ -111,50 +112,52 @@ inline void verify_file(std::filesystem::path const& folder, io::checkpoint_inde
                 index_path(folder, index.step).string() + " to load the checkpoint before it");
 }
 
+/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if there
+/// is none, or if its type does not fit.
+inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored_array const& a,
+                                                 io::checkpoint_index const& index,
+                                                 load_options const& options) {
+  auto const found = index.tensors.find(name);
+  if (found == index.tensors.end())
+    throw error("checkpoint::load",
+                "the checkpoint has no \"" + name + "\", which this net needs.");
+  auto const type = element_type_named(found->second.type);
+  bool const converts = options.converts && type && is_floating(*type) && is_floating(a.type);
+  if (type != a.type && !converts)
+    throw error("checkpoint::load", "\"" + name + "\" has type " + found->second.type +
+                                        " in the checkpoint, but " + safetensors_type(a.type) +
+                                        " in this net. Set load_options.converts to convert " +
+                                        "F32, F64 and BF16 to each other.");
+  return found->second;
+}
+
 /// Returns the tensor of the index for an array. Throws ashlar::error if there is none, or if it
 /// does not fit the array.
 inline io::checkpoint_tensor const&
 tensor_for(stored_array const& a, io::checkpoint_index const& index, load_options const& options) {
   auto const found = index.tensors.find(a.name);
-  if (found == index.tensors.end())
+  if (found != index.tensors.end() && !(found->second.extents == a.extents))
     throw error("checkpoint::load",
-                "the checkpoint has no \"" + a.name + "\", which this net needs.");
-  io::checkpoint_tensor const& t = found->second;
-  if (!(t.extents == a.extents))
-    throw error("checkpoint::load", "\"" + a.name + "\" has shape " + to_string(t.extents) +
-                                        " in the checkpoint, but " + to_string(a.extents) +
-                                        " in this net.");
-  auto const type = element_type_named(t.type);
-  bool const converts = options.converts && type && is_floating(*type) && is_floating(a.type);
-  if (type != a.type && !converts)
-    throw error("checkpoint::load", "\"" + a.name + "\" has type " + t.type +
-                                        " in the checkpoint, but " + safetensors_type(a.type) +
-                                        " in this net. Set load_options.converts to convert " +
-                                        "F32, F64 and BF16 to each other.");
-  return t;
+                "\"" + a.name + "\" has shape " + to_string(found->second.extents) +
+                    " in the checkpoint, but " + to_string(a.extents) + " in this net.");
+  return tensor_named(a.name, a, index, options);
 }
 
-/// Reads this rank's shard of an array.
-template <class Processor>
-void read_shard(opened_files& files, stored_array const& a, io::checkpoint_tensor const& t,
-                basic_mesh<Processor> const& m) {
+/// Calls read(shard, values), which writes this rank's shard of an array to `values` in host memory.
+template <class Processor, class Read>
+void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read const& read) {
   box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
-  auto const elements = shard.elements();
-  std::vector<std::byte> copy;
-  void* values = a.shard;
-  if constexpr (!Processor::is_host) {
-    copy.resize(static_cast<std::size_t>(elements * size_of(a.type)));
-    values = copy.data();
-  }
-  for (auto const& p : t.pieces) {
-    if (intersect(p.where, shard).elements() == 0) continue;
-    read_piece(files[p.file], p, *element_type_named(t.type), shard, a.type, values);
-  }
-  if constexpr (!Processor::is_host)
+  if constexpr (Processor::is_host) {
+    read(shard, a.shard);
+  } else {
+    auto const elements = shard.elements();
+    std::vector<std::byte> copy(static_cast<std::size_t>(elements * size_of(a.type)));
+    read(shard, static_cast<void*>(copy.data()));
     ashlar::detail::with_element_type(a.type, [&]<class T>(T) {
       upload(m.processor(), reinterpret_cast<T const*>(copy.data()), elements,
              static_cast<T*>(a.shard));
     });
+  }
 }
 
 /// Reads this rank's shards of all arrays, each from the tensor with the same position in `tensors`.
@@ -166,7 +169,13 @@ void read_shards(std::filesystem::path const& folder, io::checkpoint_index const
   throw_together(m, "checkpoint::load", fault_of([&] {
                    opened_files files(folder, index.files);
                    for (std::size_t i = 0; i < arrays.size(); ++i)
-                     read_shard(files, arrays[i], *tensors[i], m);
+                     fill_shard(m, arrays[i], [&](box const& shard, void* values) {
+                       auto const& t = *tensors[i];
+                       for (auto const& p : t.pieces)
+                         if (intersect(p.where, shard).elements() > 0)
+                           read_piece(files[p.file], p, *element_type_named(t.type), shard,
+                                      arrays[i].type, values);
+                     });
                  }));
 }
 
@@ -220,14 +229,55 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
   return index;
 }
 
-/// Reads arrays from safetensors files that other programs made. Every rank reads only the rows that
-/// it needs. `name_of` returns the name in the files of an array with this name. Throws
-/// ashlar::error on every rank if an array is missing or does not fit, or if a file is not a
-/// safetensors file. Communicates: two reductions of 8 bytes.
-template <class Processor>
+/// Reads arrays from safetensors files that other programs made. Every rank reads only what it
+/// needs. `views_of` returns the views of an array (source_view.hpp), which together cover it. Throws
+/// ashlar::error on every rank if a tensor is missing, too small or of another type, or if a file is
+/// not a safetensors file. Communicates: two reductions of 8 bytes.
+template <class Processor, class ViewsOf>
+  requires std::is_invocable_r_v<std::vector<source_view>, ViewsOf, stored_array const&>
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,
-                std::vector<stored_array> const& arrays,
-                std::function<std::string(std::string const&)> const& name_of,
+                std::vector<stored_array> const& arrays, ViewsOf const& views_of,
+                load_options const& options = {}) {
+  io::checkpoint_index index;
+  std::vector<std::vector<source_view>> views;
+  throw_together(m, "checkpoint::load", fault_of([&] {
+                   index = io::index_of_safetensors(files);
+                   for (auto const& a : arrays) {
+                     views.push_back(views_of(a));
+                     detail::check_views(a, views.back(), [&](std::string const& name) {
+                       return detail::tensor_named(name, a, index, options).extents.elements();
+                     });
+                   }
+                 }));
+  throw_together(m, "checkpoint::load", fault_of([&] {
+                   std::filesystem::path const no_folder;
+                   detail::opened_files opened(no_folder, index.files);
+                   std::vector<std::byte> made;  // converted elements
+                   for (std::size_t i = 0; i < arrays.size(); ++i)
+                     detail::fill_shard(m, arrays[i], [&](box const& shard, void* values) {
+                       auto const to = arrays[i].type;
+                       for (auto const& v : views[i]) {
+                         auto const& t = index.tensors.at(v.tensor);
+                         auto const& piece = t.pieces.front();
+                         auto const from = *detail::element_type_named(t.type);
+                         detail::read_view(opened[piece.file], piece.position, v, shard,
+                                           size_of(from), size_of(to),
+                                           static_cast<std::byte*>(values),
+                                           [&](auto const& read) -> decltype(read) {
+                                             if (from == to) return read;
+                                             return made = detail::converted(read, from, to);
+                                           });
+                       }
+                     });
+                 }));
+}
+
+/// Reads arrays from safetensors files in which each is a tensor of the same shape. `name_of` returns
+/// the name in the files of an array with this name. Errors and communication are as above.
+template <class Processor, class NameOf>
+  requires std::is_invocable_r_v<std::string, NameOf, std::string const&>
+void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,
+                std::vector<stored_array> const& arrays, NameOf const& name_of,
                 load_options const& options = {}) {
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;

@@ -38,6 +38,22 @@ std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   return arrays;
 }
 
+/// Reads the parameters of a model from safetensors files that other programs made. `map` is the
+/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(), for the names
+/// nn::parameter::path(). Every rank calls it. Errors and communication are those of load_files;
+/// after an error, the parameters may have been changed.
+template <class Model, class Map>
+void load_parameters(std::vector<std::filesystem::path> const& files, Model& model, Map const& map,
+                     load_options const& options = {}) {
+  std::vector<stored_array> arrays;
+  model.for_each_parameter([&](auto& p) {
+    auto const& x = p.value();
+    arrays.push_back({p.path(), x.type(), x.extents(), x.placement(), x.data()});
+  });
+  load_files(files, model.mesh(), arrays, map, options);
+  model.for_each_parameter([](auto& p) { p.round(); });
+}
+
 /// The key of the model's seed in the metadata of a checkpoint.
 inline constexpr char const* seed_key = "ashlar seed";
 

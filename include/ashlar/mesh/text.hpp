@@ -96,7 +96,7 @@ ASHLAR_INLINE topology parse_topology(std::string_view text) {
     else if (colon != std::string_view::npos) fail("a tier must be ':inter' or ':intra'");
     for (auto const& other : t.axis)
       if (other.name == axis.name) fail("two axes have the same name");
-    if (axis.extent > std::numeric_limits<int>::max() / t.ranks()) fail("too many ranks");
+    if (axis.extent > max_ranks / t.ranks()) fail("too many ranks");
     t.axis.push_back(axis);
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);

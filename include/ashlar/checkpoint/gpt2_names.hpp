@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where the published weights of GPT-2 have the parameters of nn::gpt (Radford et al. 2019; the
+// names are those of its safetensors files on Hugging Face):
+//
+//   parameter of nn::gpt   published tensor               remark
+//   0.table                wte.weight
+//   0.positions            wpe.weight                     its first rows
+//   1.i.0.0.gain, bias     h.i.ln_1.weight, bias
+//   1.i.0.1.0.weight       h.i.attn.c_attn.weight         there q, k and v of all heads follow each
+//   1.i.0.1.0.bias         h.i.attn.c_attn.bias           other; here those of one head do
+//   1.i.0.1.2.weight       h.i.attn.c_proj.weight         and bias
+//   1.i.1.0.gain, bias     h.i.ln_2.weight, bias
+//   1.i.1.1.0.weight       h.i.mlp.c_fc.weight            and bias
+//   1.i.1.1.2.weight       h.i.mlp.c_proj.weight          and bias
+//   2.gain, bias           ln_f.weight, bias
+//   3.weight               wte.weight                     transposed: GPT-2 shares this matrix
+//                                                         with the embedding
+//
+//   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::gpt2_views());
+//
+// nn::gpt copies the shared matrix, so the two copies differ after training.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/checkpoint/source_view.hpp>
+
+namespace ashlar::checkpoint {
+
+/// Returns a function that maps an array to its views in the files. `prefix` stands before the names
+/// of some files: "transformer.".
+inline auto gpt2_views(std::string prefix = "") {
+  return [prefix = std::move(prefix)](stored_array const& a) -> std::vector<source_view> {
+    auto const refuse = [&] {
+      throw error("checkpoint::gpt2_views", "\"" + a.name + "\" is no parameter of nn::gpt.");
+    };
+    auto const whole = [&](std::string const& name) {
+      return std::vector{whole_view(prefix + name, a.extents)};
+    };
+    if (a.name == "0.table") return whole("wte.weight");
+    if (a.name == "0.positions") return whole("wpe.weight");
+    if (a.name == "2.gain") return whole("ln_f.weight");
+    if (a.name == "2.bias") return whole("ln_f.bias");
+    if (a.name == "3.weight" && a.extents.rank() == 2)
+      return {transposed_view(prefix + "wte.weight", a.extents)};
+    auto const dot = a.name.find('.', 2);
+    if (a.name.rfind("1.", 0) != 0 || dot == std::string::npos) refuse();
+    std::string const block = "h." + a.name.substr(2, dot - 2) + ".";
+    auto const end = a.name.rfind('.');
+    std::string const layer = a.name.substr(dot + 1, end > dot ? end - dot - 1 : 0);
+    std::string const last = a.name.substr(end + 1) == "bias" ? ".bias" : ".weight";
+    if (layer == "0.0") return whole(block + "ln_1" + last);
+    if (layer == "1.0") return whole(block + "ln_2" + last);
+    if (layer == "0.1.2") return whole(block + "attn.c_proj" + last);
+    if (layer == "1.1.0") return whole(block + "mlp.c_fc" + last);
+    if (layer == "1.1.2") return whole(block + "mlp.c_proj" + last);
+    if (layer != "0.1.0" || a.extents.rank() < 2) refuse();
+
+    // The last two dims are the heads, and q, k and v of a head.
+    int const heads = a.extents.rank() - 2, features = heads + 1;
+    std::int64_t const head = a.extents[features] / 3, width = a.extents[heads] * head;
+    std::vector<source_view> views;
+    for (int part = 0; part < 3; ++part) {
+      source_view v = whole_view(prefix + block + "attn.c_attn" + last, a.extents);
+      v.where.dim[features] = {part * head, head};
+      v.offset = part * width;
+      v.strides[heads] = head;
+      views.push_back(std::move(v));
+    }
+    return views;
+  };
+}
+
+}  // namespace ashlar::checkpoint

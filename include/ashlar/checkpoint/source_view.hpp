@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where in the files of another program the values of an array are. Other programs have other names
+// for their tensors, transpose them, or join several in one. A view maps a part of an array to a
+// tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j' strides[1]
+// of the row-major tensor, where i' and j' count from the begin of the part.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/checkpoint/opened_file.hpp>
+#include <ashlar/checkpoint/stored_array.hpp>
+
+namespace ashlar::checkpoint {
+
+struct source_view {
+  std::string tensor;       ///< the name in the files
+  box where;                ///< the part of the array
+  std::int64_t offset = 0;  ///< in elements of the tensor
+  inplace_vector<std::int64_t, max_rank> strides;
+};
+
+/// Returns the view of a whole array with these extents as a tensor with the same elements in the
+/// same order. The tensor may have more rows, and other extents with the same product.
+inline source_view whole_view(std::string tensor, shape const& extents) {
+  source_view v;
+  v.tensor = std::move(tensor);
+  v.strides.resize(extents.rank());
+  std::int64_t next = 1;
+  for (int d = extents.rank() - 1; d >= 0; --d) {
+    v.strides[d] = next;
+    next *= extents[d];
+  }
+  for (auto const n : extents.extent) v.where.dim.push_back({0, n});
+  return v;
+}
+
+/// Returns the view of a matrix whose transposed is the tensor.
+inline source_view transposed_view(std::string tensor, shape const& extents) {
+  source_view v = whole_view(std::move(tensor), extents);
+  v.strides[0] = 1;
+  v.strides[1] = extents[0];
+  return v;
+}
+
+namespace detail {
+
+/// Throws ashlar::error unless the views cover the array, and read only elements that the tensors
+/// have. `elements_of` returns the number of elements of a tensor.
+template <class ElementsOf>
+void check_views(stored_array const& a, std::vector<source_view> const& views,
+                 ElementsOf const& elements_of) {
+  std::int64_t covered = 0;
+  for (auto const& v : views) {
+    std::int64_t last = v.offset;
+    bool fits = v.where.rank() == a.extents.rank() && v.strides.size() == a.extents.rank();
+    for (int d = 0; fits && d < a.extents.rank(); ++d) {
+      fits = v.where[d].begin >= 0 && v.where[d].size > 0 && v.where[d].end() <= a.extents[d] &&
+             v.strides[d] >= 0;
+      last += (v.where[d].size - 1) * v.strides[d];
+    }
+    if (!fits || v.offset < 0 || last >= elements_of(v.tensor))
+      throw error("checkpoint::load", "\"" + a.name + "\" of shape " + to_string(a.extents) +
+                                          " needs more than \"" + v.tensor + "\" has.");
+    covered += v.where.elements();
+  }
+  if (covered != a.extents.elements())
+    throw error("checkpoint::load", "the views of \"" + a.name + "\" cover " +
+                                        std::to_string(covered) + " of its " +
+                                        std::to_string(a.extents.elements()) + " elements.");
+}
+
+/// Copies the values of a view that are in `shard` into the shard, which is in host memory. The
+/// tensor begins at byte `position` of the file. `convert` turns elements of the file into elements
+/// of the shard, which have `to` bytes. Those in the file have `from` bytes.
+template <class Convert>
+void read_view(opened_file const& file, std::int64_t position, source_view const& v,
+               box const& shard, std::int64_t from, std::int64_t to, std::byte* values,
+               Convert const& convert) {
+  box const region = intersect(v.where, shard);
+  if (region.elements() == 0) return;
+  int const rank = region.rank();
+  int run = rank - 1;  // the dim along which elements are adjacent in the file
+  for (int d = 0; d < rank; ++d)
+    if (v.strides[d] == 1 && region[d].size > 1) run = d;
+  bool const is_adjacent = v.strides[run] == 1;
+  inplace_vector<std::int64_t, max_rank> target, index;
+  target.resize(rank);
+  index.resize(rank);
+  std::int64_t next = 1;
+  for (int d = rank - 1; d >= 0; --d) {
+    target[d] = next;
+    next *= shard[d].size;
+    index[d] = region[d].begin;
+  }
+  std::int64_t const length = is_adjacent ? region[run].size : 1;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(length * from));
+  while (true) {
+    std::int64_t source = v.offset, at = 0;
+    for (int d = 0; d < rank; ++d) {
+      source += (index[d] - v.where[d].begin) * v.strides[d];
+      at += (index[d] - shard[d].begin) * target[d];
+    }
+    file.read(position + source * from, buffer.data(), length * from);
+    auto const& made = convert(buffer);
+    for (std::int64_t i = 0; i < length; ++i)
+      std::copy_n(made.data() + i * to, to, values + (at + i * target[run]) * to);
+    int d = rank - 1;
+    for (; d >= 0; --d) {
+      if (d == run && is_adjacent) continue;
+      if (++index[d] < region[d].end()) break;
+      index[d] = region[d].begin;
+    }
+    if (d < 0) return;
+  }
+}
+
+}  // namespace detail
+}  // namespace ashlar::checkpoint

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
+// and the reports that watchdogs send each other. A reader must return a value or throw
+// ashlar::error. What it has accepted must be the same after printing and reading once more.
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <ashlar/comm/mpi/algorithm_text.hpp>
+#include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/support/parse_bytes.hpp>
+
+namespace ashlar_test {
+
+/// Returns how many of the readers of meshes, placements, sizes and tables accept the text. Ends
+/// the program with std::abort if a reader is faulty.
+inline int accepted_by_text_readers(std::string_view text) {
+  int accepted = 0;
+  auto const attempt = [&](auto read) {
+    try {
+      read(std::string(text));
+      ++accepted;
+    } catch (ashlar::error const&) {
+    }
+  };
+  auto const demand = [](bool holds) {
+    if (!holds) std::abort();
+  };
+  attempt([&](std::string const& t) {
+    auto const mesh = ashlar::parse_topology(t);
+    demand(ashlar::parse_topology(to_string(mesh)) == mesh);
+    demand(mesh.ranks() >= 1 && mesh.ranks() <= ashlar::max_ranks);
+  });
+  attempt([&](std::string const& t) {
+    auto const p = ashlar::parse_placement(t);
+    demand(ashlar::parse_placement(to_string(p)) == p);
+  });
+  attempt([&](std::string const& t) {
+    auto const bytes = ashlar::parse_bytes(t);
+    if (!bytes) throw ashlar::error("parse_bytes", "refused");
+    demand(*bytes >= 0);
+  });
+  attempt([&](std::string const& t) {
+    auto const table = ashlar::mpi::parse_algorithms(t, "fuzzed");
+    if (table.empty()) throw ashlar::error("collectives", "empty");
+    demand(ashlar::mpi::to_string(ashlar::mpi::parse_algorithms(
+               ashlar::mpi::to_string(table), "again")) == ashlar::mpi::to_string(table));
+  });
+
+  // Reports are read whatever they contain.
+  auto const once = to_lines(ashlar::watch::report_from_lines(std::string(text)));
+  auto const twice = to_lines(ashlar::watch::report_from_lines(once));
+  demand(to_lines(ashlar::watch::report_from_lines(twice)) == twice);
+  std::vector<ashlar::watch::rank_report> reports(4, ashlar::watch::report_from_lines(once));
+  for (int r = 0; r < 4; ++r) reports[static_cast<std::size_t>(r)].rank = r;
+  (void)ashlar::watch::diagnose({{"node", 2}, {"gpu", 2}}, reports);
+  return accepted;
+}
+
+}  // namespace ashlar_test
