@@ -209,7 +209,8 @@ TEST_CASE("published weights of GPT-2 on every mesh and plan") {
       CHECK(trainer.step(data).loss == doctest::Approx(expected).epsilon(1e-5));
     }
     auto const in_double = nn::describe<double>(net, nn::token_batch{sequences, length});
-    auto exact = nn::place<double>(net, m, ashlar::search::data_parallel(in_double, t, m.machine()));
+    auto exact = nn::place<double>(net, m,
+                                   ashlar::search::data_parallel(in_double, t, m.machine()));
     auto const load = [&](std::string const& prefix, bool converts) {
       return message_of([&] {
         checkpoint::load_parameters({file}, exact, checkpoint::gpt2_views(prefix),
