@@ -24,7 +24,7 @@ fail() {
 says() {  # <sentence> <option>...: the program must succeed and print the sentence
   local sentence="$1"
   shift
-  timeout 120 "$program" "$@" >"$work/out" 2>&1 || { fail "$*: exit $?"; return; }
+  timeout 300 "$program" "$@" >"$work/out" 2>&1 || { fail "$*: exit $?"; return; }
   grep -qF -- "$sentence" "$work/out" || fail "$*: expected \"$sentence\""
   if awk '{ gsub(/[^ -~]/, "") } length($0) > 100 { exit 1 }' "$work/out"; then :; else
     fail "$*: a line is wider than 100 columns"
@@ -34,7 +34,7 @@ says() {  # <sentence> <option>...: the program must succeed and print the sente
 refused() {  # <sentence> <option>...: the program must fail and print the sentence once
   local sentence="$1" status=0
   shift
-  timeout 60 "$program" "$@" >"$work/out" 2>&1 || status=$?
+  timeout 300 "$program" "$@" >"$work/out" 2>&1 || status=$?
   if [ "$status" -eq 0 ] || [ "$status" -ge 124 ] ||
     [ "$(grep -cF -- "$sentence" "$work/out")" -ne 1 ]; then
     fail "$* (exit $status): expected \"$sentence\" once"
