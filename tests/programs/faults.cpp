@@ -13,6 +13,7 @@
 #include <thread>
 
 #include <ashlar/checkpoint/training.hpp>
+#include <ashlar/comm/long_work.hpp>
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn.hpp>
 #include <ashlar/search/baselines.hpp>
@@ -81,6 +82,11 @@ void train(ashlar::mesh const& m, std::string const& how, std::string const& fol
         model.for_each_parameter([](auto& p) {
           *p.template shards<float>().value = std::numeric_limits<float>::quiet_NaN();
         });
+      if (how == "work") {  // longer than the others may wait without a word
+        ashlar::long_work const noted(m, "reads the data");
+        std::this_thread::sleep_for(
+            std::chrono::duration<double>(1.8 * std::atof(std::getenv("ASHLAR_TIMEOUT"))));
+      }
       if (how == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(600));
     }
     if (step == 3) call_collectives(m, how, is_faulty);

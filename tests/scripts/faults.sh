@@ -120,6 +120,8 @@ collective_faults() {
 other_faults() {
   job slow
   [ "$status" -eq 0 ] || complain "a slow rank is no fault"
+  job work
+  [ "$status" -eq 0 ] || complain "a rank that says that it works for long is no fault"
   fault throw '\[rank 2\] error: reader: the file of this rank has ended'
   fault memory '\[rank 2\] error: tensor: out of host memory: .* tensor 16777216x16777216'
   fault nan 'error: trainer: at step 3 the loss is -?nan .* 0.weight on rank 2 was not finite'

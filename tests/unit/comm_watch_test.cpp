@@ -64,6 +64,7 @@ TEST_CASE("a report has the last operations") {
   record.ended(record.began("a barrier"));
   record.ended(begin(record, {0, 1}, 1));
   begin(record, {1}, 1, "0.weight");
+  record.set_work("reads a file");
   begin(record, {1}, 2, "a label of more characters than an entry has room for");
   auto const r = record.report(3, 1.5);
   CHECK(r.rank == 3);
@@ -76,6 +77,7 @@ TEST_CASE("a report has the last operations") {
   CHECK(r.operations[1].step == 7);
   CHECK(has(r.operations[2].text, "(a label of more characters than an entr"));
   CHECK(r.awaited() == &r.operations[1]);
+  CHECK(r.work == "reads a file");
   CHECK(r.begun == std::map<std::string, std::uint64_t>{{"", 1}, {"gpu", 2}, {"node+gpu", 1}});
   CHECK(watch::report_from_lines(to_lines(r)) == r);
 }
@@ -118,6 +120,11 @@ TEST_CASE("the diagnosis names the ranks that have not come") {
         "Rank 2 has waited for 61 s in all-gather along gpu (number 9 along gpu, step 5), for rank "
         "3. Rank 3 does not answer: its process 103 on n1 is stopped.");
 
+  auto busy = at(1, 3, -1);
+  busy.work = "writes a checkpoint";
+  CHECK(has(said({at(0, 4, 61), busy, at(2, 9, -1), at(3, 9, -1)}),
+            ", for rank 1. Rank 1 writes a checkpoint."));
+
   ashlar::topology const wide{{"gpu", 8}};
   std::vector<watch::rank_report> many{at(0, 4, 5)};
   for (int r = 1; r < 8; ++r) many.push_back(at(r, 3, -1));
@@ -129,6 +136,7 @@ TEST_CASE("the diagnosis names the ranks that have not come") {
 TEST_CASE("a flight record is read as it was written") {
   std::vector<watch::rank_report> reports{at(0, 4, 5.25), at(1, 3, -1), at(2, 9, -1), at(3, 0, -1)};
   reports[0].operations[0].text = "a \"quoted\" \\ text\n";
+  reports[1].work = "writes a checkpoint";
   reports[3] = {};
   reports[3].rank = 3;
   reports[3].silence = "its process has ended";

@@ -84,7 +84,10 @@ class background_save {
   /// checkpoint is being written.
   void finish() {
     if (job_ == nullptr) return;
-    if (job_->thread.joinable()) job_->thread.join();
+    if (job_->thread.joinable()) {
+      long_work const noted(mesh_, "writes a checkpoint");
+      job_->thread.join();
+    }
     auto const job = std::move(job_);
     detail::complete(folder_, mesh_, job->arrays, job->step, job->attempt, job->fault, job->hash,
                      job->options);

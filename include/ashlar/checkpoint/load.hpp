@@ -166,17 +166,17 @@ template <class Processor>
 void read_shards(std::filesystem::path const& folder, io::checkpoint_index const& index,
                  basic_mesh<Processor> const& m, std::vector<stored_array> const& arrays,
                  std::vector<io::checkpoint_tensor const*> const& tensors) {
-  throw_together(m, "checkpoint::load", fault_of([&] {
-                   opened_files files(folder, index.files);
-                   for (std::size_t i = 0; i < arrays.size(); ++i)
-                     fill_shard(m, arrays[i], [&](box const& shard, void* values) {
-                       auto const& t = *tensors[i];
-                       for (auto const& p : t.pieces)
-                         if (intersect(p.where, shard).elements() > 0)
-                           read_piece(files[p.file], p, *element_type_named(t.type), shard,
-                                      arrays[i].type, values);
-                     });
-                 }));
+  work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
+    opened_files files(folder, index.files);
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      fill_shard(m, arrays[i], [&](box const& shard, void* values) {
+        auto const& t = *tensors[i];
+        for (auto const& p : t.pieces)
+          if (intersect(p.where, shard).elements() > 0)
+            read_piece(files[p.file], p, *element_type_named(t.type), shard, arrays[i].type,
+                       values);
+      });
+  });
 }
 
 }  // namespace detail
@@ -188,11 +188,10 @@ template <class Processor>
 std::optional<std::int64_t> newest_step(std::filesystem::path const& folder,
                                         basic_mesh<Processor> const& m) {
   std::int64_t step = -1;
-  throw_together(m, "checkpoint::load", fault_of([&] {
-                   if (m.rank() != 0) return;
-                   if (auto const steps = complete_steps(folder); !steps.empty())
-                     step = steps.back();
-                 }));
+  work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
+    if (m.rank() != 0) return;
+    if (auto const steps = complete_steps(folder); !steps.empty()) step = steps.back();
+  });
   m.broadcast(std::span(&step, 1));
   return step < 0 ? std::nullopt : std::optional(step);
 }
@@ -207,20 +206,17 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
   check_arrays(arrays);
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
-  throw_together(m, "checkpoint::load", fault_of([&] {
-                   auto const path = index_path(folder, step).string();
-                   index = io::load_checkpoint_index(path);
-                   if (index.step != step)
-                     throw error("checkpoint::load", path + " is the index of step " +
-                                                         std::to_string(index.step) +
-                                                         ", and has been renamed or copied.");
-                   for (auto const& a : arrays)
-                     tensors.push_back(&detail::tensor_for(a, index, options));
-                   if (!options.verifies) return;
-                   int const files = static_cast<int>(index.files.size());
-                   for (int f = m.rank(); f < files; f += m.ranks())
-                     detail::verify_file(folder, index, f);
-                 }));
+  work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
+    auto const path = index_path(folder, step).string();
+    index = io::load_checkpoint_index(path);
+    if (index.step != step)
+      throw error("checkpoint::load", path + " is the index of step " + std::to_string(index.step) +
+                                          ", and has been renamed or copied.");
+    for (auto const& a : arrays) tensors.push_back(&detail::tensor_for(a, index, options));
+    if (!options.verifies) return;
+    int const files = static_cast<int>(index.files.size());
+    for (int f = m.rank(); f < files; f += m.ranks()) detail::verify_file(folder, index, f);
+  });
   std::uint64_t hash = 0;
   for (auto const& file : index.files)
     hash = content_hash(file.name.data(), file.name.size(), hash ^ file.hash);
@@ -240,36 +236,35 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
                 load_options const& options = {}) {
   io::checkpoint_index index;
   std::vector<std::vector<source_view>> views;
-  throw_together(m, "checkpoint::load", fault_of([&] {
-                   index = io::index_of_safetensors(files);
-                   for (auto const& a : arrays) {
-                     views.push_back(views_of(a));
-                     detail::check_views(a, views.back(), [&](std::string const& name) {
-                       return detail::tensor_named(name, a, index, options).extents.elements();
-                     });
-                   }
-                 }));
-  throw_together(m, "checkpoint::load", fault_of([&] {
-                   std::filesystem::path const no_folder;
-                   detail::opened_files opened(no_folder, index.files);
-                   std::vector<std::byte> made;  // converted elements
-                   for (std::size_t i = 0; i < arrays.size(); ++i)
-                     detail::fill_shard(m, arrays[i], [&](box const& shard, void* values) {
-                       auto const to = arrays[i].type;
-                       for (auto const& v : views[i]) {
-                         auto const& t = index.tensors.at(v.tensor);
-                         auto const& piece = t.pieces.front();
-                         auto const from = *detail::element_type_named(t.type);
-                         detail::read_view(opened[piece.file], piece.position, v, shard,
-                                           size_of(from), size_of(to),
-                                           static_cast<std::byte*>(values),
-                                           [&](auto const& read) -> decltype(read) {
-                                             if (from == to) return read;
-                                             return made = detail::converted(read, from, to);
-                                           });
-                       }
-                     });
-                 }));
+  work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
+    index = io::index_of_safetensors(files);
+    for (auto const& a : arrays) {
+      views.push_back(views_of(a));
+      detail::check_views(a, views.back(), [&](std::string const& name) {
+        return detail::tensor_named(name, a, index, options).extents.elements();
+      });
+    }
+  });
+  work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
+    std::filesystem::path const no_folder;
+    detail::opened_files opened(no_folder, index.files);
+    std::vector<std::byte> made;  // converted elements
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      detail::fill_shard(m, arrays[i], [&](box const& shard, void* values) {
+        auto const to = arrays[i].type;
+        for (auto const& v : views[i]) {
+          auto const& t = index.tensors.at(v.tensor);
+          auto const& piece = t.pieces.front();
+          auto const from = *detail::element_type_named(t.type);
+          detail::read_view(opened[piece.file], piece.position, v, shard, size_of(from),
+                            size_of(to), static_cast<std::byte*>(values),
+                            [&](auto const& read) -> decltype(read) {
+                              if (from == to) return read;
+                              return made = detail::converted(read, from, to);
+                            });
+        }
+      });
+  });
 }
 
 /// Reads arrays from safetensors files in which each is a tensor of the same shape. `name_of` returns
@@ -281,13 +276,13 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
                 load_options const& options = {}) {
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
-  throw_together(m, "checkpoint::load", fault_of([&] {
-                   index = io::index_of_safetensors(files);
-                   for (auto a : arrays) {
-                     a.name = name_of(a.name);
-                     tensors.push_back(&detail::tensor_for(a, index, options));
-                   }
-                 }));
+  work_together(m, "checkpoint::load", "reads a checkpoint", [&] {
+    index = io::index_of_safetensors(files);
+    for (auto a : arrays) {
+      a.name = name_of(a.name);
+      tensors.push_back(&detail::tensor_for(a, index, options));
+    }
+  });
   detail::read_shards("", index, m, arrays, tensors);
 }
 

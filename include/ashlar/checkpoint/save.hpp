@@ -123,11 +123,11 @@ template <class Processor>
 std::string agree_on_attempt(std::filesystem::path const& folder, std::int64_t step,
                              basic_mesh<Processor> const& m) {
   std::int64_t number = 0;
-  throw_together(m, "checkpoint::save", fault_of([&] {
-                   if (m.rank() != 0) return;
-                   auto const attempt = new_attempt(folder, step);
-                   number = std::stoll(attempt.substr(attempt.rfind('.') + 1));
-                 }));
+  work_together(m, "checkpoint::save", "writes a checkpoint", [&] {
+    if (m.rank() != 0) return;
+    auto const attempt = new_attempt(folder, step);
+    number = std::stoll(attempt.substr(attempt.rfind('.') + 1));
+  });
   m.broadcast(std::span(&number, 1));
   return step_name(step) + '.' + std::to_string(number);
 }
@@ -154,14 +154,14 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
   std::vector<std::int64_t> hashes(static_cast<std::size_t>(m.ranks()));
   hashes[static_cast<std::size_t>(m.rank())] = static_cast<std::int64_t>(hash);
   m.all_reduce(std::span(hashes));
-  throw_together(m, "checkpoint::save", fault_of([&] {
-                   if (m.rank() != 0) return;
-                   io::save_checkpoint_index(
-                       index_path(folder, step).string(),
-                       index_of(arrays, m.topology(), attempt, step, hashes, options.metadata));
-                   sync_folder(folder);
-                   remove_old(folder, options.keep, attempt);
-                 }));
+  work_together(m, "checkpoint::save", "writes a checkpoint", [&] {
+    if (m.rank() != 0) return;
+    io::save_checkpoint_index(
+        index_path(folder, step).string(),
+        index_of(arrays, m.topology(), attempt, step, hashes, options.metadata));
+    sync_folder(folder);
+    remove_old(folder, options.keep, attempt);
+  });
 }
 
 }  // namespace detail
@@ -177,12 +177,14 @@ void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
   check_arrays(arrays);
   auto const attempt = detail::agree_on_attempt(folder, step, m);
   std::uint64_t hash = 0;
+  std::optional<long_work> noted(std::in_place, m, "writes a checkpoint");
   auto const fault = fault_of([&] {
     auto const mine = layout_of_file(arrays, m.topology(), m.coordinate());
     if (mine.pieces.empty()) return;
     hash = detail::write_file(detail::file_of_rank(folder, attempt, m.rank()), mine,
                               [&](auto write) { detail::for_each_piece(mine, arrays, m, write); });
   });
+  noted.reset();
   detail::complete(folder, m, arrays, step, attempt, fault, hash, options);
 }
 

@@ -7,8 +7,8 @@
 // about to do. If they differ, every member throws an error that shows both views. Without the
 // checked mode, such ranks would exchange wrong values or wait for each other for ever.
 //
-//   ASHLAR_CHECK=on      all meshes
-//   mesh.set_checked(true)
+//   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
+//   mesh.set_checked(true)   one mesh
 //
 // The comparison is an all-reduce of two numbers in the group. It finds ranks that ask for another
 // placement, shape, element type or collective along the same mesh axes, in another order. Ranks
@@ -27,11 +27,14 @@
 
 namespace ashlar {
 
-/// Returns whether the environment variable ASHLAR_CHECK asks for the checked mode. Throws
-/// ashlar::error if it is neither on nor off.
+/// Returns whether meshes are in the checked mode when they are made. Throws ashlar::error if the
+/// environment variable ASHLAR_CHECK is neither on nor off.
 inline bool wants_checks() {
   char const* const text = std::getenv("ASHLAR_CHECK");
-  std::string_view const value = text == nullptr ? "off" : text;
+  std::string_view const value = text == nullptr ? "" : text;
+#ifndef NDEBUG
+  if (value.empty()) return true;
+#endif
   if (value != "on" && value != "off" && value != "")
     throw error("mesh", "ASHLAR_CHECK is \"" + std::string(value) + "\". Give on or off.");
   return value == "on";

@@ -98,7 +98,9 @@ class basic_mesh {
   bool is_checked() const { return state_->is_checked; }
   /// Says that transfers from now on belong to this training step, for the watchdog's messages
   /// (watch/watchdog.hpp). A negative number means that they belong to none.
-  void note_step(std::int64_t step) const { state_->back.record().set_step(step); }
+  void note_step(std::int64_t step) const { record().set_step(step); }
+  /// Returns the record of this rank's last operations.
+  watch::flight_record& record() const { return state_->back.record(); }
   /// Returns the processor that computes with this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   /// Returns the object that allocates this rank's tensors in the processor's memory.
@@ -270,7 +272,7 @@ class basic_mesh {
   void start_watchdog() const {
     constexpr bool watches_itself = requires { state_->back.explain_by(state_->watching); };
     state_->watching = watch::introduce(
-        state_->back.record(), topology(), rank(), !watches_itself,
+        record(), topology(), rank(), !watches_itself,
         [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
     if constexpr (watches_itself) state_->back.explain_by(state_->watching);
   }

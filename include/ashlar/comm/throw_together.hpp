@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/comm/long_work.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/support/error.hpp>
 
@@ -51,6 +52,20 @@ std::string fault_of(Work work) {
   } catch (...) {
   }
   return text.empty() ? "an exception without a text" : text;
+}
+
+/// Calls work() on this rank, and throws an ashlar::error of `operation` on every rank if it throws
+/// on any rank. The work may take long: `what` says it, as in "writes a file" (long_work.hpp).
+/// Communicates as throw_together.
+template <class Processor, class Work>
+void work_together(basic_mesh<Processor> const& m, char const* operation, char const* what,
+                   Work work) {
+  std::string fault;
+  {
+    long_work const noted(m, what);
+    fault = fault_of(work);
+  }
+  throw_together(m, operation, fault);
 }
 
 }  // namespace ashlar

@@ -35,6 +35,7 @@ struct rank_report {
   std::string silence;
   std::string host;
   std::int64_t process = 0;
+  std::string work;   ///< what it does for which others may wait, such as "writes a file", or empty
   double waits = -1;  ///< seconds for which the rank has waited for others; negative: it does not
   std::map<std::string, std::uint64_t> begun;  ///< operations begun so far, by axes
   std::vector<reported_operation> operations;  ///< the last ones, the oldest first
@@ -67,6 +68,7 @@ ASHLAR_INLINE std::string to_lines(rank_report const& r) {
   std::ostringstream out;
   out << "rank " << r.rank << "\nhost " << r.host << "\nprocess " << r.process << "\nwaits "
       << r.waits << '\n';
+  if (!r.work.empty()) out << "work " << r.work << '\n';
   if (!r.silence.empty()) out << "silence " << r.silence << '\n';
   for (auto const& [axes, count] : r.begun) out << "begun " << count << ' ' << axes << '\n';
   for (auto const& o : r.operations)
@@ -86,6 +88,7 @@ ASHLAR_INLINE rank_report report_from_lines(std::string const& lines) {
     else if (key == "host") std::getline(item, r.host);
     else if (key == "process") item >> r.process;
     else if (key == "waits") item >> r.waits;
+    else if (key == "work") std::getline(item, r.work);
     else if (key == "silence") std::getline(item, r.silence);
     else if (key == "begun") {
       std::uint64_t count = 0;

@@ -7,7 +7,6 @@
 // An axis whose link tier is not the default of its name has a suffix, ":inter" or ":intra", as in
 // "gpu=8:inter" and "node=2:intra".
 
-#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>

@@ -220,14 +220,16 @@ class communicator final : public ashlar::communicator {
   }
 
   /// Writes a flight record. Returns `why`, the causes if `asks_others`, and the name of the file.
+  /// Returns an empty string if the rank should wait on.
   std::string explain(std::string const& why, bool asks_others) {
     std::shared_ptr<watch::watchdog> mesh;
     if (asks_others) {
       std::lock_guard const lock(explainer_mutex_);
       mesh = explainer_.lock();
     }
-    if (std::string const found = mesh ? mesh->explain(why) : ""; !found.empty())
-      return why + " " + found;
+    auto const found = mesh ? mesh->explain(why) : std::optional<std::string>("");
+    if (!found) return "";
+    if (!found->empty()) return why + " " + *found;
     std::vector<watch::rank_report> reports(static_cast<std::size_t>(topology_.ranks()));
     for (std::size_t r = 0; r < reports.size(); ++r) {
       reports[r].rank = static_cast<int>(r);

@@ -37,7 +37,8 @@ struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
   std::function<std::string()> fault;         ///< error message of a communicator; empty: no fault
   /// Writes a flight record and returns the reason (the argument) and further sentences. If
-  /// `asks_others`, they say which ranks have not come.
+  /// `asks_others`, they say which ranks have not come. Returns an empty string if the rank should
+  /// wait on.
   std::function<std::string(std::string const&, bool asks_others)> explain;
   /// Aborts all NCCL communicators. The argument is the reason.
   std::function<void(std::string const&)> take_down;
@@ -105,13 +106,16 @@ class watchdog {
     }
     auto const deadline = std::chrono::duration<double>(wanted_.timeout).count();
     auto const number = record_.oldest_open();
-    if (!wanted_.is_on() || waits < deadline || number == warned_of_) return "";
+    if (waits < deadline) next_look_ = 0;
+    if (!wanted_.is_on() || waits < deadline || waits < next_look_ || number == warned_of_)
+      return "";
     // The others are asked while the communicators still exist, since an abort on this rank is a
     // fault on the others.
-    is_explained_ = true;
     auto const why = oldest_open() + " has not ended within " + watch::waited_text(deadline) + ".";
     auto const text = what_.explain(why, true);
-    if (!wanted_.only_warns) return text;
+    next_look_ = waits + deadline;
+    is_explained_ = !text.empty();
+    if (!wanted_.only_warns || text.empty()) return text;
     warned_of_ = number;
     what_.print("warning: " + text);
     return "";
@@ -141,6 +145,7 @@ class watchdog {
   watch::settings wanted_;
   milliseconds patience_;
   bool is_explained_ = false;
+  double next_look_ = 0;         // the wait from which on the others are asked again
   std::uint64_t warned_of_ = 0;  // the number of the operation of the last warning
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -162,12 +162,14 @@ ASHLAR_INLINE std::string diagnose(topology const& t, std::span<rank_report cons
   std::size_t said = 0, silent = 0;
   for (int const m : missing) {
     auto const& r = reports[static_cast<std::size_t>(m)];
-    if (!r.silence.empty()) ++silent;
+    if (!r.silence.empty() || !r.work.empty()) ++silent;
     if (r.silence.empty() && r.is_waiting() && r.awaited() != nullptr) continue;
     if (++said > most_others) continue;
     text += " Rank " + std::to_string(m);
     if (!r.silence.empty()) {
       text += " does not answer: " + r.silence + ".";
+    } else if (!r.work.empty()) {
+      text += " " + r.work + ".";
     } else if (r.operations.empty()) {
       text += " has made no transfer yet.";
     } else {

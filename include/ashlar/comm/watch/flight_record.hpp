@@ -77,6 +77,9 @@ class flight_record {
 
   /// Says that operations from now on belong to this training step. Negative: to none.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
+  /// Says what this rank does for which others may have to wait for long (comm/long_work.hpp). Null:
+  /// nothing. `what` must be a literal. Returns what was said before.
+  char const* set_work(char const* what) { return work_.exchange(what, std::memory_order_relaxed); }
 
   /// While an object of this class exists, the program's thread waits.
   class waiting {
@@ -161,6 +164,7 @@ class flight_record {
   mutable std::mutex mutex_;
 
   std::atomic<std::int64_t> step_{-1};
+  std::atomic<char const*> work_{nullptr};
   std::atomic<int> waits_{0};             // how many objects `waiting` exist
   std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
   std::atomic<clock::rep> now_{0};        // the coarse clock
@@ -194,6 +198,7 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
   rank_report r;
   r.rank = rank;
   r.waits = waits;
+  if (auto const* const work = work_.load(std::memory_order_relaxed)) r.work = work;
   auto const now = clock::time_point(clock::duration(now_.load(std::memory_order_relaxed)));
   std::lock_guard const lock(mutex_);
   for (unsigned set = 0; set < std::size(begun_); ++set)

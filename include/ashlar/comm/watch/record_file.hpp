@@ -8,7 +8,7 @@
 //
 //   {"format": "ashlar flight record", "version": 1,
 //    "mesh": "node=2,gpu=2", "diagnosis": "Rank 0 has waited ...",
-//    "ranks": [{"rank": 0, "host": "n3", "process": 77, "waits": 5.1, "begun": {"gpu": 42},
+//    "ranks": [{"rank": 0, "host": "n3", "process": 77, "work": "", "waits": 5.1, "begun": {"gpu": 42},
 //               "operations": [{"number": 42, "axes": "gpu", "ended": false, "age": 5.1,
 //                               "step": 7, "text": "all-gather along gpu of ..."}]},
 //              {"rank": 1, "silence": "its process 78 on n3 is stopped, ..."}]}
@@ -79,7 +79,7 @@ ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diag
       continue;
     }
     out << ", \"host\": " << quoted(r.host) << ", \"process\": " << r.process
-        << ", \"waits\": " << r.waits << ",\n   \"begun\": {";
+        << ", \"work\": " << quoted(r.work) << ", \"waits\": " << r.waits << ",\n   \"begun\": {";
     char const* comma = "";
     for (auto const& [axes, count] : r.begun) {
       out << comma << quoted(axes) << ": " << count;

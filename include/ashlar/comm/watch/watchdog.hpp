@@ -10,6 +10,8 @@
 //   2  The watchdog asks the watchdogs of all ranks for their last operations (peer_socket.hpp).
 //      They answer while their programs compute or wait. A rank that does not answer within a
 //      second is silent: its process is stopped or has ended.
+//      If any rank says that it does long work (comm/long_work.hpp), the wait may be ten times as
+//      long: the watchdog looks again after another timeout.
 //   3  If a lower rank that answers waits for too long too, that rank reports.
 //   4  The watchdog prints a paragraph that says who waits for whom (diagnosis.hpp), and writes a
 //      flight record with the last operations of all ranks (record_file.hpp).
@@ -22,8 +24,9 @@
 // The watchdog also ends the job as soon as the next rank of the same host is killed
 // (neighbour.hpp), and says what this rank was doing then.
 
-#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,11 +52,13 @@ class watchdog {
   static void leave_all() noexcept;
 
   /// Asks the other ranks, and returns sentences on the causes of the wait, which name the flight
-  /// record that it writes. Returns an empty string if this does not end in three seconds. `why` is
-  /// what the caller knows. Called by another thread, on meshes whose transport watches itself.
-  std::string explain(std::string const& why);
+  /// record that it writes. Returns nothing if the caller should wait on, because a rank does long
+  /// work. The text is empty if this does not end in three seconds. `why` is what the caller knows.
+  /// Called by another thread, on meshes whose transport watches itself.
+  std::optional<std::string> explain(std::string const& why);
 
-  /// Starts to watch. `acts` tells that this object notices waits itself. `ranks` has the contacts of all ranks.
+  /// Starts to watch. `acts` tells that this object notices waits itself. `ranks` has the contacts
+  /// of all ranks.
   void start(bool acts, int rank, std::vector<contact> ranks,
              std::span<std::int32_t const, token_words> secret);
 
@@ -72,7 +77,7 @@ class watchdog {
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <optional>
+#include <system_error>
 #include <thread>
 
 #include <ashlar/comm/watch/diagnosis.hpp>
@@ -98,9 +103,11 @@ struct watchdog::state {
   double waits = -1;  // result of the last tick
   bool acts = true;
   bool has_reported = false;  // about the present wait
+  double next_look = 0;       // the wait, in seconds, from which on the cause is looked for
   std::mutex mutex;           // for the next three members
   std::condition_variable is_explained;
-  std::optional<std::string> asked, explained;
+  std::optional<std::string> asked;
+  std::optional<std::optional<std::string>> explained;  // outer: whether there is an answer
   std::atomic<bool> is_done{false};
   std::thread thread;
 
@@ -109,8 +116,8 @@ struct watchdog::state {
     while (!is_done) {
       receive(pause);
       if (!acts) answer_thread();
-      else if (waits < seconds(wanted.timeout)) has_reported = false;
-      else if (!has_reported) find_cause();
+      else if (waits < seconds(wanted.timeout)) has_reported = false, next_look = 0;
+      else if (!has_reported && waits >= next_look) find_cause();
     }
   }
 
@@ -213,9 +220,18 @@ struct watchdog::state {
     return -1;
   }
 
+  /// Returns whether a rank does long work for which this one has not waited long enough yet.
+  bool must_wait_on() {
+    next_look = waits + seconds(wanted.timeout);
+    return waits < 10 * seconds(wanted.timeout) &&
+           std::any_of(answers.begin(), answers.end(),
+                       [](rank_report const& a) { return !a.work.empty(); });
+  }
+
   void find_cause() {
     ask();
     if (is_done || waits < seconds(wanted.timeout)) return;
+    if (must_wait_on()) return;
     if (lower_reporter() >= 0 && !wanted.only_warns) {
       // That rank's message `end` ends this process.
       auto const end = clock::now() + std::chrono::seconds(3);
@@ -256,11 +272,13 @@ struct watchdog::state {
     }
     ask();
     int const reporter = lower_reporter();
-    auto text = reporter < 0 ? findings(why) : "Rank " + std::to_string(reporter) + " says more.";
+    std::optional<std::string> text;
+    if (!must_wait_on())
+      text = reporter < 0 ? findings(why) : "Rank " + std::to_string(reporter) + " says more.";
     answers.clear();
     std::lock_guard const lock(mutex);
     asked.reset();
-    explained = std::move(text);
+    explained.emplace(std::move(text));
     is_explained.notify_all();
   }
 
@@ -290,7 +308,7 @@ ASHLAR_INLINE watchdog::watchdog(flight_record& record, topology const& t, setti
 
 ASHLAR_INLINE int watchdog::port() const { return state_->socket.port(); }
 
-ASHLAR_INLINE std::string watchdog::explain(std::string const& why) {
+ASHLAR_INLINE std::optional<std::string> watchdog::explain(std::string const& why) {
   auto& s = *state_;
   std::unique_lock lock(s.mutex);
   s.explained.reset();
@@ -316,7 +334,10 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  s.thread = std::thread([&s] { s.watch(); });
+  try {
+    s.thread = std::thread([&s] { s.watch(); });
+  } catch (std::system_error const&) {  // too many threads: this rank is not watched
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -40,6 +40,7 @@ inline watch::rank_report report_of(nlohmann::json const& j, int rank) {
   }
   report.host = j.at("host").get<std::string>();
   report.process = whole_number(j.at("process"), "process");
+  report.work = j.at("work").get<std::string>();
   report.waits = j.at("waits").get<double>();
   for (auto const& [axes, count] : j.at("begun").items())
     report.begun[axes] = count_of(count, "begun");
