@@ -4,13 +4,14 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
-// and the reports that watchdogs send each other. A reader must return a value or throw
+// headers of .npy files, and the reports that watchdogs send each other. A reader must return a value or throw
 // ashlar::error. What it has accepted must be the same after printing and reading once more.
 
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include <ashlar/checkpoint/npy_header.hpp>
 #include <ashlar/comm/mpi/algorithm_text.hpp>
 #include <ashlar/comm/watch/diagnosis.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -51,6 +52,13 @@ inline int accepted_by_text_readers(std::string_view text) {
     if (table.empty()) throw ashlar::error("collectives", "empty");
     demand(ashlar::mpi::to_string(ashlar::mpi::parse_algorithms(
                ashlar::mpi::to_string(table), "again")) == ashlar::mpi::to_string(table));
+  });
+
+  attempt([&](std::string const& t) {
+    auto const header = ashlar::checkpoint::parse_npy_header(t);
+    auto const again = ashlar::checkpoint::parse_npy_header(
+        ashlar::checkpoint::npy_text(header.type, header.extents));
+    demand(again.extents == header.extents && again.type == header.type);
   });
 
   // Reports are read whatever they contain.

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Saves a tensor as a .npy file, which Python's numpy.load reads, and reads one. Each rank writes and
+// reads its own part, and no value moves between ranks.
+//
+//   checkpoint::save_npy("x.npy", x);
+//   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
+//
+// All ranks must see the same file. It is complete or not there: the ranks write to "x.npy.part",
+// which is renamed at the end.
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <ashlar/checkpoint/folder.hpp>
+#include <ashlar/checkpoint/load.hpp>
+#include <ashlar/checkpoint/npy_header.hpp>
+#include <ashlar/checkpoint/opened_file.hpp>
+#include <ashlar/checkpoint/piece.hpp>
+#include <ashlar/checkpoint/save.hpp>
+#include <ashlar/checkpoint/source_view.hpp>
+#include <ashlar/comm/throw_together.hpp>
+#include <ashlar/support/whole_file.hpp>
+
+namespace ashlar::checkpoint {
+namespace detail {
+
+/// A file that is open for writing at any position. Throws ashlar::error if a call fails.
+class written_file {
+ public:
+  written_file(std::filesystem::path path, int flags)
+      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666)) {
+    refuse_if(file_ < 0 ? errno : 0);
+  }
+  written_file(written_file const&) = delete;
+  written_file& operator=(written_file const&) = delete;
+  ~written_file() {
+    if (file_ >= 0) ::close(file_);
+  }
+
+  void write(std::int64_t position, void const* data, std::int64_t bytes) const {
+    auto const* next = static_cast<std::byte const*>(data);
+    while (bytes > 0) {
+      auto const done = ::pwrite(file_, next, static_cast<std::size_t>(bytes), position);
+      if (done < 0 && errno == EINTR) continue;
+      refuse_if(done < 0 ? errno : done == 0 ? EIO : 0);
+      next += done, position += done, bytes -= done;
+    }
+  }
+  void resize(std::int64_t bytes) const { refuse_if(::ftruncate(file_, bytes) == 0 ? 0 : errno); }
+  /// Forces the file to the disk and closes it.
+  void close() { refuse_if(ashlar::detail::close_on_disk(std::exchange(file_, -1), 0)); }
+
+ private:
+  void refuse_if(int fault) const {
+    if (fault != 0)
+      throw error("checkpoint::save_npy", path_.string() + " cannot be written: " +
+                                              std::generic_category().message(fault) + ".");
+  }
+
+  std::filesystem::path path_;
+  int file_;
+};
+
+/// Writes the values of `piece`, which are contiguous at `data`, to their positions in a file with a
+/// row-major array of these extents. The array begins at byte `position`.
+inline void write_box(written_file const& file, std::int64_t position, shape const& extents,
+                      box const& piece, std::int64_t element_size, std::byte const* data) {
+  if (piece.elements() == 0) return;
+  int run = piece.rank();  // the dims from here on are contiguous in the file
+  std::int64_t length = element_size;
+  while (run > 0 && (run == piece.rank() || piece[run].size == extents[run]))
+    length *= piece[--run].size;
+  inplace_vector<std::int64_t, max_rank> index;
+  for (auto const& part : piece.dim) index.push_back(part.begin);
+  while (true) {
+    std::int64_t at = 0;
+    for (int d = 0; d < piece.rank(); ++d) at = at * extents[d] + index[d];
+    file.write(position + at * element_size, data, length);
+    data += length;
+    int d = run - 1;
+    for (; d >= 0; --d) {
+      if (++index[d] < piece[d].end()) break;
+      index[d] = piece[d].begin;
+    }
+    if (d < 0) return;
+  }
+}
+
+/// Reads the header of a .npy file. Throws ashlar::error that names the file.
+inline npy_header read_npy_header(opened_file const& file) {
+  auto const size = file.size();
+  std::string bytes(std::min<std::size_t>(static_cast<std::size_t>(size), most_npy_header + 12),
+                    '\0');
+  file.read(0, reinterpret_cast<std::byte*>(bytes.data()), static_cast<std::int64_t>(bytes.size()));
+  npy_header header;
+  std::string fault = fault_of([&] { header = parse_npy_header(bytes); });
+  if (fault.empty() && header.data + header.extents.elements() * size_of(header.type) > size)
+    fault = "it is shorter than its header says.";
+  if (!fault.empty()) file.refuse(fault.substr(0, fault.size() - 1));
+  return header;
+}
+
+}  // namespace detail
+
+/// Writes `x` to a .npy file. Replaces a regular file of this name. Expects a placement without P,
+/// and float, double or integers. Throws ashlar::error on every rank if any rank fails; then the file
+/// is as before. Communicates: three reductions of 8 bytes.
+template <distributed Tensor>
+void save_npy(std::filesystem::path const& path, Tensor const& x) {
+  auto const& m = x.mesh();
+  auto const type = element_type_of<typename Tensor::value_type>;
+  stored_array const a{path.filename().string(), type, x.extents(), x.placement(),
+                       const_cast<typename Tensor::value_type*>(x.data())};
+  check_arrays({a});
+  auto const text = npy_text(type, a.extents);
+  auto const target = ashlar::detail::end_of_links(path);
+  auto const part = std::filesystem::path(target).concat(".part");
+  char const *const operation = "checkpoint::save_npy", *const work = "writes a file";
+  std::int64_t const bytes = a.extents.elements() * size_of(type);
+  work_together(m, operation, work, [&] {
+    if (m.rank() != 0) return;
+    std::error_code ignored;
+    if (std::filesystem::exists(target, ignored) &&
+        !std::filesystem::is_regular_file(target, ignored))
+      throw error(operation, path.string() + " cannot be written: it is no regular file.");
+    detail::written_file file(part, O_CREAT | O_TRUNC);
+    file.write(0, text.data(), static_cast<std::int64_t>(text.size()));
+    file.resize(static_cast<std::int64_t>(text.size()) + bytes);
+    file.close();
+  });
+  work_together(m, operation, work, [&] {
+    auto const piece = piece_of(a.extents, static_cast<int>(size_of(type)), m.topology(),
+                                a.placement, m.coordinate(), 0);
+    if (piece.elements() == 0) return;
+    detail::written_file file(part, 0);
+    detail::with_piece(
+        m.processor(), a, local_box(a.extents, m.topology(), a.placement, m.coordinate()), piece,
+        [&](void const* data) {
+          detail::write_box(file, static_cast<std::int64_t>(text.size()), a.extents, piece,
+                            size_of(type), static_cast<std::byte const*>(data));
+        });
+    file.close();
+  });
+  work_together(m, operation, work, [&] {
+    if (m.rank() != 0) return;
+    std::filesystem::rename(part, target);
+    detail::sync_folder(target.has_parent_path() ? target.parent_path() : ".");
+  });
+}
+
+/// Reads a .npy file into `x`, at the placement that x has. Throws ashlar::error on every rank if the
+/// file is damaged, or has other extents or another element type than x. Communicates: a reduction
+/// of 8 bytes.
+template <distributed Tensor>
+void load_npy(std::filesystem::path const& path, Tensor& x) {
+  auto const& m = x.mesh();
+  auto const type = element_type_of<typename Tensor::value_type>;
+  stored_array const a{path.filename().string(), type, x.extents(), x.placement(), x.data()};
+  check_arrays({a});
+  work_together(m, "checkpoint::load_npy", "reads a file", [&] {
+    detail::opened_file const file(path);
+    auto const header = detail::read_npy_header(file);
+    if (!(header.extents == a.extents) || header.type != type)
+      file.refuse("it has an array of " + to_string(header.extents) + " " +
+                  safetensors_type(header.type) + ", but " + to_string(a.extents) + " " +
+                  safetensors_type(type) + " is needed");
+    auto view = whole_view("", a.extents);
+    if (header.is_column_major) {
+      std::int64_t next = 1;
+      for (int d = 0; d < a.extents.rank(); ++d) {
+        view.strides[d] = next;
+        next *= a.extents[d];
+      }
+    }
+    detail::fill_shard(m, a, [&](box const& shard, void* values) {
+      detail::read_view(file, header.data, view, shard, size_of(type), size_of(type),
+                        static_cast<std::byte*>(values),
+                        [](auto const& read) -> decltype(read) { return read; });
+    });
+  });
+}
+
+/// Returns the extents of the array in a .npy file. Throws ashlar::error if it is not one.
+inline shape npy_extents(std::filesystem::path const& path) {
+  return detail::read_npy_header(detail::opened_file(path)).extents;
+}
+
+}  // namespace ashlar::checkpoint

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6
+
+// Tests that tensors are saved as .npy files and read from them, each rank its own part: any mesh and
+// placement, the bytes that numpy writes, and files that are refused on every rank.
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/shared_folder.hpp>
+
+#include <ashlar/checkpoint/npy.hpp>
+#include <ashlar/tensor.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace checkpoint = ashlar::checkpoint;
+namespace fs = std::filesystem;
+
+void write_bytes(fs::path const& file, std::string const& bytes) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == 0) std::ofstream(file, std::ios::binary) << bytes;
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+std::string bytes_of(fs::path const& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The file that numpy.save writes for this dictionary and data.
+std::string numpy_file(std::string const& dictionary, std::vector<float> const& values) {
+  std::string text = dictionary + std::string(117 - dictionary.size(), ' ') + "\n";
+  std::string bytes = "\x93NUMPY\x01";
+  bytes += '\0', bytes += 'v', bytes += '\0';
+  bytes += text;
+  bytes.append(reinterpret_cast<char const*>(values.data()), 4 * values.size());
+  return bytes;
+}
+
+template <class T>
+void check_round_trip(ashlar::mesh const& m, fs::path const& file, ashlar::shape const& e) {
+  auto const everywhere = ashlar::placement::all_broadcast(m.axes());
+  for (int from = 0; from < 3; ++from)
+    for (int to = 0; to < 3; ++to) {
+      auto const placed = [&](int dim) {
+        return dim == 2 ? everywhere : everywhere.with(m.axes() - 1, ashlar::split(dim, 0));
+      };
+      std::vector<T> whole;
+      for (std::int64_t i = 0; i < e.elements(); ++i) whole.push_back(static_cast<T>(i + 1));
+      auto const x = ashlar::from_full<3>(m, e, placed(from), std::span<T const>(whole));
+      ashlar::tensor<T, 3> y(m, e, placed(to));
+      checkpoint::save_npy(file, x);
+      checkpoint::load_npy(file, y);
+      CHECK(ashlar::to_full(y) == whole);
+      CHECK(checkpoint::npy_extents(file) == e);
+    }
+}
+
+TEST_CASE("a tensor comes back from a file, at any placement") {
+  shared_folder const f;
+  for (auto const& m : all_meshes())
+    for (ashlar::shape const& e : {ashlar::shape{5, 4, 3}, ashlar::shape{1, 7, 2}}) {
+      check_round_trip<float>(m, f.path() / "x.npy", e);
+      check_round_trip<std::int64_t>(m, f.path() / "x.npy", e);
+    }
+  if (world_rank() == 0) {
+    CHECK_FALSE(fs::exists(f.path() / "x.npy.part"));
+  }
+}
+
+TEST_CASE("files have the bytes that numpy writes, and numpy's files are read") {
+  shared_folder const f;
+  auto const file = f.path() / "a.npy";
+  std::vector<float> const values{0, 1, 2, 3, 4, 5};
+  auto const expected = numpy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+                                   values);
+  for (auto const& m : all_meshes()) {
+    auto const rows = ashlar::placement::all_broadcast(m.axes()).with(0, ashlar::split(0, 0));
+    auto const x = ashlar::from_full<2>(m, ashlar::shape{2, 3}, rows,
+                                        std::span<float const>(values));
+    checkpoint::save_npy(file, x);
+    auto const found = bytes_of(file);
+    CHECK(found.size() == expected.size());
+    CHECK(found.substr(found.size() - 24) == expected.substr(expected.size() - 24));
+    m.barrier();
+
+    write_bytes(file, expected);
+    ashlar::tensor<float, 2> y(m, {2, 3}, rows);
+    checkpoint::load_npy(file, y);
+    CHECK(ashlar::to_full(y) == values);
+    write_bytes(file, numpy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+                                 {0, 3, 1, 4, 2, 5}));
+    checkpoint::load_npy(file, y);
+    CHECK(ashlar::to_full(y) == values);
+  }
+}
+
+TEST_CASE("other files are refused on every rank") {
+  shared_folder const f;
+  auto const file = f.path() / "a.npy";
+  auto const m = *all_meshes().begin();
+  ashlar::tensor<float, 2> x(m, {2, 3}, ashlar::placement::all_broadcast(m.axes()));
+  auto const said = [&](std::string const& bytes) {
+    write_bytes(file, bytes);
+    return message_of([&] { checkpoint::load_npy(file, x); });
+  };
+  auto const dictionary = [](std::string const& text) {
+    return numpy_file(text, {0, 1, 2, 3, 4, 5});
+  };
+  CHECK(has(said("short"), "it is not a .npy file"));
+  CHECK(has(said(dictionary("{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }")),
+            "it has an array of 3 F64, but 2x3 F32 is needed"));
+  CHECK(has(said(dictionary("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 300), }")),
+            "it is shorter than its header says"));
+  CHECK(has(said(dictionary("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }")),
+            "the element type \">f4\" is not one of"));
+  CHECK(has(said(dictionary("{'descr': '<f4', 'shape': (2, 3), }")), "is missing"));
+  CHECK(has(said(dictionary("{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999, "
+                            "9999999999999), }")),
+            "the array is too large"));
+  CHECK(has(message_of([&] { checkpoint::load_npy(f.path() / "none.npy", x); }),
+            "No such file or directory"));
+  CHECK(has(message_of([&] { checkpoint::save_npy(f.path() / "no" / "a.npy", x); }),
+            "checkpoint::save_npy: on rank 0: "));
+  CHECK(has(message_of([&] { checkpoint::save_npy(f.path(), x); }), "it is no regular file"));
+  auto const sums = ashlar::tensor<float, 2>(
+      m, {2, 3}, ashlar::placement::all_broadcast(m.axes()).with(0, ashlar::partial()));
+  CHECK(has(message_of([&] { checkpoint::save_npy(file, sums); }), "no P: reduce it first"));
+}
+
+}  // namespace
+}  // namespace ashlar_test
