@@ -227,10 +227,21 @@ TEST_CASE("published weights of GPT-2 on every mesh and plan") {
         net, m,
         ashlar::search::data_parallel(nn::describe(net, nn::token_batch{sequences, places + 1}),
                                       m.topology(), m.machine()));
+    CHECK(
+        has(message_of([&] {
+              checkpoint::load_parameters({file}, longer, checkpoint::gpt2_views("transformer."));
+            }),
+            "\"transformer.wpe.weight\" has shape 9x12, but 10x12 is needed for \"0.positions\""));
+    auto const narrow = nn::gpt({layers, features / 2, heads, words});
+    auto smaller = nn::place<float>(
+        narrow, m,
+        ashlar::search::data_parallel(nn::describe(narrow, nn::token_batch{sequences, length}), t,
+                                      m.machine()));
     CHECK(has(message_of([&] {
-                checkpoint::load_parameters({file}, longer, checkpoint::gpt2_views("transformer."));
+                checkpoint::load_parameters({file}, smaller,
+                                            checkpoint::gpt2_views("transformer."));
               }),
-              "\"0.positions\" of shape 10x12 needs more than \"transformer.wpe.weight\" has."));
+              "\"transformer.wte.weight\" has shape 11x12, but 11x6 is needed"));
     auto other = nn::place<float>(
         nn::chain(nn::linear(3, 2)), m,
         ashlar::search::data_parallel(

@@ -33,16 +33,16 @@ namespace {
 namespace watch = ashlar::watch;
 using namespace std::chrono_literals;
 
-ashlar::topology const grid{{"node", 2}, {"gpu", 2}};
+ashlar::topology const two_by_two{{"node", 2}, {"gpu", 2}};
 
 std::uint64_t begin(watch::flight_record& r, ashlar::axis_list const& axes, std::uint64_t ticket,
                     char const* label = nullptr) {
-  auto const what = ashlar::flat_all_reduce(8, axes, grid, {}, ashlar::reduction::sum);
+  auto const what = ashlar::flat_all_reduce(8, axes, two_by_two, {}, ashlar::reduction::sum);
   return r.began({&what, ashlar::element_type::f32, nullptr, nullptr, ticket, label});
 }
 
 TEST_CASE("a record on the host knows for how long its thread has waited") {
-  watch::flight_record record(grid);
+  watch::flight_record record(two_by_two);
   CHECK(record.tick() < 0);
   begin(record, {1}, 1);
   CHECK(record.tick() < 0);  // an operation is open, but the thread computes
@@ -59,7 +59,7 @@ TEST_CASE("a record on the host knows for how long its thread has waited") {
 }
 
 TEST_CASE("a report has the last operations") {
-  watch::flight_record record(grid, false, 3);
+  watch::flight_record record(two_by_two, false, 3);
   record.set_step(7);
   record.ended(record.began("a barrier"));
   record.ended(begin(record, {0, 1}, 1));
@@ -98,7 +98,7 @@ watch::rank_report at(int rank, std::uint64_t number, double waits,
 
 TEST_CASE("the diagnosis names the ranks that have not come") {
   auto const said = [](std::vector<watch::rank_report> const& reports) {
-    return watch::diagnose(grid, reports);
+    return watch::diagnose(two_by_two, reports);
   };
   CHECK(said({at(0, 4, -1), at(1, 4, -1), at(2, 4, -1), at(3, 4, -1)}) == "");
   CHECK(
@@ -143,14 +143,15 @@ TEST_CASE("a flight record is read as it was written") {
   temporary_folder const folder;
   auto const path = folder.path();
   auto const said = watch::write_flight_file(path.string(), 2,
-                                             watch::flight_text(grid, "why", reports));
+                                             watch::flight_text(two_by_two, "why", reports));
   auto const name = path / ("ashlar_flight_2_" + std::to_string(::getpid()) + ".json");
   CHECK(said == "The flight record is " + name.string() + "; ashlar-flight reads it.");
   auto const file = ashlar::io::load_flight(name.string());
-  CHECK(file.mesh == grid);
+  CHECK(file.mesh == two_by_two);
   CHECK(file.diagnosis == "why");
   CHECK(file.ranks == reports);
-  CHECK(has(watch::write_flight_file(path.string(), 2, "again"), "cannot be written: File exists"));
+  CHECK(has(watch::write_flight_file(path.string(), 2, "again"),
+            "_" + std::to_string(::getpid()) + "_2.json; ashlar-flight reads it."));
   CHECK(has(watch::write_flight_file((path / "none").string(), 2, ""), "No such file"));
   CHECK(watch::write_flight_file("", 2, "") == "");
 }

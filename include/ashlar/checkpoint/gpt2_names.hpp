@@ -43,7 +43,11 @@ inline auto gpt2_views(std::string prefix = "") {
       return std::vector{whole_view(prefix + name, a.extents)};
     };
     if (a.name == "0.table") return whole("wte.weight");
-    if (a.name == "0.positions") return whole("wpe.weight");
+    if (a.name == "0.positions") {
+      auto views = whole("wpe.weight");
+      views[0].permits_rows = true;
+      return views;
+    }
     if (a.name == "2.gain") return whole("ln_f.weight");
     if (a.name == "2.bias") return whole("ln_f.bias");
     if (a.name == "3.weight" && a.extents.rank() == 2)
@@ -56,7 +60,12 @@ inline auto gpt2_views(std::string prefix = "") {
     std::string const last = a.name.substr(end + 1) == "bias" ? ".bias" : ".weight";
     if (layer == "0.0") return whole(block + "ln_1" + last);
     if (layer == "1.0") return whole(block + "ln_2" + last);
-    if (layer == "0.1.2") return whole(block + "attn.c_proj" + last);
+    if (layer == "0.1.2") {
+      auto views = whole(block + "attn.c_proj" + last);
+      if (a.extents.rank() == 3)  // heads and features of a head are one dim there
+        views[0].expected = {a.extents[0] * a.extents[1], a.extents[2]};
+      return views;
+    }
     if (layer == "1.1.0") return whole(block + "mlp.c_fc" + last);
     if (layer == "1.1.2") return whole(block + "mlp.c_proj" + last);
     if (layer != "0.1.0" || a.extents.rank() < 2) refuse();
@@ -70,6 +79,7 @@ inline auto gpt2_views(std::string prefix = "") {
       v.where.dim[features] = {part * head, head};
       v.offset = part * width;
       v.strides[heads] = head;
+      v.expected = heads == 0 ? shape{3 * width} : shape{a.extents[0], 3 * width};
       views.push_back(std::move(v));
     }
     return views;

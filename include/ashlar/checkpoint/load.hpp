@@ -230,7 +230,8 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
 /// ashlar::error on every rank if a tensor is missing, too small or of another type, or if a file is
 /// not a safetensors file. Communicates: two reductions of 8 bytes.
 template <class Processor, class ViewsOf>
-  requires std::is_invocable_r_v<std::vector<source_view>, ViewsOf, stored_array const&>
+  requires(!std::is_invocable_r_v<std::string, ViewsOf, std::string const&> &&
+           std::is_invocable_r_v<std::vector<source_view>, ViewsOf, stored_array const&>)
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,
                 std::vector<stored_array> const& arrays, ViewsOf const& views_of,
                 load_options const& options = {}) {
@@ -241,7 +242,7 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
     for (auto const& a : arrays) {
       views.push_back(views_of(a));
       detail::check_views(a, views.back(), [&](std::string const& name) {
-        return detail::tensor_named(name, a, index, options).extents.elements();
+        return detail::tensor_named(name, a, index, options).extents;
       });
     }
   });

@@ -12,10 +12,13 @@
 // All ranks must see the same file. It is complete or not there: the ranks write to "x.npy.part",
 // which is renamed at the end.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -106,7 +109,8 @@ inline npy_header read_npy_header(opened_file const& file) {
   std::string fault = fault_of([&] { header = parse_npy_header(bytes); });
   if (fault.empty() && header.data + header.extents.elements() * size_of(header.type) > size)
     fault = "it is shorter than its header says.";
-  if (!fault.empty()) file.refuse(fault.substr(0, fault.size() - 1));
+  if (fault.ends_with('.')) fault.pop_back();  // refuse ends the sentence
+  if (!fault.empty()) file.refuse(fault);
   return header;
 }
 
@@ -123,11 +127,12 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
                        const_cast<typename Tensor::value_type*>(x.data())};
   check_arrays({a});
   auto const text = npy_text(type, a.extents);
-  auto const target = ashlar::detail::end_of_links(path);
-  auto const part = std::filesystem::path(target).concat(".part");
+  std::filesystem::path target, part;
   char const *const operation = "checkpoint::save_npy", *const work = "writes a file";
   std::int64_t const bytes = a.extents.elements() * size_of(type);
   work_together(m, operation, work, [&] {
+    target = ashlar::detail::end_of_links(path);
+    part = std::filesystem::path(target).concat(".part");
     if (m.rank() != 0) return;
     std::error_code ignored;
     if (std::filesystem::exists(target, ignored) &&
@@ -138,7 +143,7 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     file.resize(static_cast<std::int64_t>(text.size()) + bytes);
     file.close();
   });
-  work_together(m, operation, work, [&] {
+  auto const write_piece = [&] {
     auto const piece = piece_of(a.extents, static_cast<int>(size_of(type)), m.topology(),
                                 a.placement, m.coordinate(), 0);
     if (piece.elements() == 0) return;
@@ -150,7 +155,14 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
                             size_of(type), static_cast<std::byte const*>(data));
         });
     file.close();
-  });
+  };
+  try {
+    work_together(m, operation, work, write_piece);
+  } catch (...) {  // no rank is writing any more
+    std::error_code ignored;
+    if (m.rank() == 0) std::filesystem::remove(part, ignored);
+    throw;
+  }
   work_together(m, operation, work, [&] {
     if (m.rank() != 0) return;
     std::filesystem::rename(part, target);

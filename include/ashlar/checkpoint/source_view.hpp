@@ -8,6 +8,8 @@
 // tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j' strides[1]
 // of the row-major tensor, where i' and j' count from the begin of the part.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -23,10 +25,11 @@ struct source_view {
   box where;                ///< the part of the array
   std::int64_t offset = 0;  ///< in elements of the tensor
   inplace_vector<std::int64_t, max_rank> strides;
+  shape expected;             ///< the extents that the tensor must have
+  bool permits_rows = false;  ///< whether the tensor may have more rows
 };
 
-/// Returns the view of a whole array with these extents as a tensor with the same elements in the
-/// same order. The tensor may have more rows, and other extents with the same product.
+/// Returns the view of a whole array with these extents as a tensor with the same extents.
 inline source_view whole_view(std::string tensor, shape const& extents) {
   source_view v;
   v.tensor = std::move(tensor);
@@ -37,6 +40,7 @@ inline source_view whole_view(std::string tensor, shape const& extents) {
     next *= extents[d];
   }
   for (auto const n : extents.extent) v.where.dim.push_back({0, n});
+  v.expected = extents;
   return v;
 }
 
@@ -45,28 +49,42 @@ inline source_view transposed_view(std::string tensor, shape const& extents) {
   source_view v = whole_view(std::move(tensor), extents);
   v.strides[0] = 1;
   v.strides[1] = extents[0];
+  v.expected = {extents[1], extents[0]};
   return v;
 }
 
 namespace detail {
 
-/// Throws ashlar::error unless the views cover the array, and read only elements that the tensors
-/// have. `elements_of` returns the number of elements of a tensor.
-template <class ElementsOf>
+/// Throws ashlar::error unless the views cover the array, each element once, and the tensors have
+/// the expected extents and all elements of the views. `extents_of` returns a tensor's extents.
+template <class ExtentsOf>
 void check_views(stored_array const& a, std::vector<source_view> const& views,
-                 ElementsOf const& elements_of) {
+                 ExtentsOf const& extents_of) {
   std::int64_t covered = 0;
-  for (auto const& v : views) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    auto const& v = views[i];
+    shape const found = extents_of(v.tensor);
+    shape allowed = v.expected;
+    if (v.permits_rows && allowed.rank() > 0 && found.rank() == allowed.rank())
+      allowed[0] = std::max(allowed[0], found[0]);
+    if (!(found == allowed))
+      throw error("checkpoint::load", "\"" + v.tensor + "\" has shape " + to_string(found) +
+                                          ", but " + to_string(v.expected) + " is needed for \"" +
+                                          a.name + "\" of this net.");
     std::int64_t last = v.offset;
     bool fits = v.where.rank() == a.extents.rank() && v.strides.size() == a.extents.rank();
     for (int d = 0; fits && d < a.extents.rank(); ++d) {
       fits = v.where[d].begin >= 0 && v.where[d].size > 0 && v.where[d].end() <= a.extents[d] &&
              v.strides[d] >= 0;
-      last += (v.where[d].size - 1) * v.strides[d];
+      std::int64_t length = 0;
+      fits = fits && !__builtin_mul_overflow(v.where[d].size - 1, v.strides[d], &length) &&
+             !__builtin_add_overflow(last, length, &last);
     }
-    if (!fits || v.offset < 0 || last >= elements_of(v.tensor))
+    for (std::size_t k = 0; fits && k < i; ++k)
+      fits = intersect(v.where, views[k].where).elements() == 0;
+    if (!fits || v.offset < 0 || last >= found.elements())
       throw error("checkpoint::load", "\"" + a.name + "\" of shape " + to_string(a.extents) +
-                                          " needs more than \"" + v.tensor + "\" has.");
+                                          " needs other elements than \"" + v.tensor + "\" has.");
     covered += v.where.elements();
   }
   if (covered != a.extents.elements())
@@ -98,7 +116,14 @@ void read_view(opened_file const& file, std::int64_t position, source_view const
     next *= shard[d].size;
     index[d] = region[d].begin;
   }
-  std::int64_t const length = is_adjacent ? region[run].size : 1;
+  std::int64_t length = is_adjacent ? region[run].size : 1;
+  // Outer dims whose rows follow each other in the file and in the shard are read at once.
+  constexpr std::int64_t most_bytes = 16 << 20;
+  int first = run;
+  while (is_adjacent && run == rank - 1 && first > 0 && region[first].size == shard[first].size &&
+         v.strides[first - 1] == region[first].size * v.strides[first] &&
+         length * region[first - 1].size * from <= most_bytes)
+    length *= region[--first].size;
   std::vector<std::byte> buffer(static_cast<std::size_t>(length * from));
   while (true) {
     std::int64_t source = v.offset, at = 0;
@@ -112,7 +137,7 @@ void read_view(opened_file const& file, std::int64_t position, source_view const
       std::copy_n(made.data() + i * to, to, values + (at + i * target[run]) * to);
     int d = rank - 1;
     for (; d >= 0; --d) {
-      if (d == run && is_adjacent) continue;
+      if (is_adjacent && d >= first && d <= run) continue;
       if (++index[d] < region[d].end()) break;
       index[d] = region[d].begin;
     }

@@ -51,8 +51,8 @@ class communicator final : public ashlar::communicator {
     std::uint64_t number = 0;
     try {
       waiting_->until([&] { return operations_->is_turn_of(s.what->axes, s.ticket); });
-      number = record_->began(s);
       auto const& g = group_of(s.what->axes);
+      number = record_->began(s);
       if (goes_eager(s, g)) {
         auto eager = start_eager(s, g);
         waiting_->until([&] { return eager.advance(); });

@@ -21,7 +21,12 @@
 // same order on all ranks. The watchdog (watchdog.hpp) detects faults and transfers that do not
 // end. The next call of a function of this class then throws the error.
 
+#include <cstdio>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include <ashlar/comm/communicator.hpp>
 #include <ashlar/comm/nccl/groups.hpp>
@@ -47,7 +52,7 @@ class communicator final : public ashlar::communicator {
                cuda::stream& compute, cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
       : world_(w), topology_(t), operations_(operations), compute_(compute), kernels_(kernels),
-        how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t, true),
+        how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t, true, 256),
         watchdog_(record_, watch(), w.watching) {}
 
   ~communicator() override {
@@ -157,7 +162,7 @@ class communicator final : public ashlar::communicator {
     buffer<std::int32_t> const word(memory_, 1);
     cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), own_), "cudaMemsetAsync");
     std::uint64_t const number = put({&meeting, element_type::i32, word.data(), word.data()},
-                                     nullptr);
+                                     nullptr, "a barrier");
     wait_until([&] { return flight_.has_ended(number); });
     compute_.synchronize();
   }
@@ -176,12 +181,15 @@ class communicator final : public ashlar::communicator {
     return number;
   }
 
-  std::uint64_t put(transfer_request const& s, cuda::stream* follower) {
+  /// `name` is the name of an operation that is no transfer of the program.
+  std::uint64_t put(transfer_request const& s, cuda::stream* follower, char const* name = nullptr) {
     auto const& [x, type, source, target] = std::tie(*s.what, s.type, s.source, s.target);
     watchdog_.refuse_if_stopped();
     compute_reached_.record(compute_);
     own_.wait(compute_reached_);
-    auto const number = is_captured_ ? ++captured_ : record_.began(s);
+    auto const number = is_captured_      ? ++captured_
+                        : name != nullptr ? record_.began(name)
+                                          : record_.began(s);
     if (communicates(x.kind)) {
       call_site where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
       auto& group = x.members > 1 ? groups_.of(x.axes) : *world_.all;

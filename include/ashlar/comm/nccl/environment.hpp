@@ -88,6 +88,7 @@ class environment {
     else world_.here = launch_from_environment();
     world_.deadline = timeout_from_environment();
     world_.watching = watch::settings_from_environment();
+    world_.watching.timeout *= 10;  // the reason is in watchdog.hpp
     world_.end_process = detail::end_process;
     detail::rank_of_process = world_.here.rank;
     if (world_.here.by == rendezvous::mpi) {

@@ -25,7 +25,9 @@
 // between the nodes can read the token and the id: the network must be trusted. Numbers are
 // little-endian, like all machines on which NCCL runs.
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -104,8 +106,8 @@ class tcp_rendezvous {
       if (tcp_socket const master = connect(last); master) {
         if (!master.write_all(&hello_, sizeof hello_) ||
             !master.read_all(&answer, sizeof answer, end_ + grace))
-          last = "a process there closes the connection, perhaps rank 0 of another job or with "
-                 "another ASHLAR_JOB_ID";
+          last = "a process there does not answer, perhaps rank 0 of another job or with another "
+                 "ASHLAR_JOB_ID";
         else if (answer.fault == tcp_answer::none) return answer.id;
         else fail(answer);
       }
@@ -174,13 +176,15 @@ class tcp_rendezvous {
             }};
   }
 
-  /// Listens on the loopback address if this is the address of rank 0, and otherwise on all network
-  /// interfaces, because the name by which other nodes reach this node may not belong to any of this
+  /// Listens on the loopback address if the ranks were given such an address, and otherwise on all
+  /// network interfaces, because the name by which other nodes reach this node may not belong to any of this
   /// node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
-    auto const own = resolve(here_.address.c_str(), 0);
-    bool const is_local = own != nullptr && is_loopback(*own->ai_addr);
+    // Many systems give a host's own name a loopback address, so a name does not tell.
+    auto const own = resolve(here_.address.c_str(), AI_NUMERICHOST);
+    bool const is_local = here_.address == "localhost" ||
+                          (own != nullptr && is_loopback(*own->ai_addr));
     auto const found = is_local ? resolve(here_.address.c_str(), 0) : resolve(nullptr, AI_PASSIVE);
     for (int family : {AF_INET6, AF_INET})  // an IPv6 socket accepts IPv4, too
       for (auto const* a = found.get(); a != nullptr; a = a->ai_next) {

@@ -9,19 +9,28 @@
 //   event                                                   action of the watchdog
 //   an operation has ended                                  marks it in the flight record
 //   a communicator reports a fault of this or another rank  stops the rank
-//   an operation has not ended within ASHLAR_TIMEOUT        stops the rank, or warns
+//   an operation has not ended within the timeout           stops the rank, or warns
 //
 // To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from
 // any wait. Then the watchdog prints the fault. The next call of refuse_if_stopped in the program's
 // thread throws it. If there is no such call within `patience`, the watchdog ends the process,
 // which ends the job.
 //
+// The time of an operation begins when the host has given it to the device, or when the operation
+// before it ended. It includes the computations that are queued before the operation, and so the
+// timeout is ten times ASHLAR_TIMEOUT (environment.hpp).
+//
 // Why an operation does not end is found out by the watchdog of the mesh (comm/watch/watchdog.hpp),
 // as for ranks on the host. All access to the device is in the callbacks of `watched`, so that the
 // watchdog can be tested without a device.
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include <ashlar/comm/watch/diagnosis.hpp>
@@ -113,8 +122,10 @@ class watchdog {
     // fault on the others.
     auto const why = oldest_open() + " has not ended within " + watch::waited_text(deadline) + ".";
     auto const text = what_.explain(why, true);
+    record_.ended_up_to(what_.last_ended());
+    if (record_.oldest_open() != number) return "";  // it has ended while the others were asked
     next_look_ = waits + deadline;
-    is_explained_ = !text.empty();
+    is_explained_ = !text.empty() && !wanted_.only_warns;
     if (!wanted_.only_warns || text.empty()) return text;
     warned_of_ = number;
     what_.print("warning: " + text);

@@ -116,7 +116,7 @@ inline std::vector<site> sites_of(topology const& t, std::span<rank_report const
   std::vector<site> sites;
   for (auto const& r : reports) {
     auto const* const o = r.is_waiting() ? r.awaited() : nullptr;
-    if (o == nullptr) continue;
+    if (o == nullptr || o->number == 0) continue;
     auto found = std::find_if(sites.begin(), sites.end(), [&](site const& s) {
       return s.operation.text == o->text && s.operation.number == o->number;
     });

@@ -102,9 +102,14 @@ ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diag
 ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
                                             std::string const& text) noexcept try {
   if (folder.empty()) return "";
-  std::string const path = folder + "/ashlar_flight_" + std::to_string(rank) + "_" +
-                           std::to_string(getpid()) + ".json";
-  std::FILE* const file = std::fopen(path.c_str(), "wx");
+  std::string const name = folder + "/ashlar_flight_" + std::to_string(rank) + "_" +
+                           std::to_string(getpid());
+  std::string path = name + ".json";
+  std::FILE* file = std::fopen(path.c_str(), "wx");
+  for (int i = 2; file == nullptr && errno == EEXIST && i < 1000; ++i) {
+    path = name + "_" + std::to_string(i) + ".json";
+    file = std::fopen(path.c_str(), "wx");
+  }
   bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   int const fault = errno;
   if (file != nullptr) good = std::fclose(file) == 0 && good;

@@ -72,10 +72,12 @@ class watchdog {
 #if ASHLAR_DEFINES(COMM)
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -100,7 +102,8 @@ struct watchdog::state {
   neighbour next;
   int rank = 0;
   std::vector<rank_report> answers;
-  double waits = -1;  // result of the last tick
+  double waits = -1;   // result of the last tick, without the time that is excused
+  double excused = 0;  // seconds for which this process was stopped
   bool acts = true;
   bool has_reported = false;  // about the present wait
   double next_look = 0;       // the wait, in seconds, from which on the cause is looked for
@@ -126,8 +129,14 @@ struct watchdog::state {
 
   /// Waits for one message for at most `time`, and does what it asks for.
   void receive(milliseconds time) {
+    auto const begun = clock::now();
     auto const m = socket.receive(next.has_ended() ? milliseconds(0) : time, next.descriptor());
-    waits = record.tick();
+    // If this process was stopped for a while, the others perhaps were, too. That is no wait.
+    auto const stopped = clock::now() - begun - time - std::chrono::seconds(1);
+    if (stopped.count() > 0) excused += std::chrono::duration<double>(stopped).count();
+    double const full = record.tick();
+    if (full < excused) excused = std::max(full, 0.0);
+    waits = full < 0 ? full : full - excused;
     if (!m) {
       if (next.has_ended()) report_end_of_neighbour();
       return;
@@ -220,12 +229,22 @@ struct watchdog::state {
     return -1;
   }
 
-  /// Returns whether a rank does long work for which this one has not waited long enough yet.
+  /// Returns whether a rank does long work, or may do so, for which this one has not waited long
+  /// enough yet.
   bool must_wait_on() {
     next_look = waits + seconds(wanted.timeout);
-    return waits < 10 * seconds(wanted.timeout) &&
-           std::any_of(answers.begin(), answers.end(),
-                       [](rank_report const& a) { return !a.work.empty(); });
+    auto const& contacts = socket.ranks();
+    int working = 0, remote = 0, silent = 0;
+    for (auto const& a : answers) {
+      working += !a.work.empty();
+      auto const host = contacts[static_cast<std::size_t>(a.rank)].host;
+      if (host == contacts[static_cast<std::size_t>(rank)].host) continue;
+      ++remote;
+      silent += !a.silence.empty();
+    }
+    // If no other host answers, perhaps the network does not carry the questions.
+    bool const is_cut_off = remote > 0 && silent == remote;
+    return waits < 10 * seconds(wanted.timeout) && (working > 0 || is_cut_off);
   }
 
   void find_cause() {
@@ -335,7 +354,14 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    s.thread = std::thread([&s] { s.watch(); });
+    s.thread = std::thread([&s] {
+      try {
+        s.watch();
+      } catch (std::exception const& e) {  // such as no memory for the reports
+        std::fprintf(stderr, "[rank %d] warning: mesh: the watchdog has ended: %s\n", s.rank,
+                     e.what());
+      }
+    });
   } catch (std::system_error const&) {  // too many threads: this rank is not watched
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -350,7 +376,7 @@ ASHLAR_INLINE void watchdog::leave_all() noexcept try {
 
 ASHLAR_INLINE watchdog::~watchdog() {
   auto& s = *state_;
-  if (!s.thread.joinable()) return;
+  if (s.socket.ranks().empty()) return;  // it was never started
   {
     auto& list = state::running();
     std::lock_guard const lock(list.mutex);
@@ -359,7 +385,7 @@ ASHLAR_INLINE watchdog::~watchdog() {
   s.leave();
   s.is_done = true;
   s.socket.send(s.rank, peer_socket::kind::wake);
-  s.thread.join();
+  if (s.thread.joinable()) s.thread.join();
 }
 
 }  // namespace ashlar::watch
