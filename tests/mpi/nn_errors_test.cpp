@@ -152,13 +152,13 @@ TEST_CASE("ranks that disagree on the machine or on the plan all get an error") 
   for (auto const change : changes) {
     auto machine = m.machine();
     if (world_rank() == 0) change(machine);
-    CHECK(message_of([&] { m.set_machine(machine); }) ==
-          "mesh: the ranks give different machines. All ranks of a mesh must agree on it.");
+    CHECK(has(message_of([&] { m.set_machine(machine); }),
+              "mesh: the ranks give different machines: rank "));
   }
   auto plan = plan_source(problem, m).whole();
   if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
-  CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
-        "nn::place: the ranks have different plans. All ranks of a mesh must agree on it.");
+  CHECK(has(message_of([&] { nn::place<double>(net, m, plan); }),
+            "nn::place: the ranks have different plans: rank "));
 }
 
 TEST_CASE("choices that no rule of the layer permits") {

@@ -285,8 +285,8 @@ TEST_CASE("ranks with different seeds are told so on every rank") {
   if (world_size() == 1) return;
   on_meshes(perceptron, nn::feature_batch{5, 4}, [&](ashlar::mesh const& m, plan_source const& s) {
     std::uint64_t const seed = m.rank() == m.ranks() - 1 ? 2 : 1;
-    CHECK(message_of([&] { nn::place<double>(perceptron, m, s.whole(), seed); }) ==
-          "nn::place: the ranks have different seeds. All ranks of a mesh must agree on it.");
+    CHECK(has(message_of([&] { nn::place<double>(perceptron, m, s.whole(), seed); }),
+              "nn::place: the ranks have different seeds: rank "));
   });
 }
 

@@ -13,8 +13,8 @@
 // acquire load.
 //
 //   1 publish   A rank writes the locations of its source and target shard and the fingerprint of
-//               its transfer into its slot, then sets arrived := epoch. Until rule 5 it does not write to its source, nor to the part of
-//               its target that rule 3 shows.
+//               its transfer into its slot, then sets arrived := epoch. Until rule 5 it does not
+//               write to its source, nor to the part of its target that rule 3 shows.
 //   2 read      A rank reads a member's source only once that member's arrived >= epoch.
 //   3 show      Only in an all-reduce: when a rank has reduced its part of the result into its
 //               target, it sets shown := epoch. Others copy this part once shown >= epoch.
@@ -23,8 +23,7 @@
 //               write its slot for the next epoch.
 //
 // Because of rules 1 to 3, no rank reads a shard before it is written. Because of rules 4 and 5, no
-// rank overwrites a shard that is still being read. Epochs only grow. A member's `arrived` may be
-// one epoch ahead of another's, but never two.
+// rank overwrites a shard that is still being read. Epochs only grow.
 //
 // Small shards are instead copied to shared buffers ("stages"), so that their owner does not wait
 // for readers (eager_transfer.hpp). Each rank has two stages per group of axes, one for even and
@@ -39,8 +38,9 @@
 // has arrived at epoch - 1 has ended its transfer of epoch - 2. So it no longer reads the stage.
 //
 // A rank compares the fingerprint of each member that it waits for with its own, and throws if they
-// differ: then the ranks make different calls. Each slot has two fingerprints, for even and for odd
-// epochs, because a member may already have arrived at the next epoch.
+// differ: then the ranks make different calls. A member may be two epochs ahead: it has ended a
+// staged transfer for which it needed nothing of this rank, and has published its shards for the
+// next one. So each slot keeps the fingerprints of four epochs.
 //
 // If an exception drops a transfer on a rank, the rank marks all its slots as abandoned. That rank
 // never again writes or reuses memory that others may still read. A rank that would wait for a step
@@ -80,7 +80,7 @@ struct alignas(64) slot {
   /// The size in bytes of the largest shard that the owner copies to its stages, or 0 if the owner
   /// has no stages.
   std::atomic<std::int64_t> stages{0};
-  std::atomic<std::uint32_t> what[2]{};  ///< fingerprints of the transfers of even and odd epochs
+  std::atomic<std::uint16_t> what[4]{};  ///< fingerprints of the last four epochs' transfers
 
   void abandon(int rank) {
     abandoned.store(static_cast<std::uint64_t>(rank) + 1, std::memory_order_release);
@@ -109,7 +109,9 @@ class handshake {
             element_type type)
       : slots_(group.slots), ranks_(group.ranks),
         mine_(slots_[static_cast<std::size_t>(what.index)]), epoch_(epoch),
-        fingerprint_(what.fingerprint + static_cast<std::uint32_t>(type)), what_(what.kind) {}
+        fingerprint_(
+            static_cast<std::uint16_t>(what.fingerprint + static_cast<std::uint32_t>(type))),
+        what_(what.kind) {}
 
   void publish(std::int64_t source, std::int64_t target) const {
     mine_->source = source;
@@ -119,7 +121,7 @@ class handshake {
   /// Announces that this rank has copied its shard to its stage. The stage is a buffer in shared
   /// memory.
   void publish() const {
-    mine_->what[epoch_ % 2].store(fingerprint_, std::memory_order_relaxed);
+    mine_->what[epoch_ % 4].store(fingerprint_, std::memory_order_relaxed);
     mine_->arrived.store(epoch_, std::memory_order_release);
   }
   void show() const { mine_->shown.store(epoch_, std::memory_order_release); }
@@ -134,7 +136,7 @@ class handshake {
   bool arrived(int member) const {
     if (!took(member, &slot::arrived, epoch_)) return false;
     auto const& s = *slots_[static_cast<std::size_t>(member)];
-    if (s.what[epoch_ % 2].load(std::memory_order_relaxed) != fingerprint_) refuse_other(member);
+    if (s.what[epoch_ % 4].load(std::memory_order_relaxed) != fingerprint_) refuse_other(member);
     return true;
   }
   /// Returns whether every member has arrived at the previous epoch. Then this rank may overwrite
@@ -207,7 +209,7 @@ class handshake {
   std::span<int const> ranks_;
   slot* mine_;
   std::uint64_t epoch_;
-  std::uint32_t fingerprint_;
+  std::uint16_t fingerprint_;
   collective what_;
 };
 
