@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the calls of operator new. This header defines operator new and delete: include it in
+// Counts the calls of operator new in this thread, which leaves out those of the watchdog's thread
+// (comm/watch/watchdog.hpp). This header defines operator new and delete: include it in
 // exactly one translation unit of a program.
 
 #include <cstdlib>
 #include <new>
 
 namespace ashlar_test {
-inline int allocations = 0;
+inline thread_local int allocations = 0;
 }  // namespace ashlar_test
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++ashlar_test::allocations;
