@@ -13,9 +13,10 @@ Installs what is missing, configures, builds, and runs the tests, except those t
                   which may share one GPU, then those of the kernels under compute-sanitizer; default builds them
                   too if nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
-  --thorough      all of it: the default preset, then the longest tests, the presets debug, asan, tsan and
-                  clang, MPICH, all faults, and fuzzing; hours of two cores. Prints a summary with the
-                  tests that were skipped; fails if anything failed. Takes no --preset or --mpi
+  --thorough      all of it: the default preset, all faults, fuzzing, the presets tsan, asan, clang and debug,
+                  MPICH, and the longest tests; hours of two cores. An interrupted run continues with the
+                  part in which it was interrupted. Prints a summary with the tests that were skipped; fails
+                  if anything failed. Takes no --preset or --mpi
   --no-install    use installed packages; never call the package manager
 TEXT
 }
@@ -60,17 +61,30 @@ done
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-# part <name> <command>...: runs one part of --thorough, and notes its time and result.
-summary=() worst=0
+# part <name> <command>...: runs one part of --thorough, and notes its time and result. What has passed with the
+# same files is not run again, so that an interrupted run can be continued by the same command.
+summary=() worst=0 passed=build/thorough_passed.txt
 part() {
-  local name="$1" begin=$SECONDS result=passed log
+  local name="$1" begin=$SECONDS result=passed log earlier
   shift
+  earlier="$(sed -n "s/^$state $name //p" "$passed" 2>/dev/null | tail -n 1)"
+  if [ -n "$earlier" ]; then
+    summary+=("$(printf '%-10s %6d s  passed earlier' "$name" "$earlier")")
+    return
+  fi
   log="$(mktemp)"
   printf '\n==== %s: %s ====\n' "$name" "$*"
   "$@" 2>&1 | tee "$log" || { result="FAILED ($?)"; worst=1; }
   summary+=("$(printf '%-10s %6d s  %s' "$name" $((SECONDS - begin)) "$result")")
+  if [ "$result" = passed ]; then printf '%s %s %d\n' "$state" "$name" $((SECONDS - begin)) >>"$passed"; fi
   while IFS= read -r line; do summary+=("  skipped: $line"); done < <(sed -n 's/^.* - \(.*\) (Skipped)$/\1/p' "$log")
   rm -f "$log"
+}
+
+# Prints a hash of all files that are not built, the same for the same contents.
+state_of_files() {
+  find . -name .git -prune -o -path ./build -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum |
+    sha256sum | cut -d ' ' -f 1
 }
 
 # Passes a million inputs to the readers of JSON and of text, beginning with a copy of the corpus.
@@ -97,15 +111,16 @@ if [ "$thorough" = yes ]; then
   fi
   options=()
   if [ "$install" = no ]; then options+=(--no-install); fi
+  mkdir -p build
+  state="$(state_of_files)"
   part default tests/run.sh ${options[@]+"${options[@]}"}
-  if command -v smpirun >/dev/null; then part longest ctest --preset thorough
-  else summary+=('longest             skipped: they need SimGrid'); fi
-  for name in debug asan tsan clang; do
-    part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}
-  done
-  part mpich tests/run.sh --mpi mpich ${options[@]+"${options[@]}"}
   part faults faults
   part fuzz fuzz
+  for name in tsan asan; do part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}; done
+  part mpich tests/run.sh --mpi mpich ${options[@]+"${options[@]}"}
+  for name in clang debug; do part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}; done
+  if command -v smpirun >/dev/null; then part longest ctest --preset thorough
+  else summary+=('longest             skipped: they need SimGrid'); fi
   printf '\n==== tests/run.sh --thorough ====\n'
   printf '%s\n' "${summary[@]}"
   exit "$worst"

@@ -40,6 +40,9 @@ inline constexpr std::size_t most_npy_header = 64 * 1024;
 
 namespace detail {
 
+/// The names of element types in headers, in the order of element_type. bfloat16 has none.
+inline constexpr std::string_view npy_types[] = {"<f4", "<f8", "<i4", "<i8"};
+
 /// Reads a Python dictionary of the form above.
 class npy_dictionary {
  public:
@@ -125,9 +128,8 @@ class npy_dictionary {
     return s;
   }
   static element_type type_of(std::string_view name) {
-    constexpr std::string_view names[] = {"<f4", "<f8", "<i4", "<i8"};
     for (int i = 0; i < 4; ++i)
-      if (names[i] == name) return static_cast<element_type>(i);
+      if (npy_types[i] == name) return static_cast<element_type>(i);
     refuse("the element type \"" + std::string(name) +
            "\" is not one of <f4, <f8, <i4 and <i8. Convert the array in Python");
   }
@@ -160,10 +162,9 @@ inline npy_header parse_npy_header(std::string_view bytes) {
 /// Returns the bytes before the data of a row-major array. Throws ashlar::error for bfloat16, for
 /// which the format has no name.
 inline std::string npy_text(element_type type, shape const& extents) {
-  constexpr char const* names[] = {"<f4", "<f8", "<i4", "<i8"};
   if (type == element_type::bf16)
     throw error("npy", "the format has no bfloat16. Convert to float, or use safetensors.");
-  std::string text = std::string("{'descr': '") + names[static_cast<int>(type)] +
+  std::string text = "{'descr': '" + std::string(detail::npy_types[static_cast<int>(type)]) +
                      "', 'fortran_order': False, 'shape': (";
   for (auto const n : extents.extent) text += std::to_string(n) + ",";
   text += "), }";

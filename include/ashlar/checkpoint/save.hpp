@@ -177,14 +177,12 @@ void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
   check_arrays(arrays);
   auto const attempt = detail::agree_on_attempt(folder, step, m);
   std::uint64_t hash = 0;
-  std::optional<long_work> noted(std::in_place, m, "writes a checkpoint");
-  auto const fault = fault_of([&] {
+  auto const fault = fault_of(m, "writes a checkpoint", [&] {
     auto const mine = layout_of_file(arrays, m.topology(), m.coordinate());
     if (mine.pieces.empty()) return;
     hash = detail::write_file(detail::file_of_rank(folder, attempt, m.rank()), mine,
                               [&](auto write) { detail::for_each_piece(mine, arrays, m, write); });
   });
-  noted.reset();
   detail::complete(folder, m, arrays, step, attempt, fault, hash, options);
 }
 

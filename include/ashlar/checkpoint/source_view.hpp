@@ -6,7 +6,7 @@
 // Where in the files of another program the values of an array are. Other programs have other names
 // for their tensors, transpose them, or join several in one. A view maps a part of an array to a
 // tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j' strides[1]
-// of the row-major tensor, where i' and j' count from the begin of the part.
+// of the row-major tensor, where i' and j' count from the first index of the part.
 
 #include <algorithm>
 #include <cstddef>
@@ -93,8 +93,8 @@ void check_views(stored_array const& a, std::vector<source_view> const& views,
                                         std::to_string(a.extents.elements()) + " elements.");
 }
 
-/// Copies the values of a view that are in `shard` into the shard, which is in host memory. The
-/// tensor begins at byte `position` of the file. `convert` turns elements of the file into elements
+/// Reads those values of a view that belong to a shard, and writes them into the shard, which is in
+/// host memory. The tensor begins at byte `position` of the file. `convert` turns elements of the file into elements
 /// of the shard, which have `to` bytes. Those in the file have `from` bytes.
 template <class Convert>
 void read_view(opened_file const& file, std::int64_t position, source_view const& v,

@@ -120,12 +120,9 @@ class basic_mesh {
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
     if (both[0] == ~both[1]) return;
-    std::int64_t first_rank[2] = {rank() == 0 ? static_cast<std::int64_t>(value >> 32) : 0,
-                                  rank() == 0 ? static_cast<std::int64_t>(value << 32 >> 32) : 0};
-    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(first_rank));
-    auto const expected = static_cast<std::uint64_t>(first_rank[0]) << 32 |
-                          static_cast<std::uint64_t>(first_rank[1]);
-    std::int64_t other = value == expected ? ranks() : rank();
+    std::int64_t expected = rank() == 0 ? static_cast<std::int64_t>(value) : 0;
+    reduce(*state_->plain, reduction::sum, std::span<std::int64_t>(&expected, 1));
+    std::int64_t other = value == static_cast<std::uint64_t>(expected) ? ranks() : rank();
     reduce(*state_->plain, reduction::min, std::span<std::int64_t>(&other, 1));
     throw error(operation, std::string(fault) + ": rank " + std::to_string(other) +
                                " has another one than rank 0. All ranks of a mesh must agree on "

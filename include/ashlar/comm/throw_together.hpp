@@ -54,18 +54,19 @@ std::string fault_of(Work work) {
   return text.empty() ? "an exception without a text" : text;
 }
 
+/// The same for work that may take long: `what` says it, as in "writes a file" (long_work.hpp).
+template <class Processor, class Work>
+std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work) {
+  long_work const noted(m, what);
+  return fault_of(work);
+}
+
 /// Calls work() on this rank, and throws an ashlar::error of `operation` on every rank if it throws
-/// on any rank. The work may take long: `what` says it, as in "writes a file" (long_work.hpp).
-/// Communicates as throw_together.
+/// on any rank. Communicates as throw_together.
 template <class Processor, class Work>
 void work_together(basic_mesh<Processor> const& m, char const* operation, char const* what,
                    Work work) {
-  std::string fault;
-  {
-    long_work const noted(m, what);
-    fault = fault_of(work);
-  }
-  throw_together(m, operation, fault);
+  throw_together(m, operation, fault_of(m, what, work));
 }
 
 }  // namespace ashlar

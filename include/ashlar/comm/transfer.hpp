@@ -74,7 +74,7 @@ struct transfer {
     add(kind);
     for (auto const a : axes) add(a);
     add(op);
-    if (kind == collective::broadcast || kind == collective::reduce) add(partner);
+    if (is_rooted(kind)) add(partner);
     if (extents.rank() == 0) add(flat_elements());
     for (auto const n : extents.extent) add(n);
     add(code_of(before));
@@ -82,10 +82,7 @@ struct transfer {
     fingerprint = static_cast<std::uint32_t>(hash);
   }
 
-  bool reduces() const {
-    return kind == collective::reduce_scatter || kind == collective::all_reduce ||
-           kind == collective::reduce;
-  }
+  bool reduces() const { return ashlar::reduces(kind); }
   /// Returns the number of elements that this rank receives, computed from the blocks. An
   /// all-reduce counts as reduce-scatter plus all-gather.
   std::int64_t received_elements() const {

@@ -41,14 +41,11 @@ ASHLAR_INLINE std::string to_string(transfer_title const& x, topology const& t) 
   constexpr char const* types[] = {"float", "double", "int32", "int64", "bfloat16"};
   std::string text = std::string(to_string(x.kind)) + " along " + to_string(x.axes, t) + " of ";
   bool const is_step = x.extents.rank() > 0;
-  bool const reduces = x.kind == collective::reduce_scatter || x.kind == collective::all_reduce ||
-                       x.kind == collective::reduce;
   text += is_step ? to_string(x.extents) : std::to_string(x.elements);
   text += std::string(" ") + types[static_cast<int>(x.type)];
   if (is_step) text += " " + to_string(x.before) + " -> " + to_string(x.after);
-  else if (reduces) text += std::string(" ") + to_string(x.op);
-  bool const is_rooted = x.kind == collective::broadcast || x.kind == collective::reduce;
-  if (is_rooted) text += " of member " + std::to_string(x.partner);
+  else if (reduces(x.kind)) text += std::string(" ") + to_string(x.op);
+  if (is_rooted(x.kind)) text += " of member " + std::to_string(x.partner);
   return text;
 }
 #endif

@@ -59,6 +59,17 @@ constexpr bool communicates(collective kind) {
   return kind != collective::slice && kind != collective::zero_pad;
 }
 
+/// Returns whether the collective combines values of several ranks.
+constexpr bool reduces(collective kind) {
+  return kind == collective::reduce_scatter || kind == collective::all_reduce ||
+         kind == collective::reduce;
+}
+
+/// Returns whether one rank of the group is the root, with another part than the others.
+constexpr bool is_rooted(collective kind) {
+  return kind == collective::broadcast || kind == collective::reduce;
+}
+
 struct traffic {
   std::int64_t messages = 0;
   std::int64_t elements = 0;

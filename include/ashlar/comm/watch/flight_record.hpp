@@ -134,16 +134,13 @@ class flight_record {
     auto& copy = at(number).label;
     copy[0] = '\0';
     if (label != nullptr) std::strncat(copy, label, sizeof copy - 1);
-    if (what == nullptr && ticket > 0) begun_[set_of(title.axes)] = ticket;
+    if (what == nullptr && ticket > 0) begun_[operation_queue::group_of(title.axes)] = ticket;
     count_event();
     return number;
   }
-  /// Returns the axes as a bit mask.
-  static unsigned set_of(axis_list const& axes) {
-    unsigned set = 0;
-    for (auto const a : axes) set |= 1u << a;
-    return set;
-  }
+  /// Returns the number of the oldest entry that is still kept.
+  std::uint64_t oldest() const { return last_ < ring_.size() ? 1 : last_ - ring_.size() + 1; }
+  /// Returns the names of a set of axes (operation_queue::group_of).
   std::string text_of(unsigned set) const {
     axis_list axes;
     for (int a = 0; a < topology_.axes(); ++a)
@@ -180,8 +177,7 @@ ASHLAR_INLINE double flight_record::tick() {
   std::lock_guard const lock(mutex_);
   if (is_of_device_) {
     if (first_open_ > last_) return -1;
-    std::uint64_t const oldest = last_ < ring_.size() ? 1 : last_ - ring_.size() + 1;
-    clock::time_point const began{clock::duration(at(std::max(first_open_, oldest)).began)};
+    clock::time_point const began{clock::duration(at(std::max(first_open_, oldest())).began)};
     return std::max(0.0, std::chrono::duration<double>(now - std::max(began, progressed_)).count());
   }
   auto const events = events_.load(std::memory_order_relaxed);
@@ -204,8 +200,7 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
   for (unsigned set = 0; set < std::size(begun_); ++set)
     if (begun_[set] > 0) r.begun[text_of(set)] = begun_[set];
   if (whole_ > 0) r.begun[""] = whole_;
-  std::uint64_t const oldest = last_ < ring_.size() ? 1 : last_ - ring_.size() + 1;
-  for (std::uint64_t n = oldest; n <= last_; ++n) {
+  for (std::uint64_t n = oldest(); n <= last_; ++n) {
     auto const& e = at(n);
     reported_operation o;
     o.number = e.ticket;
@@ -213,7 +208,7 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
     o.step = e.step;
     o.age =
         std::chrono::duration<double>(now - clock::time_point(clock::duration(e.began))).count();
-    if (e.what == nullptr) o.axes = text_of(set_of(e.title.axes));
+    if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes));
     o.text = e.what == nullptr ? to_string(e.title, topology_) : e.what;
     if (e.label[0] != '\0') o.text += std::string(" (") + e.label + ")";
     r.operations.push_back(std::move(o));

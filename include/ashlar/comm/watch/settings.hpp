@@ -28,7 +28,7 @@ struct settings {
   bool is_on() const { return timeout.count() > 0; }
 };
 
-/// Throws ashlar::error if ASHLAR_TIMEOUT is not of one of the forms above.
+/// Throws ashlar::error if ASHLAR_TIMEOUT has none of the forms above.
 ASHLAR_INLINE settings settings_from_environment();
 
 }  // namespace ashlar::watch
