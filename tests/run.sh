@@ -67,7 +67,7 @@ summary=() worst=0 passed=build/thorough_passed.txt
 part() {
   local name="$1" begin=$SECONDS result=passed log earlier
   shift
-  earlier="$(sed -n "s/^$state $name //p" "$passed" 2>/dev/null | tail -n 1)"
+  earlier="$(sed -n "s/^$state $name //p" "$passed" | tail -n 1)"
   if [ -n "$earlier" ]; then
     summary+=("$(printf '%-10s %6d s  passed earlier' "$name" "$earlier")")
     return
@@ -111,7 +111,7 @@ if [ "$thorough" = yes ]; then
   fi
   options=()
   if [ "$install" = no ]; then options+=(--no-install); fi
-  mkdir -p build
+  mkdir -p build && touch "$passed"
   state="$(state_of_files)"
   part default tests/run.sh ${options[@]+"${options[@]}"}
   part faults faults
