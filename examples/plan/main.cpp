@@ -50,8 +50,10 @@ struct task {
     how.permits = std::move(permits);
     how.on_progress = [this](search::progress const& p) {
       char text[120];
-      std::snprintf(text, sizeof text, "%s: %.1f s, %lld plans, best %s", p.algorithm, p.seconds,
-                    static_cast<long long>(p.evaluations), ashlar::seconds_text(p.best).c_str());
+      std::snprintf(text, sizeof text, "%s: %.1f s, %lld plans, %s%s", p.algorithm, p.seconds,
+                    static_cast<long long>(p.evaluations),
+                    p.best > 0 ? "best " : "none fits so far",
+                    p.best > 0 ? ashlar::seconds_text(p.best).c_str() : "");
       line.show(text);
     };
     line.show("searching");

@@ -174,13 +174,19 @@ class basic_mesh {
         {&what, type, source, target, operations().take_ticket(what.axes), state_->label});
   }
 
+  /// In the checked mode, throws ashlar::error unless all members of the group are about to make
+  /// this transfer (checked_mode.hpp). Collective over the group.
+  void compare_with_group(transfer const& what, element_type type) const {
+    if (state_->is_checked)
+      detail::compare_with_group(state_->back, *state_->plain, what, type, topology(),
+                                 coordinate());
+  }
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
   /// group. All ranks must take their tickets in the same order. Throws if communication is
   /// forbidden. `start` does not make this check, because later transfers wait for every ticket
-  /// that was taken.
-  std::uint64_t take_ticket(transfer const& what, element_type type) const {
+  /// that was taken. For the same reason, compare_with_group must be called before.
+  std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
-    compare_with_group(what, type);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
@@ -292,12 +298,6 @@ class basic_mesh {
                                   op);
     compare_with_group(what, element_type_of<T>);
     detail::carry(state_->back, *state_->transport, values, what, state_->label);
-  }
-
-  void compare_with_group(transfer const& what, element_type type) const {
-    if (state_->is_checked)
-      detail::compare_with_group(state_->back, *state_->plain, what, type, topology(),
-                                 coordinate());
   }
 
   transfer_timer time() const { return transfer_timer(*state_); }

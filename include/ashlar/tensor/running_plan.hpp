@@ -39,10 +39,13 @@ class running_plan final : public pending_operation {
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
         bucket_(std::move(together)) {
+    // All comparisons come first, because each waits for the tickets that were taken before it.
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      tickets_.push_back(communicates(bucket_->what(k).kind)
-                             ? mesh_.take_ticket(bucket_->what(k), x_.front().type())
-                             : 0);
+      if (communicates(bucket_->what(k).kind))
+        mesh_.compare_with_group(bucket_->what(k), x_.front().type());
+    for (std::size_t k = 0; k < bucket_->steps(); ++k)
+      tickets_.push_back(communicates(bucket_->what(k).kind) ? mesh_.take_ticket(bucket_->what(k))
+                                                             : 0);
     mesh_.operations().add(*this);
     try {
       advance();
