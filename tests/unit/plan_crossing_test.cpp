@@ -13,18 +13,17 @@
 #include <support/message_of.hpp>
 
 #include <ashlar/placement/text.hpp>
+#include <ashlar/plan/crossing/chunks.hpp>
+#include <ashlar/plan/crossing/crossing.hpp>
 #include <ashlar/plan/crossing/depth_first_order.hpp>
 #include <ashlar/plan/crossing/greedy_order.hpp>
 #include <ashlar/plan/crossing/naive_order.hpp>
-#include <ashlar/plan/crossing/node_ports.hpp>
-#include <ashlar/plan/crossing/pipelined_order.hpp>
+#include <ashlar/plan/crossing/transfers.hpp>
 
 namespace ashlar_test {
 namespace {
 
 using namespace ashlar;
-
-constexpr link unit_link{0, 1};
 
 /// Returns the part of a mesh of nodes with `devices` ranks each: the first `used` ranks of `nodes`
 /// nodes, beginning with node `first`.
@@ -61,8 +60,10 @@ shape const extents{{48, 96, 24}};
 port_problem ports_of(case_of_table_2 const& c) {
   auto const source = part(p3, 0, c.send[0], c.send[1]);
   auto const target = part(p3, c.send[0], c.receive[0], c.receive[1]);
-  return node_ports(
-      unit_tasks(extents, source, parse_placement(c.from), target, parse_placement(c.to)), p3);
+  return ports_of(
+             unit_tasks(extents, source, parse_placement(c.from), target, parse_placement(c.to)),
+             p3)
+      .between;
 }
 
 /// Returns a random problem: ports 0 .. senders - 1 send, the others receive.
@@ -159,7 +160,7 @@ TEST_CASE("table 2: tasks, the paper's orders, the bound, and the order that rea
     CHECK(double(naive_order(p).length) == part_of_tensor(c.naive));
     CHECK(double(balanced_order(p).length) == part_of_tensor(c.balanced));
     CHECK(double(crossing_bound(p)) == part_of_tensor(c.bound));
-    auto const ours = pipelined_order(p, unit_link, 1);
+    auto const ours = pipelined_order(p);
     check_schedule(p, ours);
     CHECK(ours.elements() == ours.bound);
     CHECK(ours.bound == crossing_bound(p));
@@ -198,7 +199,7 @@ TEST_CASE("small problems: the search finds the shortest list order, and ours is
     auto const p = random_problem(random, 1 + turn % 3, 1 + turn / 3 % 3, 1 + turn % 5, 3);
     auto const best = shortest(p);
     CHECK(depth_first_order(p).length == best);
-    auto const ours = pipelined_order(p, unit_link, 1);
+    auto const ours = pipelined_order(p);
     check_schedule(p, ours);
     CHECK(ours.elements() == ours.bound);
     CHECK(ours.bound <= best);
@@ -213,7 +214,7 @@ TEST_CASE("large problems reach the bound") {
   std::mt19937 random(2);
   for (int turn = 0; turn < 20; ++turn) {
     auto const p = random_problem(random, 16, 16, 1000, turn % 2 == 0 ? 1 : 4);
-    auto const ours = pipelined_order(p, {1e-6, 1e-9}, 4);
+    auto const ours = pipelined_order(p);
     CHECK(ours.elements() == ours.bound);
     CHECK(ours.hops <= 4);
     if (turn < 2) check_schedule(p, ours);
@@ -228,22 +229,86 @@ TEST_CASE("the bound of the senders counts what only some of them have") {
   CHECK(crossing_bound({3, {{9, {0, 1}, {2}}}}) == 9);
 }
 
-TEST_CASE("more chunks pay where latency is small against the filling of the chains") {
-  port_problem const p{5, {{1 << 28, {0}, {1, 2, 3, 4}}}};
-  link const l{50e-6, 0.8e-9};  // 10 Gb/s
-  auto const s = pipelined_order(p, l, 4);
-  auto const at = [&](int chunks) {
-    auto other = s;
-    other.chunks = chunks;
-    return other.seconds(l, 4);
+TEST_CASE("replayed message by message, every rank of the target gets its shard") {
+  machine slow = machines::gpu_cluster;
+  slow.inter = {1e-9, 1e-9}, slow.intra = {1e-10, 2e-10};  // many chunks, even of small tensors
+  topology const whole({{"node", 5}, {"gpu", 4}});
+  int const first[]{0, 1, 4, 5}, second[]{2, 3, 6, 7}, three[]{8, 9, 10}, six[]{2, 6, 7, 8, 9, 10},
+      nine[]{8, 9, 10, 12, 13, 14, 16, 17, 18};
+  std::vector<mesh_part> const parts{
+      part_of(whole, first, {{"a", 2}, {"b", 2}}), part_of(whole, second, {{"a", 2}, {"b", 2}}),
+      part_of(whole, three, {{"a", 3}, {"b", 1}}), part_of(whole, six, {{"a", 2}, {"b", 3}}),
+      part_of(whole, nine, {{"a", 3}, {"b", 3}})};
+  char const* const placements[] = {"B,B",       "S(0),B",        "B,S(1)",
+                                    "S(0),S(0)", "S(0,1),S(0,0)", "S(1),S(0)"};
+  int relayed = 0,
+      cut = 0;  // messages of ranks outside the source; shares that are not whole tasks
+  for (auto const& [a, b] : {std::pair{0, 1}, {0, 2}, {2, 0}, {0, 3}, {3, 0}, {0, 4}, {4, 0}})
+    for (shape const& s : {shape{{7, 6}}, shape{{1, 5}}, shape{{0, 3}}, shape{{16, 12}}})
+      for (auto const* from : placements)
+        for (auto const* to : placements) {
+          auto const &source = parts[std::size_t(a)], &target = parts[std::size_t(b)];
+          auto const sent = parse_placement(from), received = parse_placement(to);
+          auto const c = plan_crossing(s, 4, source, sent, target, received, whole, slow);
+          CHECK(c.seconds >= c.bound * (1 - 1e-12));
+          for (auto const& share : c.between.shares)
+            cut += share.size < c.tasks[std::size_t(share.task)].region.elements();
+          // The elements of each rank, by task and place in the task's region.
+          std::map<std::pair<int, int>, std::vector<int>> has;
+          std::map<int, std::int64_t> in;
+          for (std::size_t i = 0; i < c.tasks.size(); ++i) {
+            auto const n = static_cast<std::size_t>(c.tasks[i].region.elements());
+            for (int const r : c.tasks[i].owners) has[{r, int(i)}].assign(n, 1);
+            for (int const r : c.tasks[i].receivers) has[{r, int(i)}].assign(n, 0);
+          }
+          for_each_transfer(c, whole, [&](crossing_transfer const& t) {
+            auto const& own = c.tasks[std::size_t(t.task)];
+            bool const is_owner = std::find(own.owners.begin(), own.owners.end(), t.from) !=
+                                  own.owners.end();
+            relayed += !is_owner;
+            auto &give = has[{t.from, t.task}], &take = has[{t.to, t.task}];
+            for (auto k = t.begin; k < t.begin + t.size; ++k) {
+              CHECK(give.at(std::size_t(k)) == 1);
+              CHECK(take.at(std::size_t(k)) == 0);
+              take[std::size_t(k)] = 1;
+            }
+            in[t.to] += t.size;
+          });
+          for (int i = 0; i < target.axes.ranks(); ++i) {
+            int const r = target.ranks[std::size_t(i)];
+            auto const own = local_box(s, target.axes, received, target.axes.coordinates_of(i));
+            CHECK(in[r] == own.elements());
+          }
+          for (auto const& [where, elements] : has)
+            CHECK(std::count(elements.begin(), elements.end(), 0) == 0);
+        }
+  CHECK(relayed > 0);
+  CHECK(cut > 0);
+}
+
+TEST_CASE("the number of chunks is that of least seconds") {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> any(0, 1);
+  crossing_stage const none;
+  auto const least = [](crossing_stage const& a, crossing_stage const& b, int most) {
+    double seconds = crossing_seconds(a, b, 1);
+    for (int k = 2; k <= most; ++k) seconds = std::min(seconds, crossing_seconds(a, b, k));
+    return seconds;
   };
-  CHECK(s.chunks > 100);
-  CHECK(at(s.chunks) <= at(s.chunks - 1));
-  CHECK(at(s.chunks) <= at(s.chunks + 1));
-  double const t = double(1 << 28) * 4 * l.beta;
-  CHECK(s.seconds(l, 4) < 1.05 * t);
-  CHECK(at(1) == doctest::Approx(4 * t).epsilon(0.01));
-  CHECK(pipelined_order({5, {{8, {0}, {1, 2, 3, 4}}}}, l, 4).chunks == 1);
+  for (int turn = 0; turn < 200; ++turn) {
+    crossing_stage const one{1 + turn % 6, 1e-4 * any(random), any(random)};
+    for (int most : {1, 7, 2000})
+      CHECK(crossing_seconds(one, none, best_chunks(one, none, most)) <=
+            least(one, none, most) * (1 + 1e-12));
+    crossing_stage const two{turn % 4, 1e-5 * any(random), 0.3 * any(random)};
+    CHECK(crossing_seconds(one, two, best_chunks(one, two, 2000)) <= 1.05 * least(one, two, 2000));
+  }
+  // 1 GiB along a chain of four nodes at 10 Gb/s: little more than once over the link.
+  port_schedule const s = pipelined_order({5, {{1 << 28, {0}, {1, 2, 3, 4}}}});
+  crossing_stage const chain{s.hops, 50e-6, double(1 << 28) * 4 * 0.8e-9};
+  int const chunks = best_chunks(chain, none, 1 << 20);
+  CHECK(crossing_seconds(chain, none, chunks) < 1.05 * chain.transfer);
+  CHECK(crossing_seconds(chain, none, 1) == doctest::Approx(4 * chain.transfer).epsilon(0.01));
 }
 
 TEST_CASE("parts of a mesh: tiers, shapes and bad input") {

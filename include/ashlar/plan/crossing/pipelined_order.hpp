@@ -9,12 +9,10 @@
 //   2. The receivers of each share form a chain. Every receiver but the last sends the share on,
 //      which its port can do while it receives. The port that has to send most comes last.
 //   3. The traffic of all hops is divided into rounds (open_shop.hpp).
-//   4. The number of chunks is the one for which latency and the filling of the chains together cost
-//      least: the minimum of (K + hops - 1) (rounds α + size β / K).
 //
 // No receiver sends more than it receives, so if no port is a sender and a receiver at the same
-// time, the busiest port carries exactly the bound of sender_shares.hpp. The crossing then takes the
-// bound, plus (hops - 1) / K of it for filling the chains.
+// time, the busiest port carries exactly the bound of sender_shares.hpp. Apart from
+// latency, the crossing then takes the bound, plus (hops - 1) / K of it for filling the chains.
 
 #include <ashlar/plan/crossing/open_shop.hpp>
 #include <ashlar/plan/crossing/port_schedule.hpp>
@@ -22,22 +20,7 @@
 
 namespace ashlar {
 
-namespace detail {
-
-/// Returns the least k with k (k + 1) >= x, or `most` if that is less. Expects x >= 0.
-constexpr int least_product(double x, std::int64_t most) {
-  double root = x > 1 ? x : 1;  // Newton's method from above
-  for (int i = 0; i < 64; ++i) root = (root + x / root) / 2;
-  double k = root > 2 ? root - 2 : 1;
-  std::int64_t n = k < double(most) ? static_cast<std::int64_t>(k) : most;
-  while (n < most && double(n) * double(n + 1) < x) ++n;
-  return static_cast<int>(n < 1 ? 1 : n);
-}
-
-}  // namespace detail
-
-/// Returns the order for ports with the link `l`.
-constexpr port_schedule pipelined_order(port_problem const& p, link const& l, int element_size) {
+constexpr port_schedule pipelined_order(port_problem const& p) {
   port_schedule s;
   std::int64_t received = 0;
   for (int h = 0; h < p.ports; ++h) received = std::max(received, p.received(h));
@@ -48,7 +31,6 @@ constexpr port_schedule pipelined_order(port_problem const& p, link const& l, in
   scratch<std::int64_t> sends(ports);
   for (auto const& share : divided.shares) sends.data()[share.sender] += share.size;
   scratch<std::int64_t> traffic(ports * ports);
-  std::int64_t largest = 1;
   for (auto const& share : divided.shares) {
     auto const& t = p.tasks.data()[share.task];
     crossing_share c{share.task, share.begin, share.size, {share.sender}};
@@ -64,7 +46,6 @@ constexpr port_schedule pipelined_order(port_problem const& p, link const& l, in
       traffic.data()[static_cast<std::size_t>(c.chain.data()[k - 1]) * ports +
                      static_cast<std::size_t>(c.chain.data()[k])] += c.size;
     s.hops = std::max(s.hops, static_cast<int>(c.chain.size()) - 1);
-    largest = std::max(largest, c.size);
     s.shares.push_back(static_cast<crossing_share&&>(c));
   }
 
@@ -104,14 +85,6 @@ constexpr port_schedule pipelined_order(port_problem const& p, link const& l, in
     }
     s.rounds.push_back(static_cast<crossing_round&&>(r));
   }
-  // From k to k + 1 chunks, the seconds fall by size β (hops - 1) / (k (k + 1)) and rise by the
-  // latency of one period.
-  double const filling = double(s.hops - 1) * double(s.elements()) * element_size * l.beta;
-  double const latency = double(s.rounds.size()) * l.alpha;
-  constexpr std::int64_t most = 100'000;
-  if (filling > 0)
-    s.chunks = latency > 0 ? detail::least_product(filling / latency, std::min(largest, most))
-                           : static_cast<int>(std::min(largest, most));
   return s;
 }
 

@@ -5,14 +5,11 @@
 
 // The order of a crossing between ports, as data. Each share of a task goes along a chain of ports:
 // from its sender to the first receiver, from there to the next one, and so on, so that a sender
-// sends each element once. All shares are cut in `chunks` equal parts. Time is divided into periods.
-// In period q, hop h of each share carries chunk q - h, which has arrived in the period before. All
-// periods have the same rounds (open_shop.hpp), so
-//
-//   length = (chunks + hops - 1) * (length of all rounds) / chunks
-//
-// where `hops` is the number of hops of the longest chain. With many chunks the length comes near to
-// that of the rounds, but each round of a period costs the latency of a message.
+// sends each element once. All shares are cut in K equal chunks. Time is divided into periods. In
+// period q, hop h of each share carries chunk q - h, which has arrived in the period before. All
+// periods have the same rounds (open_shop.hpp), so a crossing takes K + hops - 1 periods, where
+// `hops` is the number of hops of the longest chain. Each round of a period costs the latency of a
+// message, so chunks.hpp weighs latency against the filling of the chains.
 
 #include <cstdint>
 #include <vector>
@@ -46,20 +43,18 @@ struct crossing_round {
 struct port_schedule {
   std::vector<crossing_share> shares;
   std::vector<crossing_round> rounds;
-  int hops = 0, chunks = 1;
+  int hops = 0;
   std::int64_t bound = 0;  ///< no crossing has fewer elements on its busiest port
 
-  /// Returns the elements of the busiest port: the units of time that all rounds take.
+  /// Returns the elements of the busiest port.
   constexpr std::int64_t elements() const {
     std::int64_t sum = 0;
     for (auto const& r : rounds) sum += r.size;
     return sum;
   }
-  /// Returns the seconds of the crossing.
-  constexpr double seconds(link const& l, int element_size) const {
-    if (rounds.empty()) return 0;
-    return double(chunks + hops - 1) *
-           (double(rounds.size()) * l.alpha + double(elements()) * element_size * l.beta / chunks);
+  /// Returns the seconds of a period if every share is cut in `chunks` parts.
+  constexpr double period(link const& l, int element_size, int chunks) const {
+    return double(rounds.size()) * l.alpha + double(elements()) * element_size * l.beta / chunks;
   }
   friend constexpr bool operator==(port_schedule const&, port_schedule const&) = default;
 };

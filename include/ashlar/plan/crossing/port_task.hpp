@@ -18,7 +18,9 @@ namespace ashlar {
 
 struct port_task {
   std::int64_t size = 0;                ///< elements
-  std::vector<int> senders, receivers;  ///< ports, ascending, none empty
+  std::vector<int> senders, receivers;  ///< ports, ascending; neither is empty
+  int unit = 0;                         ///< the unit task to which the data belongs
+  std::int64_t begin = 0;               ///< its first element there, in row-major order
   friend constexpr bool operator==(port_task const&, port_task const&) = default;
 };
 
