@@ -13,16 +13,12 @@
 // which is renamed at the end.
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <ashlar/checkpoint/folder.hpp>
 #include <ashlar/checkpoint/load.hpp>
@@ -31,48 +27,12 @@
 #include <ashlar/checkpoint/piece.hpp>
 #include <ashlar/checkpoint/save.hpp>
 #include <ashlar/checkpoint/source_view.hpp>
+#include <ashlar/checkpoint/written_file.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::checkpoint {
 namespace detail {
-
-/// A file that is open for writing at any position. Throws ashlar::error if a call fails.
-class written_file {
- public:
-  written_file(std::filesystem::path path, int flags)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666)) {
-    refuse_if(file_ < 0 ? errno : 0);
-  }
-  written_file(written_file const&) = delete;
-  written_file& operator=(written_file const&) = delete;
-  ~written_file() {
-    if (file_ >= 0) ::close(file_);
-  }
-
-  void write(std::int64_t position, void const* data, std::int64_t bytes) const {
-    auto const* next = static_cast<std::byte const*>(data);
-    while (bytes > 0) {
-      auto const done = ::pwrite(file_, next, static_cast<std::size_t>(bytes), position);
-      if (done < 0 && errno == EINTR) continue;
-      refuse_if(done < 0 ? errno : done == 0 ? EIO : 0);
-      next += done, position += done, bytes -= done;
-    }
-  }
-  void resize(std::int64_t bytes) const { refuse_if(::ftruncate(file_, bytes) == 0 ? 0 : errno); }
-  /// Forces the file to the disk and closes it.
-  void close() { refuse_if(ashlar::detail::close_on_disk(std::exchange(file_, -1), 0)); }
-
- private:
-  void refuse_if(int fault) const {
-    if (fault != 0)
-      throw error("checkpoint::save_npy", path_.string() + " cannot be written: " +
-                                              std::generic_category().message(fault) + ".");
-  }
-
-  std::filesystem::path path_;
-  int file_;
-};
 
 /// Writes the values of `piece`, which are contiguous at `data`, to their positions in a file with a
 /// row-major array of these extents. The array begins at byte `position`.
@@ -138,8 +98,8 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     if (std::filesystem::exists(target, ignored) &&
         !std::filesystem::is_regular_file(target, ignored))
       throw error(operation, path.string() + " cannot be written: it is no regular file.");
-    detail::written_file file(part, O_CREAT | O_TRUNC);
-    file.write(0, text.data(), static_cast<std::int64_t>(text.size()));
+    detail::written_file file(operation, part, O_CREAT | O_TRUNC);
+    file.append(text.data(), text.size());
     file.resize(static_cast<std::int64_t>(text.size()) + bytes);
     file.close();
   });
@@ -147,7 +107,7 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     auto const piece = piece_of(a.extents, static_cast<int>(size_of(type)), m.topology(),
                                 a.placement, m.coordinate(), 0);
     if (piece.elements() == 0) return;
-    detail::written_file file(part, 0);
+    detail::written_file file(operation, part, 0);
     detail::with_piece(
         m.processor(), a, local_box(a.extents, m.topology(), a.placement, m.coordinate()), piece,
         [&](void const* data) {

@@ -9,17 +9,18 @@
 // complete checkpoint.
 
 #include <bit>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
+
+#include <fcntl.h>
 
 #include <ashlar/checkpoint/file_layout.hpp>
 #include <ashlar/checkpoint/folder.hpp>
+#include <ashlar/checkpoint/written_file.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
@@ -59,26 +60,15 @@ void with_piece(Processor const& on, stored_array const& a, box const& shard, bo
 template <class ForEachPiece>
 std::uint64_t write_file(std::filesystem::path const& path, file_layout const& layout,
                          ForEachPiece for_each_piece) {
-  auto const refuse_if = [&](int fault) {
-    if (fault != 0)
-      throw error("checkpoint::save", path.string() + " cannot be written: " +
-                                          std::generic_category().message(fault) + ".");
-  };
-  struct opened {
-    int number;
-    ~opened() {
-      if (number >= 0) (void)::close(number);
-    }
-  } file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
-  refuse_if(file.number < 0 ? errno : 0);
+  written_file file("checkpoint::save", path, O_CREAT | O_EXCL);
   content_hasher hash;
   auto const write = [&](void const* data, std::size_t bytes) {
     hash.add(data, bytes);
-    refuse_if(ashlar::detail::write_all(file.number, data, bytes));
+    file.append(data, bytes);
   };
   write(layout.header.data(), layout.header.size());
   for_each_piece(write);
-  refuse_if(ashlar::detail::close_on_disk(std::exchange(file.number, -1), 0));
+  file.close();
   sync_folder(path.parent_path());
   return hash.value();
 }
