@@ -118,7 +118,8 @@ TEST_CASE("a resumed training continues bit for bit, and with equal values under
 TEST_CASE("saved on one number of ranks under one plan, loaded on another number under another") {
   auto const data = random_batch<std::int32_t>(batch, 7, 7, 2);
   auto const problem = problem_of(gpt, batch);
-  // Each pair of numbers of ranks and each pair of plans occurs. All combinations of both take long.
+  // Each pair of numbers of ranks and each pair of plans occurs. All combinations of both take
+  // long.
   auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
   bool const all = wanted != nullptr && std::string_view(wanted) == "all";
   using plan_of = search::plan (*)(search::problem const&, ashlar::topology const&,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the checks that all ranks have the same number, by maxima and as part of a sum, and the hash
-// of data that ranks compare in this way.
+// Tests the checks that all ranks have the same number, by maxima and as part of a sum, and the
+// hash of data that ranks compare in this way.
 
 #include <algorithm>
 #include <array>

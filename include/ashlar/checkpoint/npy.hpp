@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Saves a tensor as a .npy file, which Python's numpy.load reads, and reads one. Each rank writes and
-// reads its own part, and no value moves between ranks.
+// Saves a tensor as a .npy file, which Python's numpy.load reads, and reads one. Each rank writes
+// and reads its own part, and no value moves between ranks.
 //
 //   checkpoint::save_npy("x.npy", x);
 //   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
@@ -34,8 +34,8 @@
 namespace ashlar::checkpoint {
 namespace detail {
 
-/// Writes the values of `piece`, which are contiguous at `data`, to their positions in a file with a
-/// row-major array of these extents. The array begins at byte `position`.
+/// Writes the values of `piece`, which are contiguous at `data`, to their positions in a file with
+/// a row-major array of these extents. The array begins at byte `position`.
 inline void write_box(written_file const& file, std::int64_t position, shape const& extents,
                       box const& piece, std::int64_t element_size, std::byte const* data) {
   if (piece.elements() == 0) return;
@@ -77,8 +77,8 @@ inline npy_header read_npy_header(opened_file const& file) {
 }  // namespace detail
 
 /// Writes `x` to a .npy file. Replaces a regular file of this name. Expects a placement without P,
-/// and float, double or integers. Throws ashlar::error on every rank if any rank fails; then the file
-/// is as before. Communicates: three reductions of 8 bytes.
+/// and float, double or integers. Throws ashlar::error on every rank if any rank fails; then the
+/// file is as before. Communicates: three reductions of 8 bytes.
 template <distributed Tensor>
 void save_npy(std::filesystem::path const& path, Tensor const& x) {
   auto const& m = x.mesh();
@@ -130,9 +130,9 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
   });
 }
 
-/// Reads a .npy file into `x`, at the placement that x has. Throws ashlar::error on every rank if the
-/// file is damaged, or has other extents or another element type than x. Communicates: a reduction
-/// of 8 bytes.
+/// Reads a .npy file into `x`, at the placement that x has. Throws ashlar::error on every rank if
+/// the file is damaged, or has other extents or another element type than x. Communicates: a
+/// reduction of 8 bytes.
 template <distributed Tensor>
 void load_npy(std::filesystem::path const& path, Tensor& x) {
   auto const& m = x.mesh();

@@ -54,9 +54,9 @@ void with_piece(Processor const& on, stored_array const& a, box const& shard, bo
   }
 }
 
-/// Writes the file of one rank and forces it to the disk. for_each_piece(f) calls f(data, bytes) for
-/// each piece of the layout, in order. Returns the content_hash of the file. Throws ashlar::error if
-/// writing fails.
+/// Writes the file of one rank and forces it to the disk. for_each_piece(f) calls f(data, bytes)
+/// for each piece of the layout, in order. Returns the content_hash of the file. Throws
+/// ashlar::error if writing fails.
 template <class ForEachPiece>
 std::uint64_t write_file(std::filesystem::path const& path, file_layout const& layout,
                          ForEachPiece for_each_piece) {
@@ -127,8 +127,9 @@ inline std::filesystem::path file_of_rank(std::filesystem::path const& folder,
   return folder / attempt / ("rank-" + std::to_string(rank) + ".safetensors");
 }
 
-/// Completes a checkpoint after every rank has written its file, or has a `fault`. `hash` is that of
-/// this rank's file. Throws on every rank if any rank has failed. Communicates: three reductions.
+/// Completes a checkpoint after every rank has written its file, or has a `fault`. `hash` is that
+/// of this rank's file. Throws on every rank if any rank has failed. Communicates: three
+/// reductions.
 template <class Processor>
 void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
               std::vector<stored_array> const& arrays, std::int64_t step,
@@ -156,9 +157,9 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
 
 }  // namespace detail
 
-/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns when
-/// it is on the disk (background_save.hpp writes beside the training). Throws ashlar::error on every
-/// rank if any rank fails; then the checkpoints before it are still there. Communicates: four
+/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns
+/// when it is on the disk (background_save.hpp writes beside the training). Throws ashlar::error on
+/// every rank if any rank fails; then the checkpoints before it are still there. Communicates: four
 /// reductions and a broadcast of a few bytes.
 template <class Processor>
 void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,

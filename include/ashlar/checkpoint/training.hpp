@@ -14,8 +14,8 @@
 //   }
 //
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
-// had not been interrupted, if its data and its schedule are functions of the step. The model must be
-// placed with the same seed, on which dropout depends.
+// had not been interrupted, if its data and its schedule are functions of the step. The model must
+// be placed with the same seed, on which dropout depends.
 
 #include <optional>
 #include <string>
@@ -73,10 +73,10 @@ void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>&
   save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), with_seed(options, t));
 }
 
-/// Continues from the newest complete checkpoint in a folder, and returns its index. Returns nothing
-/// if there is none; then the training is as it was. Every rank calls it. Throws ashlar::error on
-/// every rank if the checkpoint is of another net, optimizer or seed, or if it is damaged. Then the
-/// parameters may have been changed.
+/// Continues from the newest complete checkpoint in a folder, and returns its index. Returns
+/// nothing if there is none; then the training is as it was. Every rank calls it. Throws
+/// ashlar::error on every rank if the checkpoint is of another net, optimizer or seed, or if it is
+/// damaged. Then the parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
                                            train::trainer<Model, Optimizer>& t,

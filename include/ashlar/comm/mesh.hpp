@@ -48,9 +48,10 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases: the
-  /// number of ranks differs from the topology's, the ranks give different machines or were built
-  /// with different versions of ashlar, or the shared-memory settings of any rank are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases:
+  /// the number of ranks differs from the topology's, the ranks give different machines or were
+  /// built with different versions of ashlar, or the shared-memory settings of any rank are
+  /// invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -113,8 +114,8 @@ class basic_mesh {
   }
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
-  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs do
-  /// not record.
+  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs
+  /// do not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     auto bounds = bounds_of(value);
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(bounds));
