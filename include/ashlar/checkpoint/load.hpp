@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -199,11 +200,13 @@ std::optional<std::int64_t> newest_step(std::filesystem::path const& folder,
 
 /// Reads the checkpoint of `step` in `folder` into `arrays`, and returns its index. Throws
 /// ashlar::error on every rank if an array is missing or does not fit, or if a file is damaged.
-/// Then the arrays may have been changed. Communicates: three reductions of a few bytes.
+/// Then the arrays may have been changed. Calls check(index) before it reads any value. If that
+/// throws on any rank, every rank throws. Communicates: three reductions of a few bytes.
 template <class Processor>
 io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
                           std::vector<stored_array> const& arrays, std::int64_t step,
-                          load_options const& options = {}) {
+                          load_options const& options = {},
+                          std::function<void(io::checkpoint_index const&)> const& check = nullptr) {
   check_arrays(arrays);
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
@@ -214,6 +217,7 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
       throw error("checkpoint::load", path + " is the index of step " + std::to_string(index.step) +
                                           ", and has been renamed or copied.");
     for (auto const& a : arrays) tensors.push_back(&detail::tensor_for(a, index, options));
+    if (check) check(index);
     if (!options.verifies) return;
     int const files = static_cast<int>(index.files.size());
     for (int f = m.rank(); f < files; f += m.ranks()) detail::verify_file(folder, index, f);
