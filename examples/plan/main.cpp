@@ -5,7 +5,8 @@
 // writes a plan as JSON, as a page and as a C++ header.
 //
 //   plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024
-//        --mesh node=128,gpu=8 --machine h200_server --memory-limit 140GB --out plan.json --html plan.html
+//        --mesh node=128,gpu=8 --machine h200_server --memory-limit 140GB
+//        --out plan.json --html plan.html
 
 #include <cstdio>
 #include <iostream>

@@ -4,8 +4,9 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
-// headers of .npy files, and the reports that watchdogs send each other. A reader must return a value or throw
-// ashlar::error. What it has accepted must be the same after printing and reading once more.
+// headers of .npy files, and the reports that watchdogs send each other. A reader must return a
+// value or throw ashlar::error. What it has accepted must be the same after printing and reading
+// once more.
 
 #include <cstdlib>
 #include <string>

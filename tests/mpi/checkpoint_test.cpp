@@ -118,7 +118,8 @@ TEST_CASE("a resumed training continues bit for bit, and with equal values under
 TEST_CASE("saved on one number of ranks under one plan, loaded on another number under another") {
   auto const data = random_batch<std::int32_t>(batch, 7, 7, 2);
   auto const problem = problem_of(gpt, batch);
-  // Each pair of numbers of ranks and each pair of plans occurs. All combinations of both take long.
+  // Each pair of numbers of ranks and each pair of plans occurs. All combinations of both take
+  // long.
   auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
   bool const all = wanted != nullptr && std::string_view(wanted) == "all";
   using plan_of = search::plan (*)(search::problem const&, ashlar::topology const&,
@@ -282,10 +283,10 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
     return nn::chain(nn::linear(4, hidden), nn::gelu(), nn::linear(hidden, 5));
   };
   nn::feature_batch const rows{6, 4};
-  auto const place = [&](auto const& n, auto type) {
+  auto const place = [&](auto const& n, auto type, std::uint64_t seed = 1) {
     using T = decltype(type);
     auto const problem = any_length(nn::describe<T>(n, rows));
-    return nn::place<T>(n, m, plan_source(problem, m).whole(), 1);
+    return nn::place<T>(n, m, plan_source(problem, m).whole(), seed);
   };
   auto model = place(net(6), double());
   train::trainer t(model, train::adam_w{});
@@ -300,15 +301,18 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), other_optimizer); }),
             "the checkpoint has no \"velocity/0.weight\", which this net needs."));
   auto const shorter_net = nn::chain(nn::linear(4, 6), nn::gelu());
-  auto shorter = place(shorter_net, double());
+  auto shorter = place(shorter_net, double(), 3);
   train::trainer of_shorter(shorter, train::adam_w{});
+  auto const shorter_before = all_values(of_shorter);
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_shorter); }),
             " has 12 arrays, but this training has 6. It is of another net"));
-  auto const problem = any_length(nn::describe<double>(net(6), rows));
-  auto other_seed = nn::place<double>(net(6), m, plan_source(problem, m).whole(), 2);
+  CHECK(all_values(of_shorter) == shorter_before);
+  auto other_seed = place(net(6), double(), 2);
   train::trainer of_other_seed(other_seed, train::adam_w{});
+  auto const other_before = all_values(of_other_seed);
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_other_seed); }),
             " has a training with seed 1, but this one has seed 2."));
+  CHECK(all_values(of_other_seed) == other_before);
   auto narrow = place(net(6), float());
   train::trainer of_float(narrow, train::adam_w{});
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_float); }),

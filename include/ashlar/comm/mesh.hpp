@@ -26,6 +26,7 @@
 #include <tuple>
 #include <vector>
 
+#include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/host_values.hpp>
 #include <ashlar/comm/mesh_core.hpp>
@@ -47,9 +48,10 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases: the
-  /// number of ranks differs from the topology's, the ranks give different machines or were built
-  /// with different versions of ashlar, or the shared-memory settings of any rank are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases:
+  /// the number of ranks differs from the topology's, the ranks give different machines or were
+  /// built with different versions of ashlar, or the shared-memory settings of any rank are
+  /// invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -112,14 +114,12 @@ class basic_mesh {
   }
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
-  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs do
-  /// not record.
+  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs
+  /// do not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
-    // Computes two maxima over all ranks: of the value and of its bitwise complement. These maxima
-    // are complements of each other only if all values are equal.
-    std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
-    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
-    if (both[0] == ~both[1]) return;
+    auto bounds = bounds_of(value);
+    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(bounds));
+    if (all_agree(bounds)) return;
     std::int64_t expected = rank() == 0 ? static_cast<std::int64_t>(value) : 0;
     reduce(*state_->plain, reduction::sum, std::span<std::int64_t>(&expected, 1));
     std::int64_t other = value == static_cast<std::uint64_t>(expected) ? ranks() : rank();

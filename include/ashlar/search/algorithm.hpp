@@ -52,7 +52,8 @@ struct options {
   /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
   /// residual block) may take a choice. If it is empty, every choice is permitted.
   std::function<bool(int, layer_choice const&)> permits{};
-  /// Called at every better plan, at the end, and when an evaluation begins 0.2 s after the last call.
+  /// Called at every better plan, at the end, and when an evaluation begins 0.2 s after the last
+  /// call.
   std::function<void(progress const&)> on_progress{};
   /// A stop request ends the search, which then returns the best plan so far. The search checks the
   /// token before every evaluation.

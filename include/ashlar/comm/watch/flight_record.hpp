@@ -77,8 +77,8 @@ class flight_record {
 
   /// Says that operations from now on belong to this training step. Negative: to none.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
-  /// Says what this rank does for which others may have to wait for long (comm/long_work.hpp). Null:
-  /// nothing. `what` must be a literal. Returns what was said before.
+  /// Says what this rank does for which others may have to wait for long (comm/long_work.hpp).
+  /// Null: nothing. `what` must be a literal. Returns what was said before.
   char const* set_work(char const* what) { return work_.exchange(what, std::memory_order_relaxed); }
 
   /// While an object of this class exists, the program's thread waits.
