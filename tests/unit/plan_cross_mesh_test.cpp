@@ -4,11 +4,13 @@
 // Tests plans between two parts of a mesh: that they are the cheapest of all pairs of placements,
 // and that the strategies of the paper on cross-mesh resharding are found by cost.
 
+#include <sstream>
+
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
 
 #include <ashlar/placement/text.hpp>
-#include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/plan/crossing/text.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -79,6 +81,25 @@ TEST_CASE("strategies are found by cost") {
   CHECK(plan(large, "S(0),B", "P,P").seconds <= plan(large, "S(0),B", "B,B").seconds);
   CHECK(plan(small, "B,B", "B,B").across.chunks == 1);
   CHECK(plan(shape{{0, 4, 4}}, "S(0),B", "B,B").seconds == 0);
+}
+
+TEST_CASE("a plan is printed as it runs") {
+  topology const whole({{"node", 4}, {"gpu", 2}});
+  int const first[]{0, 1, 2, 3}, second[]{4, 5, 6, 7};
+  auto const p = plan_cross_mesh(
+      {{4096, 1024}}, 4, part_of(whole, first, {{"node", 2}, {"gpu", 2}}),
+      parse_placement("P,S(0)"), part_of(whole, second, {{"node", 2}, {"gpu", 2}}),
+      parse_placement("S(1),B"), whole, p3);
+  std::ostringstream text;
+  text << cross_mesh_report{p, whole, p3};
+  CHECK(text.str() ==
+        "4096x1024 [P,S(0)]@node=2,gpu=2 -> [S(1),B]@node=2,gpu=2 on other ranks of "
+        "node=4,gpu=2, 13.61 ms\n"
+        "  source: reduce-scatter along node: [P,S(0)] -> [S(1),S(0)], 4.00 MiB, 6.76 ms\n"
+        "  crossing: [S(1),S(0)] -> [S(1),B], 4 tasks in 1 chunk, 6.85 ms, at least 6.71 ms\n"
+        "    round 0, between nodes: 0 -> 2 8.00 MiB, 1 -> 3 8.00 MiB\n"
+        "    round 0, ranks of node 2: 0 -> 1 4.00 MiB, 1 -> 0 4.00 MiB\n"
+        "    round 0, ranks of node 3: 0 -> 1 4.00 MiB, 1 -> 0 4.00 MiB\n");
 }
 
 }  // namespace ashlar_test

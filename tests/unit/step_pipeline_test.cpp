@@ -212,6 +212,8 @@ TEST_CASE("bad schedules are refused in a sentence") {
       fault("0: F0 B0 F1 B1\n1: F0 F1 B0 B1") ==
       "the positions wait for each other in a circle: position 0 at its pass 1, B0, position 1 at "
       "its pass 1, F1.");
+  CHECK(fault("0: F999999.999999") ==
+        "position 0: 1 passes are too few for 1000000 micro-batches and 1000000 chunks.");
   auto const message = [](char const* text) { return message_of([&] { parse_schedule(text); }); };
   CHECK(message("") == "parse_schedule: the text has no position.");
   CHECK(message("1: F0") ==

@@ -13,9 +13,8 @@
 // it finds by cost whether to send each shard once and gather it on the target, whether to reduce
 // before the crossing, and whether to slice first, so that more nodes send.
 //
-// Most crossings are not worked out: pairs of placements are tried in the order of a lower bound,
-// the steps on both sides plus the largest of what one node must receive, what the nodes of the
-// source must send, and one message.
+// Most crossings are not worked out: pairs of placements are tried in the order of a lower bound.
+// It is the steps on both sides, plus what every crossing between the two placements takes.
 
 #include <ashlar/plan/crossing/crossing.hpp>
 #include <ashlar/plan/placement_graph.hpp>
@@ -34,6 +33,37 @@ struct cross_mesh_plan {
 
 namespace detail {
 
+/// What all crossings from or to a placement have in common, if no node has ranks of both parts.
+struct crossing_end {
+  std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
+  std::int64_t most = 0;   ///< elements that one node holds
+  int hops = 1;            ///< nodes in the longest chain (target)
+  int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
+};
+
+constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& part,
+                                       placement const& p, bool is_source,
+                                       nodes_of_mesh const& nodes) {
+  int const outside = nodes.nodes();
+  port_problem all{nodes.nodes() + 1, {}};
+  scratch<std::int64_t> held(static_cast<std::size_t>(nodes.nodes()));
+  crossing_end end;
+  for (auto const& t : tiles(extents, part, p)) {
+    auto const own = nodes.of(t.ranks);
+    for (int const n : own) held.data()[n] += t.region.elements();
+    if (is_source) {
+      all.tasks.push_back({t.region.elements(), own, {outside}});
+      continue;
+    }
+    end.hops = std::max(end.hops, static_cast<int>(own.size()));
+    for (int const n : own)
+      end.inside = std::max(end.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
+  }
+  for (auto const n : held) end.most = std::max(end.most, n);
+  end.least = is_source ? share_senders(all, 0).bound : end.most;
+  return end;
+}
+
 /// The placements of a tensor on one side of a crossing that are not partial, each with the seconds
 /// of the steps between it and a given placement.
 class crossing_side {
@@ -41,7 +71,7 @@ class crossing_side {
   struct state {
     placement at;
     double seconds = 0;  ///< of the steps
-    double least = 0;    ///< seconds that every crossing from or to this placement takes
+    crossing_end end;
   };
 
   constexpr crossing_side(shape const& extents, int element_size, mesh_part const& part,
@@ -54,7 +84,7 @@ class crossing_side {
     auto const paths = is_source ? graph.shortest_from(at, cost) : graph.shortest_to(at, cost);
     for (int i = 0; i < graph.states(); ++i)
       if (!graph.state(i).has_partial() && paths.weight.data()[i] < unreachable)
-        states_.push_back({graph.state(i), paths.weight.data()[i], 0});
+        states_.push_back({graph.state(i), paths.weight.data()[i], {}});
     std::sort(states_.begin(), states_.end(),
               [](state const& a, state const& b) { return a.seconds < b.seconds; });
   }
@@ -65,22 +95,21 @@ class crossing_side {
   std::vector<state> states_;
 };
 
-/// Returns the most elements that a node of the part must receive, or on the source the least that
-/// its busiest node can send, if no node has ranks of both parts.
-constexpr std::int64_t least_per_node(shape const& extents, mesh_part const& part,
-                                      placement const& p, bool is_source,
-                                      nodes_of_mesh const& nodes) {
-  port_problem all{nodes.nodes() + 1, {}};
-  int const outside = nodes.nodes();
-  for (auto const& t : tiles(extents, part, p)) {
-    auto const own = nodes.of(t.ranks);
-    if (is_source) all.tasks.push_back({t.region.elements(), own, {outside}});
-    else all.tasks.push_back({t.region.elements(), {outside}, own});
-  }
-  if (is_source) return share_senders(all, 0).bound;
-  std::int64_t most = 0;
-  for (int n = 0; n < nodes.nodes(); ++n) most = std::max(most, all.received(n));
-  return most;
+/// Returns a lower bound of the seconds of every crossing between two placements. A node that needs
+/// more than any node of the source holds receives from two nodes or more. If target nodes pass
+/// nothing on, it receives from as many as together hold what it needs.
+constexpr double least_seconds(crossing_end const& source, crossing_end const& target,
+                               int element_size, machine const& m) {
+  if (target.most == 0) return 0;
+  std::int64_t partners = 1;
+  if (source.most > 0 && target.most > source.most)
+    partners = target.hops > 1 ? 2 : (target.most + source.most - 1) / source.most;
+  crossing_stage const between{target.hops, double(partners) * m.inter.alpha,
+                               double(std::max(source.least, target.least)) * element_size *
+                                   m.inter.beta};
+  constexpr int most = 1 << 30;
+  return crossing_seconds(between, {}, best_chunks(between, {}, most)) +
+         target.inside * m.intra.alpha;
 }
 
 }  // namespace detail
@@ -98,14 +127,12 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
 
   detail::crossing_side before(extents, element_size, source, from, true, m);
   detail::crossing_side after(extents, element_size, target, to, false, m);
-  double const message = extents.elements() == 0 ? 0 : std::min(m.inter.alpha, m.intra.alpha);
   if (apart)
-    for (auto* const side : {&before, &after}) {
-      auto const& part = side == &before ? source : target;
-      for (auto& s : side->states())
-        s.least = double(detail::least_per_node(extents, part, s.at, side == &before, nodes)) *
-                  element_size * m.inter.beta;
-    }
+    for (bool const is_source : {true, false})
+      for (auto& s : (is_source ? before : after).states())
+        s.end = detail::end_of_crossing(extents, is_source ? source : target, s.at, is_source,
+                                        nodes);
+  double const message = extents.elements() == 0 ? 0 : std::min(m.inter.alpha, m.intra.alpha);
 
   struct pair {
     double bound;
@@ -115,8 +142,8 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (std::size_t i = 0; i < before.states().size(); ++i)
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
-      pairs.push_back({a.seconds + b.seconds + std::max(a.least, b.least) + message,
-                       static_cast<int>(i), static_cast<int>(j)});
+      double const across = apart ? detail::least_seconds(a.end, b.end, element_size, m) : message;
+      pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }
   std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {
     return a.bound != b.bound                         ? a.bound < b.bound

@@ -28,6 +28,13 @@ namespace detail {
 
 /// Returns what is wrong with the passes of one position, or an empty text.
 inline std::string fault_of(schedule const& s, int position) {
+  std::string const where = "position " + std::to_string(position) + ": ";
+  auto const& order = s.order[static_cast<std::size_t>(position)];
+  // A text may name any micro-batch, so the passes are counted before memory is asked for.
+  if (double(s.micro_batches) * s.chunks > 1000 + 16 * double(order.size()))
+    return where + std::to_string(order.size()) + " passes are too few for " +
+           std::to_string(s.micro_batches) + " micro-batches and " + std::to_string(s.chunks) +
+           " chunks.";
   auto const micro_batches = static_cast<std::size_t>(s.micro_batches);
   struct state {
     std::vector<bool> forward, input, weight;
@@ -36,8 +43,6 @@ inline std::string fault_of(schedule const& s, int position) {
   std::vector<state> chunks(static_cast<std::size_t>(s.chunks),
                             {std::vector<bool>(micro_batches), std::vector<bool>(micro_batches),
                              std::vector<bool>(micro_batches)});
-  std::string const where = "position " + std::to_string(position) + ": ";
-  auto const& order = s.order[static_cast<std::size_t>(position)];
   for (auto const& a : order) {
     auto const name = to_string(a);
     if (a.chunk < 0 || a.chunk >= s.chunks)
