@@ -11,9 +11,11 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 
+#include <ashlar/step/pipeline/best_warm_ups.hpp>
 #include <ashlar/step/pipeline/bound.hpp>
 #include <ashlar/step/pipeline/check.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
+#include <ashlar/step/pipeline/lower.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 
@@ -140,6 +142,102 @@ TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 
     CHECK(replay(made, costs).seconds <= most);
     CHECK(replay(made, costs).seconds >= bound(made, costs, true));
   }
+}
+
+TEST_CASE(
+    "the best warm-ups reach the bound, with no more micro-batches in flight than that takes") {
+  // s = 4, m = 16, F = 1, B = 2: the shortest of all depths, and the depths found by trying all.
+  struct row {
+    double transfer, seconds;
+    std::vector<int> depths;
+  };
+  for (auto const& r : {row{0, 57, {4, 3, 2, 1}},
+                        {0.25, 58.5, {6, 5, 3, 1}},
+                        {0.5, 60, {7, 5, 3, 1}},
+                        {1, 63, {7, 5, 3, 1}},
+                        {1.5, 66, {7, 5, 3, 1}},
+                        {2, 69, {9, 7, 4, 1}}}) {
+    auto const costs = equal(4, 1, 1, 1, r.transfer);
+    auto const found = best_warm_ups(16, costs, {16, 16, 16, 16});
+    CAPTURE(r.transfer);
+    CHECK(replay(with_warm_ups(found, 16), costs).seconds == doctest::Approx(r.seconds));
+    int ours = 0, theirs = 0;
+    for (std::size_t j = 0; j < 4; ++j) ours += found[j], theirs += r.depths[j];
+    CHECK(ours <= theirs);
+  }
+  // Unequal stages, against all depths.
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> any(0.2, 2);
+  for (int turn = 0; turn < 30; ++turn) {
+    pipeline_costs costs;
+    for (int j = 0; j < 3; ++j)
+      costs.push_back({any(random), any(random), any(random), any(random), any(random)});
+    int const m = 6;
+    double least = 1e9;
+    for (int a = 1; a <= m; ++a)
+      for (int b = 1; b <= m; ++b)
+        for (int c = 1; c <= m; ++c) {
+          int const depths[]{a, b, c};
+          auto const t = replay(with_warm_ups(depths, m), costs);
+          if (t.complete) least = std::min(least, t.seconds);
+        }
+    auto const found = best_warm_ups(m, costs, {m, m, m});
+    CHECK(replay(with_warm_ups(found, m), costs).seconds <= least * 1.01);
+  }
+  CHECK(best_warm_ups(8, equal(2, 1, 1, 1, 0), {1, 1}) == std::vector<int>{1, 1});
+}
+
+TEST_CASE("in the common order every send can wait for its receive") {
+  for (int s = 1; s <= 6; ++s)
+    for (int m : {1, 4, 6})
+      for (auto const& made : all_schedules(s, m))
+        for (double const c : {0., 0.5}) {
+          auto const lines = lowered(made, equal(made.stages(), 1, c, 0.5, c));
+          // Each part takes its lines one after another. A pass needs its input, and a transfer both
+          // of its parts at the same time.
+          std::vector<std::vector<lowered_line const*>> own(static_cast<std::size_t>(s));
+          std::size_t passes = 0;
+          for (auto const& line : lines) {
+            own[static_cast<std::size_t>(line.position)].push_back(&line);
+            if (line.is_transfer) own[static_cast<std::size_t>(line.target)].push_back(&line);
+            else ++passes;
+          }
+          std::size_t wanted = 0;
+          for (auto const& order : made.order) wanted += order.size();
+          CHECK(passes == wanted);
+          std::vector<std::size_t> next(own.size());
+          std::set<std::pair<int, int>> x, dy;  // what has arrived: stage, micro-batch
+          bool right = true, moved = true;
+          while (moved) {
+            moved = false;
+            for (std::size_t p = 0; p < own.size(); ++p) {
+              if (next[p] == own[p].size()) continue;
+              auto const& line = *own[p][next[p]];
+              auto const& a = line.what;
+              int const stage = made.stage_of(line.position, a.chunk);
+              bool const forward = a.what == pass::forward;
+              if (line.is_transfer) {
+                auto const q = static_cast<std::size_t>(
+                    static_cast<int>(p) == line.position ? line.target : line.position);
+                if (next[q] == own[q].size() || own[q][next[q]] != &line) continue;
+                (forward ? x : dy).insert({stage + (forward ? 1 : -1), a.micro_batch});
+                ++next[q];
+              } else {
+                bool const edge = forward ? stage == 0 : stage + 1 == made.stages();
+                if (a.what != pass::weight_gradient && !edge)
+                  right = right && (forward ? x : dy).count({stage, a.micro_batch}) > 0;
+                int const to = stage + (forward ? 1 : -1);
+                if (to >= 0 && to < made.stages() && a.what != pass::weight_gradient &&
+                    made.position_of(to) == line.position)
+                  (forward ? x : dy).insert({to, a.micro_batch});
+              }
+              ++next[p];
+              moved = true;
+            }
+          }
+          CHECK(right);
+          for (std::size_t p = 0; p < own.size(); ++p) CHECK(next[p] == own[p].size());
+        }
 }
 
 TEST_CASE("memory: what is in flight") {

@@ -21,9 +21,16 @@ struct interval_of_time {
   double begin = 0, end = 0;
 };
 
+/// The position of a part and the number of one of its passes.
+struct pass_number {
+  int position = 0;
+  int number = 0;
+};
+
 struct timeline {
   std::vector<std::vector<interval_of_time>> passes;  ///< as schedule::order
-  double seconds = 0;                                 ///< when the last pass ends
+  std::vector<pass_number> sequence;  ///< all passes, in the order in which they end
+  double seconds = 0;                 ///< when the last pass ends
   /// Of the schedule, if the replay could not go on: the positions are where each part stopped.
   bool complete = true;
   std::vector<int> stopped_at;  ///< by position: the number of passes that have run
@@ -142,6 +149,7 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
     }
     if (first < 0) break;
     auto const done = clock.run(first, s.order.data()[first].data()[next.data()[first]++]);
+    t.sequence.push_back({first, static_cast<int>(t.passes.data()[first].size())});
     t.passes.data()[first].push_back(done);
     t.seconds = std::max(t.seconds, done.end);
   }
