@@ -47,11 +47,12 @@ namespace detail {
 /// the same transfer. `plain` is the transport without decorators. Communicates: an all-reduce of
 /// 16 bytes in the group, which communication logs do not record.
 template <class Backend>
-void compare_with_group(Backend& back, communicator& plain, transfer const& what, element_type type,
-                        topology const& t, coordinates const& here) {
+void compare_with_group(Backend& back, operation_queue& queue, communicator& plain,
+                        transfer const& what, element_type type, topology const& t,
+                        coordinates const& here) {
   if (what.members == 1) return;
   auto const reduce = [&](auto values, reduction op) {
-    carry(back, plain, values,
+    carry(back, queue, plain, values,
           flat_all_reduce(static_cast<std::int64_t>(values.size()), what.axes, t, here, op));
   };
   auto const mine = to_string(title_of(what, type), t);
@@ -77,7 +78,7 @@ void compare_with_group(Backend& back, communicator& plain, transfer const& what
     views += (views.empty() ? "Rank " : "; rank ") + std::to_string(t.rank_of(member)) +
              (more > 0 ? " and " + std::to_string(more) + " more: " : ": ") + *text;
   }
-  back.operations().abandon();
+  queue.abandon();
   throw error("mesh", "the ranks are at different transfers. " + views +
                           ". All ranks must make the same calls in the same order.");
 }

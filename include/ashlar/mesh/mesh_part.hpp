@@ -40,6 +40,13 @@ struct mesh_part {
   friend constexpr bool operator==(mesh_part const&, mesh_part const&) = default;
 };
 
+/// Returns the part that is all of a mesh.
+constexpr mesh_part all_of(topology const& whole) {
+  mesh_part all{whole, {}};
+  for (int r = 0; r < whole.ranks(); ++r) all.ranks.push_back(r);
+  return all;
+}
+
 /// Returns the part of a mesh with the given ranks, in this order, arranged along `axes`. The tiers
 /// of `axes` are ignored and found from the whole mesh. Throws ashlar::error if a rank is not one of
 /// the mesh, if it is given twice, or if there are more or fewer ranks than the axes hold.

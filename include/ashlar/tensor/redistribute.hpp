@@ -36,6 +36,7 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
 template <class Processor>
 any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) {
   auto const m = x.mesh();
+  if (!m.is_here()) return x.like(p.plan.to);
   struct half_done {  // Abandons the mesh if an exception leaves the plan half done.
     basic_mesh<Processor> const& m;
     bool begun = false;
