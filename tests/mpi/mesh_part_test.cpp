@@ -11,6 +11,7 @@
 #include <support/placed.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
+#include <ashlar/tensor/cross_mesh.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -109,7 +110,8 @@ TEST_CASE("parts work at the same time, beside the whole mesh") {
                            ashlar::normal<float, 2>(alone, {8, 12}, rows, {.seed = 5}), rows));
         if (stages[at].is_here()) {
           REQUIRE(found.size() == wanted.size());
-          for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(found[i] == doctest::Approx(wanted[i]).epsilon(1e-4));
+          for (std::size_t i = 0; i < wanted.size(); ++i)
+            CHECK(found[i] == doctest::Approx(wanted[i]).epsilon(1e-4));
         }
       }
       CHECK(ashlar::to_full(pending.wait()).size() == 63);
@@ -127,6 +129,80 @@ TEST_CASE("more groups than the window has slots go on by messages") {
     m.all_reduce(std::span(&sum, 1));
     CHECK(sum == float(world_size()));
   }
+}
+
+TEST_CASE("every placement crosses to every placement of another part, and back") {
+  int const n = world_size();
+  if (n == 1) return;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"rank", n}});
+    for (int first = 1; first < n; ++first) {
+      std::vector<int> ranks[2];
+      for (int r = 0; r < n; ++r) ranks[r < first ? 0 : 1].push_back(r);
+      if (n > 4 && first % 3 != 1) continue;
+      for (auto const& one : topologies(first))
+        for (auto const& two : topologies(n - first)) {
+          auto const a = whole.part(ranks[0], one), b = whole.part(ranks[1], two);
+          auto const from = all_placements(2, a.axes()), to = all_placements(2, b.axes());
+          for (ashlar::shape const& extents :
+               {ashlar::shape{{5, 7}}, ashlar::shape{{1, 3}}, ashlar::shape{{0, 2}}}) {
+            auto const x = ashlar::normal<double, 2>(a, extents, placement::all_broadcast(a.axes()),
+                                                     {.seed = 3});
+            std::vector<double> values(static_cast<std::size_t>(extents.elements()));
+            if (a.is_here()) values = ashlar::to_full(x);
+            whole.broadcast(std::span<double>(values));
+            std::size_t const step = 1 + from.size() * to.size() / (n > 4 ? 10 : 60);
+            for (std::size_t k = 0; k < from.size() * to.size(); k += step) {
+              auto const& p = from[k / to.size()];
+              auto const& q = to[k % to.size()];
+              auto const y = redistribute(redistribute(x, p), b, q);
+              check_equal(whole, y, values);
+              check_equal(whole, redistribute(y, a, p), values);
+            }
+          }
+        }
+    }
+  }
+}
+
+TEST_CASE("crossings of any element type and of many chunks") {
+  int const n = world_size();
+  if (n < 4) return;
+  auto const whole = mesh_on(transport::messages, {{"node", 2}, {"gpu", n / 2}});
+  if (n % 2 != 0) return;
+  // A machine on which many chunks pay.
+  whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
+  auto const parts = whole.split("node");
+  placement const copies = placement::all_broadcast(1);
+  auto const x = ashlar::from_index<std::int32_t, 2>(parts[0], {40, 30}, copies, [](auto const& i) {
+    return static_cast<std::int32_t>(100 * i[0] + i[1]);
+  });
+  auto const plan = plan_redistribution(x, parts[1], copies);
+  CHECK(plan.plan.across.chunks > 1);
+  auto const y = redistribute(x, parts[1], copies);
+  if (parts[1].is_here()) CHECK(ashlar::to_full(y)[31] == 101);
+  else CHECK(y.local_elements() == 0);
+  auto const typed = y | ashlar::to<ashlar::placements::S<1>>.on(parts[0]);
+  static_assert(
+      std::is_same_v<std::remove_const_t<decltype(typed)>,
+                     ashlar::tensor<std::int32_t, 2, ashlar::sbp<ashlar::placements::S<1>>>>);
+  if (parts[0].is_here()) CHECK(ashlar::to_full(typed)[31] == 101);
+  auto const z = redistribute(y, parts[0], copies);
+  if (parts[0].is_here()) CHECK(local_values(z) == local_values(x));
+}
+
+TEST_CASE("wrong crossings are refused") {
+  auto const whole = mesh_on(transport::messages, {{"gpu", world_size()}});
+  auto const x = ashlar::full<float>(whole, {4}, placement::all_broadcast(1), 1);
+  auto const other = mesh_on(transport::messages, {{"gpu", world_size()}});
+  CHECK(has(message_of([&] { redistribute(x, other, placement::all_broadcast(1)); }),
+            "these are not parts of one mesh. Make both by mesh.part or mesh.split."));
+  CHECK(has(message_of([&] {
+              redistribute(x, whole.part({0}, {{"gpu", 1}}), placement::all_broadcast(1));
+            }),
+            "both have the same rank. A tensor crosses between parts without common ranks."));
+  CHECK(has(message_of([&] { redistribute(x, whole, placement::all_broadcast(2)); }),
+            "redistribute: "));
 }
 
 TEST_CASE("wrong parts are refused on every rank") {

@@ -118,6 +118,8 @@ class basic_mesh {
   }
   /// Returns this mesh as a part of the mesh from which it was made, or all of a mesh that is none.
   mesh_part const& as_part() const { return state_->part; }
+  /// Returns the topology of the mesh of which this one is a part, perhaps all of it.
+  ashlar::topology const& whole() const { return state_->whole; }
 
   ashlar::topology const& topology() const { return state_->shape; }
   /// Returns the coordinates of this rank: its index along each axis.
@@ -134,6 +136,7 @@ class basic_mesh {
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
+    state_->cross_plans.clear();
   }
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
@@ -298,6 +301,28 @@ class basic_mesh {
                                         coordinate());
   }
 
+  /// Returns the plan of a redistribution from this part of a mesh to another part. Keeps the last
+  /// plans. Throws ashlar::error if `target` is not another part of the same mesh, or if the two have
+  /// ranks in common.
+  std::shared_ptr<cross_mesh_plan const> cross_plan(shape const& extents, int element_size,
+                                                    placement const& from, basic_mesh const& target,
+                                                    placement const& to) const;
+  /// Carries out a crossing between two parts, on a rank of either. `shard` has the elements of box
+  /// `tile` of the tensor. Every rank of the whole mesh calls this function, in the same order.
+  void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
+             std::size_t element_size) const {
+    auto& whole = state_->parent == nullptr ? static_cast<mesh_core&>(*state_) : *state_->parent;
+    int const number = whole.crossings++;
+    refuse_if_forbidden(collective::permute, all_axes(axes()));
+    auto const noted = record().began("a crossing between two parts");
+    if (takes_part) {
+      auto const timed = time();
+      if constexpr (requires { state_->back->cross(c, tile, shard, element_size, number); })
+        state_->back->cross(c, tile, shard, element_size, number);
+    }
+    record().ended(noted);
+  }
+
   /// Returns the cache of this mesh's plans, for redistributions and for matrix products.
   plan_cache& plans() const { return state_->plans; }
 
@@ -388,6 +413,39 @@ class basic_mesh {
 
   std::shared_ptr<state> state_;
 };
+
+template <class Processor>
+std::shared_ptr<cross_mesh_plan const>
+basic_mesh<Processor>::cross_plan(shape const& extents, int element_size, placement const& from,
+                                  basic_mesh const& target, placement const& to) const {
+  auto const& source = as_part();
+  auto& kept = state_->cross_plans;
+  for (auto const& p : kept)
+    if (p->target == target.as_part() && p->before.extents == extents &&
+        p->before.element_size == element_size && p->before.from == from && p->after.to == to)
+      return p;
+  auto const* const one = state_->parent == nullptr ? static_cast<mesh_core*>(state_.get())
+                                                    : state_->parent.get();
+  auto const* const other = target.state_->parent == nullptr
+                                ? static_cast<mesh_core*>(target.state_.get())
+                                : target.state_->parent.get();
+  auto const refuse = [&](char const* why) {
+    throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
+                                    to_string(target.topology()) + ": " + why);
+  };
+  if (one != other)
+    refuse("these are not parts of one mesh. Make both by mesh.part or mesh.split.");
+  for (int const r : source.ranks)
+    if (std::find(target.as_part().ranks.begin(), target.as_part().ranks.end(), r) !=
+        target.as_part().ranks.end())
+      refuse("both have the same rank. A tensor crosses between parts without common ranks.");
+  auto const made = std::make_shared<cross_mesh_plan const>(plan_cross_mesh(
+      extents, element_size, source, from, target.as_part(), to, state_->whole, machine()));
+  constexpr std::size_t most = 256;
+  if (kept.size() == most) kept.erase(kept.begin());
+  kept.push_back(made);
+  return made;
+}
 
 /// A mesh of processes with host memory, which communicate through MPI.
 using mesh = basic_mesh<device::host::processor>;

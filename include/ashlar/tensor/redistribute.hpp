@@ -101,9 +101,21 @@ auto redistribute(Tensor const& x, Target const& target) {
   }
 }
 
+/// The right operand of `x | to<S<0>, B>.on(other)` (cross_mesh.hpp).
+template <class Processor, class... Tags>
+struct to_placement_on {
+  basic_mesh<Processor> other;
+};
+
 /// The right operand of `x | to<S<0>, B>`, the pipe form of redistribute.
 template <class... Tags>
-struct to_placement {};
+struct to_placement {
+  /// Returns the right operand for a move to another part of the mesh.
+  template <class Processor>
+  to_placement_on<Processor, Tags...> on(basic_mesh<Processor> const& other) const {
+    return {other};
+  }
+};
 template <class... Tags>
 inline constexpr to_placement<Tags...> to{};
 

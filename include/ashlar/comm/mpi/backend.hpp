@@ -16,9 +16,11 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/processor.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
+#include <ashlar/plan/crossing/crossing.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <ashlar/comm/mpi/communicator.hpp>
+#include <ashlar/comm/mpi/crossing_messages.hpp>
 #endif
 
 namespace ashlar {
@@ -87,6 +89,10 @@ class backend {
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part,
                                                        operation_queue& operations);
 
+  /// Carries out this rank's messages of a crossing between two parts of the mesh. `shard` has the
+  /// elements of box `tile`. All ranks of the two parts must give the same `number`.
+  void cross(crossing const& c, box const& tile, void* shard, std::size_t element_size, int number);
+
   template <class Condition>
   void until(Condition ended) const {
     waiting_.until(ended);
@@ -110,6 +116,17 @@ class backend {
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
   return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
                                         operations_, record_, waiting_);
+}
+ASHLAR_INLINE void backend::cross(crossing const& c, box const& tile, void* shard,
+                                  std::size_t element_size, int number) {
+  try {
+    crossing_messages messages(c, topology_, rank_in(handles_.comm()), tile, shard, element_size,
+                               handles_.comm(), number % 32'768);
+    waiting_.until([&] { return messages.advance(); });
+  } catch (...) {
+    operations_.abandon();
+    throw;
+  }
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, operation_queue& operations) {

@@ -181,6 +181,9 @@ constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_pa
   for (auto const& t : c.tasks) largest = std::max(largest, t.region.elements());
   constexpr std::int64_t most = 1 << 16;
   c.chunks = best_chunks(between, inside, static_cast<int>(std::min(largest, most)));
+  // No message has more than a GiB, since MPI counts bytes with an int.
+  double const gib = double(largest) * element_size / double(1 << 30);
+  while (c.chunks < gib) ++c.chunks;
   c.seconds = crossing_seconds(between, inside, c.chunks);
   return c;
 }
