@@ -4,12 +4,14 @@
 // Tests plans between two parts of a mesh: that they are the cheapest of all pairs of placements,
 // and that the strategies of the paper on cross-mesh resharding are found by cost.
 
+#include <array>
 #include <sstream>
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
 
 #include <ashlar/placement/text.hpp>
+#include <ashlar/plan/cross_mesh.hpp>
 #include <ashlar/plan/crossing/text.hpp>
 
 namespace ashlar_test {
@@ -39,17 +41,25 @@ cross_mesh_plan plan(shape const& s, char const* from, char const* to) {
 }  // namespace
 
 TEST_CASE("no pair of placements is cheaper") {
-  topology const whole({{"node", 2}, {"a", 2}, {"b", 2}});
+  topology const whole({{"node", 6}, {"a", 2}, {"b", 2}});
   int const first[]{0, 1, 2, 3}, second[]{4, 5, 6, 7}, some[]{0, 1, 4, 5}, others[]{2, 3, 6};
+  int const three[]{8, 12, 13, 16, 17, 20}, four[]{0, 4, 1, 5};
   std::vector<std::pair<mesh_part, mesh_part>> const pairs{
       {part_of(whole, first, {{"a", 2}, {"b", 2}}), part_of(whole, second, {{"a", 2}, {"b", 2}})},
-      {part_of(whole, some, {{"a", 2}, {"b", 2}}), part_of(whole, others, {{"a", 3}, {"b", 1}})}};
+      {part_of(whole, some, {{"a", 2}, {"b", 2}}), part_of(whole, others, {{"a", 3}, {"b", 1}})},
+      {part_of(whole, four, {{"a", 2}, {"b", 2}}), part_of(whole, three, {{"a", 2}, {"b", 3}})},
+      {part_of(whole, three, {{"a", 3}, {"b", 2}}), part_of(whole, four, {{"a", 2}, {"b", 2}})}};
+  machine const latency{{1e-4, 1e-11}, {1e-3, 1e-10}, 1e13, 8e11, 0},
+      equal{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e13, 8e11, 0};
+  int turn = 0;
   for (auto const& [source, target] : pairs)
-    for (shape const& s : {shape{{6, 5}}, shape{{512, 384}}}) {
+    for (shape const& s : {shape{{6, 5}}, shape{{512, 384}}, shape{{131, 97}}}) {
       auto const all = all_placements(2, 2);
       for (std::size_t i = 0; i < all.size(); i += 2)
-        for (std::size_t j = 1; j < all.size(); j += 3) {
-          auto const p = plan_cross_mesh(s, 4, source, all[i], target, all[j], whole, p3);
+        for (std::size_t j = 1; j < all.size(); j += 5) {
+          machine const& m = *std::array{&p3, &latency, &equal,
+                                         &machines::gpu_cluster}[std::size_t(turn++ % 4)];
+          auto const p = plan_cross_mesh(s, 4, source, all[i], target, all[j], whole, m);
           CHECK(p.before.from == all[i]);
           CHECK(p.after.to == all[j]);
           double best = 1e300;
@@ -57,9 +67,9 @@ TEST_CASE("no pair of placements is cheaper") {
             for (auto const& b : all) {
               if (a.has_partial() || b.has_partial()) continue;
               best = std::min(best,
-                              plan_redistribution(s, 4, all[i], a, source.axes, p3).seconds +
-                                  plan_crossing(s, 4, source, a, target, b, whole, p3).seconds +
-                                  plan_redistribution(s, 4, b, all[j], target.axes, p3).seconds);
+                              plan_redistribution(s, 4, all[i], a, source.axes, m).seconds +
+                                  plan_crossing(s, 4, source, a, target, b, whole, m).seconds +
+                                  plan_redistribution(s, 4, b, all[j], target.axes, m).seconds);
             }
           CHECK(p.seconds == doctest::Approx(best).epsilon(1e-9));
         }

@@ -51,8 +51,8 @@ int in_flight(schedule const& s, bool (*until)(pass)) {
   return most;
 }
 
-/// Explores all interleavings of the passes, where each part runs its own in order, and returns
-/// whether one of them, and hence each, comes to the end.
+/// Runs the passes in some order in which each part runs its own one after another, and returns
+/// whether all of them can run. If one such order comes to the end, each does.
 bool ends(schedule const& s) {
   std::set<std::pair<int, std::pair<int, int>>> done;  // pass, stage, micro-batch
   auto const has = [&](pass p, int stage, int m) {
@@ -136,12 +136,17 @@ TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 
     CHECK(replay(eager(4, 16), costs).seconds == doctest::Approx(r[3]));
     CHECK(bound(eager(4, 16), costs, false) == doctest::Approx(r[4]));
   }
-  for (auto const& [c, most] : {std::pair{0., 51.}, {0.5, 53.}, {1., 56.}}) {
-    auto const costs = equal(4, 1, 1, 1, c);
+  struct split_row {
+    double transfer, most, bound;
+  };
+  for (auto const& r : {split_row{0, 51, 51}, {0.5, 53, 52.5}, {1, 56, 54}}) {
+    auto const costs = equal(4, 1, 1, 1, r.transfer);
     auto const made = zb_h2(4, 16, costs);
-    CHECK(replay(made, costs).seconds <= most);
-    CHECK(replay(made, costs).seconds >= bound(made, costs, true));
+    CHECK(replay(made, costs).seconds <= r.most);
+    CHECK(bound(made, costs, true) == doctest::Approx(r.bound));
   }
+  // The link between two parts carries the transfers of all their chunks.
+  CHECK(bound(interleaved(4, 16, 4), equal(16, 1, 1, 1, 10), false) >= 4 * 16 * 10);
 }
 
 TEST_CASE(
@@ -185,6 +190,8 @@ TEST_CASE(
     CHECK(replay(with_warm_ups(found, m), costs).seconds <= least * 1.01);
   }
   CHECK(best_warm_ups(8, equal(2, 1, 1, 1, 0), {1, 1}) == std::vector<int>{1, 1});
+  // Memory for less at an earlier position limits the later ones too.
+  CHECK(best_warm_ups(16, equal(4, 1, 1, 1, 0.5), {2, 16, 16, 16}) == std::vector<int>{2, 2, 1, 1});
 }
 
 TEST_CASE("in the common order every send can wait for its receive") {
@@ -205,8 +212,13 @@ TEST_CASE("in the common order every send can wait for its receive") {
           std::size_t wanted = 0;
           for (auto const& order : made.order) wanted += order.size();
           CHECK(passes == wanted);
+          std::size_t boundaries = 0;
+          for (int k = 0; k + 1 < made.stages(); ++k)
+            boundaries += made.position_of(k) != made.position_of(k + 1);
+          CHECK(lines.size() - passes == 2 * boundaries * static_cast<std::size_t>(m));
           std::vector<std::size_t> next(own.size());
           std::set<std::pair<int, int>> x, dy;  // what has arrived: stage, micro-batch
+          std::set<std::pair<int, std::pair<int, bool>>> made_by;  // what a stage has made
           bool right = true, moved = true;
           while (moved) {
             moved = false;
@@ -220,12 +232,15 @@ TEST_CASE("in the common order every send can wait for its receive") {
                 auto const q = static_cast<std::size_t>(
                     static_cast<int>(p) == line.position ? line.target : line.position);
                 if (next[q] == own[q].size() || own[q][next[q]] != &line) continue;
+                right = right && made_by.count({stage, {a.micro_batch, forward}}) > 0;
                 (forward ? x : dy).insert({stage + (forward ? 1 : -1), a.micro_batch});
                 ++next[q];
               } else {
                 bool const edge = forward ? stage == 0 : stage + 1 == made.stages();
                 if (a.what != pass::weight_gradient && !edge)
                   right = right && (forward ? x : dy).count({stage, a.micro_batch}) > 0;
+                if (a.what != pass::weight_gradient)
+                  made_by.insert({stage, {a.micro_batch, forward}});
                 int const to = stage + (forward ? 1 : -1);
                 if (to >= 0 && to < made.stages() && a.what != pass::weight_gradient &&
                     made.position_of(to) == line.position)
@@ -238,6 +253,34 @@ TEST_CASE("in the common order every send can wait for its receive") {
           CHECK(right);
           for (std::size_t p = 0; p < own.size(); ++p) CHECK(next[p] == own[p].size());
         }
+}
+
+TEST_CASE("split schedules exist for all costs, within their limits") {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> any(0, 3);
+  for (int turn = 0; turn < 60; ++turn) {
+    int const s = 1 + turn % 5, m = 1 + turn % 7;
+    for (int chunks : {1, 2}) {
+      pipeline_costs costs;
+      for (int k = 0; k < s * chunks; ++k)
+        costs.push_back({any(random), any(random), any(random), any(random), any(random)});
+      for (auto const& made : chunks == 1 ? std::vector{zb_h1(s, m, costs), zb_h2(s, m, costs)}
+                                          : std::vector{zb_v(s, m, costs)}) {
+        CHECK(fault_of(made) == "");
+        CHECK(replay(made, costs).seconds >= bound(made, costs, true) * (1 - 1e-12));
+        CHECK(in_flight(made, makes_weight_gradient) <= (chunks == 2 ? 2 * s : 2 * s - 1));
+      }
+      auto const least = split_backward(
+          s, m, chunks, wiring::vee, costs,
+          std::vector<split_limits>(std::size_t(s), {chunks, chunks}));
+      CHECK(fault_of(least) == "");
+      CHECK(in_flight(least, makes_weight_gradient) <= chunks);
+    }
+  }
+  CHECK(has(message_of([] {
+              split_backward(2, 2, 2, wiring::vee, equal(4, 1, 1, 1, 0), {{2, 2}, {1, 1}});
+            }),
+            "a limit is below 2, the number of chunks"));
 }
 
 TEST_CASE("memory: what is in flight") {
@@ -271,7 +314,7 @@ TEST_CASE("the check refuses exactly the schedules that cannot run") {
       default: order[below(order.size())].micro_batch = static_cast<int>(below(5)); break;
     }
     auto const fault = fault_of(mutant);
-    // A full replay by other means: coverage and order of each stage, then all interleavings.
+    // The same by other means: coverage and order of each stage, then the passes one by one.
     bool right = true;
     for (auto const& own : mutant.order) {
       std::map<std::pair<int, int>, std::vector<int>> made;  // by chunk and kind of result

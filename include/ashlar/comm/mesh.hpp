@@ -30,7 +30,7 @@
 #include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/host_values.hpp>
-#include <ashlar/comm/mesh_core.hpp>
+#include <ashlar/comm/mesh_state.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
 #include <ashlar/comm/watch/introduce.hpp>
@@ -39,6 +39,8 @@
 #include <ashlar/mesh/text.hpp>
 
 namespace ashlar {
+
+struct crossing;
 
 template <class Processor>
 class basic_mesh {
@@ -63,13 +65,8 @@ class basic_mesh {
                               ". Start it with mpirun -n " + std::to_string(t.ranks()) +
                               ", or give a mesh whose extents multiply to " + std::to_string(size) +
                               ".");
-    state_ = std::make_shared<state>(std::make_shared<backend>(ranks, t, wanted));
-    state_->operations = &state_->back->operations();
-    state_->shape = t;
-    state_->rank = rank;
-    state_->here = t.coordinates_of(rank);
-    state_->whole = t;
-    state_->part = all_of(t);
+    state_ = std::make_shared<mesh_state<Processor>>(std::make_shared<backend>(ranks, t, wanted), t,
+                                                     rank);
     state_->priced_on = m;
     state_->plain = state_->transport = state_->back->make_transport();
     require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
@@ -98,7 +95,7 @@ class basic_mesh {
     for (int const r : what.ranks) text += "," + std::to_string(r);
     require_agreement(content_hash(text.data(), text.size()), "mesh",
                       "the ranks ask for different parts of the mesh");
-    return basic_mesh(*this, what);
+    return basic_mesh(std::make_shared<mesh_state<Processor>>(state_, what));
   }
   /// Returns one part for each index along the axis named `axis`, with the other axes of this mesh.
   std::vector<basic_mesh> split(std::string_view axis) const {
@@ -306,13 +303,20 @@ class basic_mesh {
   /// ranks in common.
   std::shared_ptr<cross_mesh_plan const> cross_plan(shape const& extents, int element_size,
                                                     placement const& from, basic_mesh const& target,
-                                                    placement const& to) const;
+                                                    placement const& to) const {
+    if (&state_->whole_mesh() != &target.state_->whole_mesh())
+      throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
+                                      to_string(target.topology()) +
+                                      ": these are not parts of one mesh. Make both by mesh.part "
+                                      "or mesh.split.");
+    return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
+                                    whole(), machine());
+  }
   /// Carries out a crossing between two parts, on a rank of either. `shard` has the elements of box
   /// `tile` of the tensor. Every rank of the whole mesh calls this function, in the same order.
   void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
              std::size_t element_size) const {
-    auto& whole = state_->parent == nullptr ? static_cast<mesh_core&>(*state_) : *state_->parent;
-    int const number = whole.crossings++;
+    int const number = state_->whole_mesh().crossings++;
     refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const noted = record().began("a crossing between two parts");
     if (takes_part) {
@@ -329,43 +333,12 @@ class basic_mesh {
   friend bool operator==(basic_mesh const& a, basic_mesh const& b) { return a.state_ == b.state_; }
 
  private:
-  basic_mesh(basic_mesh const& m, mesh_part const& what)
-      : state_(std::make_shared<state>(m.state_->back)) {
-    auto const& from = *m.state_;
-    state_->own_operations = std::make_unique<ashlar::operation_queue>(*from.operations);
-    state_->operations = state_->own_operations.get();
-    state_->shape = what.axes;
-    state_->whole = from.whole;
-    state_->part = what;
-    state_->parent = from.parent;
-    if (state_->parent == nullptr) state_->parent = m.state_;
-    state_->priced_on = from.priced_on;
-    state_->is_checked = from.is_checked;
-    int const here = from.rank < 0 ? -1 : from.part.ranks[static_cast<std::size_t>(from.rank)];
-    auto const found = std::find(what.ranks.begin(), what.ranks.end(), here);
-    state_->rank = found == what.ranks.end() ? -1 : static_cast<int>(found - what.ranks.begin());
-    if (!is_here()) return;
-    state_->here = what.axes.coordinates_of(rank());
-    if constexpr (requires { from.back->make_transport(what, *state_->operations); })
-      state_->plain = state_->transport = from.back->make_transport(what, *state_->operations);
-    else
-      throw error("mesh", "parts of a mesh of GPUs are not available yet. Create a mesh of the "
-                          "ranks of each part.");
-  }
+  explicit basic_mesh(std::shared_ptr<mesh_state<Processor>> state) : state_(std::move(state)) {}
 
   friend class decorated_transport;
   friend class no_communication;
   friend class operation_label;
   friend class fake_rank;
-
-  /// The backend is in a base class, so that it is destroyed after the transport, which uses it.
-  struct state_with_backend {
-    std::shared_ptr<backend> back;  ///< parts of a mesh share that of the whole mesh
-    std::unique_ptr<ashlar::operation_queue> own_operations{};  ///< of a part of a mesh
-  };
-  struct state : state_with_backend, mesh_core {
-    explicit state(std::shared_ptr<backend> shared) : state_with_backend{std::move(shared)} {}
-  };
 
   void start_watchdog() const {
     constexpr bool watches_itself = requires { state_->back->explain_by(state_->watching); };
@@ -411,41 +384,8 @@ class basic_mesh {
     detail::carry(*state_->back, operations(), transport, values..., what, state_->label);
   }
 
-  std::shared_ptr<state> state_;
+  std::shared_ptr<mesh_state<Processor>> state_;
 };
-
-template <class Processor>
-std::shared_ptr<cross_mesh_plan const>
-basic_mesh<Processor>::cross_plan(shape const& extents, int element_size, placement const& from,
-                                  basic_mesh const& target, placement const& to) const {
-  auto const& source = as_part();
-  auto& kept = state_->cross_plans;
-  for (auto const& p : kept)
-    if (p->target == target.as_part() && p->before.extents == extents &&
-        p->before.element_size == element_size && p->before.from == from && p->after.to == to)
-      return p;
-  auto const* const one = state_->parent == nullptr ? static_cast<mesh_core*>(state_.get())
-                                                    : state_->parent.get();
-  auto const* const other = target.state_->parent == nullptr
-                                ? static_cast<mesh_core*>(target.state_.get())
-                                : target.state_->parent.get();
-  auto const refuse = [&](char const* why) {
-    throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
-                                    to_string(target.topology()) + ": " + why);
-  };
-  if (one != other)
-    refuse("these are not parts of one mesh. Make both by mesh.part or mesh.split.");
-  for (int const r : source.ranks)
-    if (std::find(target.as_part().ranks.begin(), target.as_part().ranks.end(), r) !=
-        target.as_part().ranks.end())
-      refuse("both have the same rank. A tensor crosses between parts without common ranks.");
-  auto const made = std::make_shared<cross_mesh_plan const>(plan_cross_mesh(
-      extents, element_size, source, from, target.as_part(), to, state_->whole, machine()));
-  constexpr std::size_t most = 256;
-  if (kept.size() == most) kept.erase(kept.begin());
-  kept.push_back(made);
-  return made;
-}
 
 /// A mesh of processes with host memory, which communicate through MPI.
 using mesh = basic_mesh<device::host::processor>;

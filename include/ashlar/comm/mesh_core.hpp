@@ -8,10 +8,10 @@
 #include <memory>
 
 #include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/cross_plan_cache.hpp>
 #include <ashlar/comm/plan_cache.hpp>
 #include <ashlar/comm/watch/watchdog.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
-#include <ashlar/plan/cross_mesh.hpp>
 
 namespace ashlar {
 
@@ -23,8 +23,7 @@ struct mesh_core {
   std::shared_ptr<mesh_core> parent;      ///< that mesh; null if this one is all of it
   operation_queue* operations = nullptr;  ///< the transfers of this mesh
   int crossings = 0;                      ///< between parts of this mesh, so far
-  /// Plans of crossings from this mesh.
-  std::vector<std::shared_ptr<cross_mesh_plan const>> cross_plans;
+  cross_plan_cache cross_plans;           ///< plans of crossings from this mesh
   coordinates here{};
   machine priced_on;
   std::shared_ptr<communicator> plain;      ///< the transport without decorators, such as counters

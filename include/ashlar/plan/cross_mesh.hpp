@@ -3,8 +3,7 @@
 
 #pragma once
 
-// The plan of a redistribution from one part of a mesh to another, as data: steps on the source,
-// one crossing (plan/crossing/crossing.hpp), steps on the target.
+// Plans a redistribution from one part of a mesh to another (cross_mesh_plan.hpp describes the result).
 //
 //   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
 //
@@ -16,26 +15,19 @@
 // Most crossings are not worked out: pairs of placements are tried in the order of a lower bound.
 // It is the steps on both sides, plus what every crossing between the two placements takes.
 
-#include <ashlar/plan/crossing/crossing.hpp>
+#include <ashlar/plan/cross_mesh_plan.hpp>
+#include <ashlar/plan/crossing/plan_crossing.hpp>
 #include <ashlar/plan/placement_graph.hpp>
-#include <ashlar/plan/redistribution.hpp>
 
 namespace ashlar {
-
-struct cross_mesh_plan {
-  mesh_part source, target;
-  redistribution_plan before, after;  ///< the steps on the source and on the target
-  crossing across;                    ///< from before.to to after.from
-  double seconds = 0;
-
-  friend constexpr bool operator==(cross_mesh_plan const&, cross_mesh_plan const&) = default;
-};
 
 namespace detail {
 
 /// What all crossings from or to a placement have in common, if no node has ranks of both parts.
 struct crossing_end {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
+  std::int64_t tile = 0;   ///< elements that one rank holds
+  int ranks = 1;           ///< ranks of the part in one node
   std::int64_t most = 0;   ///< elements that one node holds
   int hops = 1;            ///< nodes in the longest chain (target)
   int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
@@ -51,6 +43,7 @@ constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& pa
   for (auto const& t : tiles(extents, part, p)) {
     auto const own = nodes.of(t.ranks);
     for (int const n : own) held.data()[n] += t.region.elements();
+    end.tile = std::max(end.tile, t.region.elements());
     if (is_source) {
       all.tasks.push_back({t.region.elements(), own, {outside}});
       continue;
@@ -60,6 +53,8 @@ constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& pa
       end.inside = std::max(end.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
   }
   for (auto const n : held) end.most = std::max(end.most, n);
+  for (int n = 0; n < nodes.nodes(); ++n)
+    end.ranks = std::max(end.ranks, static_cast<int>(nodes.in_node(part.ranks, n).size()));
   end.least = is_source ? share_senders(all, 0).bound : end.most;
   return end;
 }
@@ -75,10 +70,10 @@ class crossing_side {
   };
 
   constexpr crossing_side(shape const& extents, int element_size, mesh_part const& part,
-                          placement const& end, bool is_source, machine const& m) {
-    placement_graph const graph(extents.rank(), part.axes, end.op());
+                          placement const& given, bool is_source, machine const& m) {
+    placement_graph const graph(extents.rank(), part.axes, given.op());
     auto const cost = graph.price(extents, element_size, m);
-    int const at = graph.find(end);
+    int const at = graph.find(given);
     if (at < 0)
       throw std::invalid_argument("plan_cross_mesh: this is not a placement of the tensor");
     auto const paths = is_source ? graph.shortest_from(at, cost) : graph.shortest_to(at, cost);
@@ -95,16 +90,25 @@ class crossing_side {
   std::vector<state> states_;
 };
 
-/// Returns a lower bound of the seconds of every crossing between two placements. A node that needs
-/// more than any node of the source holds receives from two nodes or more. If target nodes pass
-/// nothing on, it receives from as many as together hold what it needs.
-constexpr double least_seconds(crossing_end const& source, crossing_end const& target,
+/// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
+/// no node has ranks of both parts. A node that needs more than any node of the source holds then
+/// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
+/// together hold what it needs. Its ranks share these messages.
+constexpr double least_seconds(crossing_end const& source, crossing_end const& target, bool apart,
                                int element_size, machine const& m) {
   if (target.most == 0) return 0;
+  if (!apart) {
+    // A rank gets its tile over both links at the same time at best.
+    double const both = m.intra.beta + m.inter.beta;
+    return std::max(
+        std::min(m.inter.alpha, m.intra.alpha),
+        both > 0 ? double(target.tile) * element_size * m.intra.beta * m.inter.beta / both : 0);
+  }
   std::int64_t partners = 1;
   if (source.most > 0 && target.most > source.most)
     partners = target.hops > 1 ? 2 : (target.most + source.most - 1) / source.most;
-  crossing_stage const between{target.hops, double(partners) * m.inter.alpha,
+  double const messages = double((partners + target.ranks - 1) / target.ranks);
+  crossing_stage const between{target.hops, messages * m.inter.alpha,
                                double(std::max(source.least, target.least)) * element_size *
                                    m.inter.beta};
   constexpr int most = 1 << 30;
@@ -127,12 +131,9 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
 
   detail::crossing_side before(extents, element_size, source, from, true, m);
   detail::crossing_side after(extents, element_size, target, to, false, m);
-  if (apart)
-    for (bool const is_source : {true, false})
-      for (auto& s : (is_source ? before : after).states())
-        s.end = detail::end_of_crossing(extents, is_source ? source : target, s.at, is_source,
-                                        nodes);
-  double const message = extents.elements() == 0 ? 0 : std::min(m.inter.alpha, m.intra.alpha);
+  for (bool const is_source : {true, false})
+    for (auto& s : (is_source ? before : after).states())
+      s.end = detail::end_of_crossing(extents, is_source ? source : target, s.at, is_source, nodes);
 
   struct pair {
     double bound;
@@ -142,7 +143,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (std::size_t i = 0; i < before.states().size(); ++i)
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
-      double const across = apart ? detail::least_seconds(a.end, b.end, element_size, m) : message;
+      double const across = detail::least_seconds(a.end, b.end, apart, element_size, m);
       pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }
   std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {

@@ -16,7 +16,6 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/processor.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
-#include <ashlar/plan/crossing/crossing.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <ashlar/comm/mpi/communicator.hpp>
@@ -24,6 +23,9 @@
 #endif
 
 namespace ashlar {
+
+struct crossing;
+
 namespace mpi {
 
 class backend {

@@ -35,10 +35,13 @@ class crossing_messages {
                     void* shard, std::size_t element_size, MPI_Comm comm, int tag)
       : crossing_(&c), tile_(tile), shard_(static_cast<std::byte*>(shard)), size_(element_size),
         comm_(comm), tag_(tag) {
-    for_each_transfer(c, whole, [&](crossing_transfer const& t) {
-      if (t.from == rank) sends_.push_back({t, is_owner(c, t)});
-      if (t.to == rank) receives_.push_back(t);
-    });
+    for_each_transfer(
+        c, whole,
+        [&](crossing_transfer const& t) {
+          if (t.from == rank) sends_.push_back({t, is_owner(c, t)});
+          if (t.to == rank) receives_.push_back(t);
+        },
+        rank);
   }
   crossing_messages(crossing_messages const&) = delete;
   crossing_messages& operator=(crossing_messages const&) = delete;

@@ -50,12 +50,23 @@ constexpr int least_product(double x, int most) {
 /// stages sets the pace for all numbers of chunks, and nearly least otherwise.
 constexpr int best_chunks(crossing_stage const& between, crossing_stage const& inside, int most) {
   int best = 1;
+  auto const attempt = [&](int k) {
+    if (crossing_seconds(between, inside, k) < crossing_seconds(between, inside, best)) best = k;
+  };
+  // Where the two periods are equal, another stage sets the pace.
+  double const equal = between.latency == inside.latency ? 0
+                                                         : (between.transfer - inside.transfer) /
+                                                               (inside.latency - between.latency);
+  if (equal >= 1 && equal < most) {
+    attempt(static_cast<int>(equal));
+    attempt(static_cast<int>(equal) + 1);
+  }
   for (auto const* slow : {&between, &inside}) {
     double const filling = between.hops * between.transfer + inside.hops * inside.transfer -
                            slow->transfer;
     if (slow->hops == 0 || filling <= 0) continue;
     int const k = slow->latency > 0 ? detail::least_product(filling / slow->latency, most) : most;
-    if (crossing_seconds(between, inside, k) < crossing_seconds(between, inside, best)) best = k;
+    attempt(k);
   }
   return best;
 }

@@ -6,7 +6,7 @@
 // Searches all orders of the tasks of a crossing, and all senders, by depth-first search with
 // pruning (paper on cross-mesh resharding, section 3.2). A partial order is given up if some port
 // cannot end before the best known length: its time so far, plus the tasks that it has to receive,
-// plus the tasks that only it can send. The search stops after `nodes` partial orders, so that it
+// plus the tasks that only it can send. The search stops after `most` partial orders, so that it
 // does not depend on the machine's speed. If it has not stopped early, the order is a shortest one.
 
 #include <ashlar/plan/crossing/balanced_order.hpp>
@@ -17,8 +17,8 @@ namespace detail {
 
 class depth_first_search {
  public:
-  constexpr depth_first_search(port_problem const& p, std::int64_t nodes)
-      : problem_(p), left_(nodes), best_(balanced_order(p)), done_(p.tasks.size()),
+  constexpr depth_first_search(port_problem const& p, std::int64_t most)
+      : problem_(p), left_(most), best_(balanced_order(p)), done_(p.tasks.size()),
         to_receive_(static_cast<std::size_t>(p.ports)), to_send_(to_receive_) {
     now_.senders.resize(p.tasks.size());
     for (auto const& t : p.tasks) charge(t, t.size);
@@ -28,7 +28,6 @@ class depth_first_search {
     visit(port_clock(problem_.ports), 0);
     return best_;
   }
-  constexpr bool is_complete() const { return left_ > 0; }
 
  private:
   constexpr void charge(port_task const& t, std::int64_t size) {
@@ -82,8 +81,8 @@ class depth_first_search {
 
 }  // namespace detail
 
-constexpr list_order depth_first_order(port_problem const& p, std::int64_t nodes = 200'000) {
-  return detail::depth_first_search(p, nodes).run();
+constexpr list_order depth_first_order(port_problem const& p, std::int64_t most = 200'000) {
+  return detail::depth_first_search(p, most).run();
 }
 
 }  // namespace ashlar

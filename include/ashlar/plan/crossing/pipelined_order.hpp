@@ -11,7 +11,7 @@
 //   3. The traffic of all hops is divided into rounds (open_shop.hpp).
 //
 // No receiver sends more than it receives, so if no port is a sender and a receiver at the same
-// time, the busiest port carries exactly the bound of sender_shares.hpp. Apart from
+// time, the rounds take the bound of sender_shares.hpp, or a hundredth more. Apart from
 // latency, the crossing then takes the bound, plus (hops - 1) / K of it for filling the chains.
 
 #include <ashlar/plan/crossing/open_shop.hpp>
@@ -70,7 +70,7 @@ constexpr port_schedule pipelined_order(port_problem const& p) {
       pairs.push_back(
           {static_cast<int>(i / ports), static_cast<int>(i % ports), traffic.data()[i]});
   for (auto const& round : rounds_of(p.ports, pairs)) {
-    crossing_round r{round.front().size, {}};
+    crossing_round r{length_of(round), {}};
     for (auto const& t : round) {
       auto& own =
           lanes.data()[static_cast<std::size_t>(t.from) * ports + static_cast<std::size_t>(t.to)];

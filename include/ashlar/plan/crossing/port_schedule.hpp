@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <vector>
 
-#include <ashlar/machine/link.hpp>
 #include <ashlar/plan/crossing/port_task.hpp>
 
 namespace ashlar {
@@ -51,10 +50,6 @@ struct port_schedule {
     std::int64_t sum = 0;
     for (auto const& r : rounds) sum += r.size;
     return sum;
-  }
-  /// Returns the seconds of a period if every share is cut in `chunks` parts.
-  constexpr double period(link const& l, int element_size, int chunks) const {
-    return double(rounds.size()) * l.alpha + double(elements()) * element_size * l.beta / chunks;
   }
   friend constexpr bool operator==(port_schedule const&, port_schedule const&) = default;
 };

@@ -9,7 +9,7 @@
 // For any set U of ports, the tasks that only these ports have must leave them. So the largest load
 // is at least bytes(U) / |U|. The division is a flow from tasks to ports: where it cannot be
 // continued, the ports that it reaches are such a set, and the permitted load rises to this bound.
-// Hence the result is the least possible load.
+// Hence the largest load of the result is the least possible, or the load that is permitted at first.
 
 #include <vector>
 
@@ -27,7 +27,8 @@ struct sender_share {
 
 struct sender_shares {
   std::vector<sender_share> shares;  ///< sorted by task
-  std::int64_t bound = 0;            ///< no division has a smaller largest load
+  std::int64_t bound =
+      0;  ///< no division has a smaller largest load; 0 if the permitted load sufficed
 };
 
 namespace detail {

@@ -8,7 +8,8 @@
 
 #include <ostream>
 
-#include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/config.hpp>
+#include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/plan/text.hpp>
 
 namespace ashlar {
@@ -20,13 +21,20 @@ struct cross_mesh_report {
   machine priced_on;
 };
 
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, cross_mesh_report const& r);
+
+#if ASHLAR_DEFINES(TEXT)
 namespace detail {
 
 /// Prints a line for each round: what each port sends to which port.
 inline void print_rounds(std::ostream& out, port_schedule const& s, std::string const& port,
                          int element_size) {
   for (std::size_t k = 0; k < s.rounds.size(); ++k) {
-    std::vector<port_traffic> traffic;
+    struct sum {
+      int from, to;
+      std::int64_t size;
+    };
+    std::vector<sum> traffic;
     for (auto const& piece : s.rounds[k].pieces) {
       auto const& chain = s.shares[static_cast<std::size_t>(piece.share)].chain;
       auto const hop = static_cast<std::size_t>(piece.hop);
@@ -45,7 +53,7 @@ inline void print_rounds(std::ostream& out, port_schedule const& s, std::string 
 
 }  // namespace detail
 
-inline std::ostream& operator<<(std::ostream& out, cross_mesh_report const& r) {
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, cross_mesh_report const& r) {
   auto const& p = r.plan;
   auto const& c = p.across;
   int const size = p.before.element_size;
@@ -69,5 +77,7 @@ inline std::ostream& operator<<(std::ostream& out, cross_mesh_report const& r) {
   }
   return out;
 }
+
+#endif
 
 }  // namespace ashlar

@@ -24,7 +24,9 @@ namespace ashlar::pipelines {
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most) {
   auto const s = costs.size();
-  for (int& d : most) d = std::max(1, std::min(d, micro_batches));
+  // A position with a larger depth than the one before would wait for it for ever.
+  for (std::size_t j = 0; j < s; ++j)
+    most[j] = std::clamp(most[j], 1, j == 0 ? std::max(1, micro_batches) : most[j - 1]);
   double period = 0, flight = 0;
   for (auto const& c : costs) period = std::max({period, c.all(), c.send_forward, c.send_backward});
   std::vector<int> depths(s, 1);

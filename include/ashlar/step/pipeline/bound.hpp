@@ -53,9 +53,17 @@ constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool 
       longest = std::max(longest, head + work + tail + tail_whole);
     }
   }
-  for (int k = 0; k + 1 < stages; ++k)
-    longest = std::max(
-        {longest, m * between(k, at(k).send_forward), m * between(k, at(k + 1).send_backward)});
+  for (int p = 0; p < shape.positions; ++p)  // what one part sends to the next or to the one before
+    for (int const by : {1, shape.positions - 1}) {
+      int const q = (p + by) % shape.positions;
+      double sent = 0;
+      for (int k = 0; k + 1 < stages; ++k) {
+        if (shape.position_of(k) == p && shape.position_of(k + 1) == q) sent += at(k).send_forward;
+        if (shape.position_of(k + 1) == p && shape.position_of(k) == q)
+          sent += at(k + 1).send_backward;
+      }
+      if (p != q) longest = std::max(longest, m * sent);
+    }
   return longest;
 }
 

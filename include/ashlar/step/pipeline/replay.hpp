@@ -9,7 +9,6 @@
 // transfer at a time, in the order in which the passes that make the data end.
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include <ashlar/step/pipeline/costs.hpp>
@@ -31,7 +30,7 @@ struct timeline {
   std::vector<std::vector<interval_of_time>> passes;  ///< as schedule::order
   std::vector<pass_number> sequence;  ///< all passes, in the order in which they end
   double seconds = 0;                 ///< when the last pass ends
-  /// Of the schedule, if the replay could not go on: the positions are where each part stopped.
+  /// Whether all passes have run. If not, the parts wait for each other for ever.
   bool complete = true;
   std::vector<int> stopped_at;  ///< by position: the number of passes that have run
 };
@@ -85,7 +84,6 @@ class pipeline_clock {
     double const ready = there_.ready(a.what, schedule_.stage_of(position, a.chunk), a.micro_batch);
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
-  constexpr double free(int position) const { return free_.data()[position]; }
 
   /// Runs a pass whose input is there, and the transfer of its result.
   constexpr interval_of_time run(int position, action const& a) {
@@ -112,7 +110,7 @@ class pipeline_clock {
   /// Returns when a transfer ends that may begin at `ready`. Links are numbered by the lower of their
   /// two positions.
   constexpr double sent(int from, int to, double ready, double seconds) {
-    if (from == to || seconds == 0) return ready;
+    if (from == to) return ready;
     bool const up = (to - from + schedule_.positions) % schedule_.positions == 1;
     double& link = (up ? forward_link_ : backward_link_).data()[up ? from : to];
     link = std::max(link, ready) + seconds;

@@ -24,8 +24,11 @@
 //             later positions
 
 #include <algorithm>
+#include <string>
 
+#include <ashlar/step/pipeline/bound.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar::pipelines {
 
@@ -77,13 +80,19 @@ class split_builder {
 
   /// Returns the pass that the part runs next, with its begin, or a negative begin if none can run.
   constexpr candidate best(int position) {
-    int ahead = 0, held = 0;
+    // A new micro-batch needs room in all chunks, and those in flight keep what they need.
+    int ahead = made_.chunks - 1, held = ahead;
     bool may_more = false;
     for (int c = 0; c < made_.chunks; ++c) {
       auto const& own = next_.data()[made_.stage_of(position, c)];
       ahead += own.forward - own.input;
       held += own.forward - own.weight;
       may_more = may_more || own.forward < made_.micro_batches;
+      if (c > 0) {
+        int const reserved = next_.data()[made_.stage_of(position, 0)].forward - own.forward;
+        ahead += reserved;
+        held += reserved;
+      }
     }
     auto const& limit = limits_.data()[position];
     bool const may_forward = ahead < limit.ahead && held < limit.held;
@@ -93,7 +102,7 @@ class split_builder {
                             is_late ? pass::forward : pass::weight_gradient})
       for (int c = made_.chunks - 1; c >= 0; --c) {
         int const m = next_.data()[made_.stage_of(position, c)].of(what);
-        if (m == made_.micro_batches || (what == pass::forward && !may_forward)) continue;
+        if (m == made_.micro_batches || (what == pass::forward && c == 0 && !may_forward)) continue;
         if (what == pass::input_gradient && in_turn_ && may_forward && may_more) continue;
         action const a{what, m, c};
         double const begin = clock_.begin_of(position, a);
@@ -113,24 +122,34 @@ class split_builder {
 
 }  // namespace detail
 
-/// Returns the shortest order found. `costs` has an entry for each stage and `limits` one for each
-/// position. All limits must be 1 or more.
+/// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs` has an entry for each stage and `limits` one for each
+/// position. Throws ashlar::error if a limit is below the number of chunks, so that not even one
+/// micro-batch has room, or if the limits let the positions wait for each other for ever.
 constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
                                   pipeline_costs const& costs,
                                   std::vector<split_limits> const& limits) {
-  schedule best;
+  for (auto const& l : limits)
+    if (l.ahead < chunks || l.held < chunks)
+      throw error("pipelines::split_backward",
+                  "a limit is below " + std::to_string(chunks) +
+                      ", the number of chunks, so that not even one micro-batch has room.");
+  schedule best{positions, micro_batches, chunks, wired, {}};
+  double const least = bound(best, costs, true);
   double seconds = -1;
   for (bool const in_turn : {false, true})
-    for (int waiting = -positions; waiting <= chunks * positions; ++waiting) {
+    for (int waiting = -positions; waiting <= chunks * positions && seconds != least; ++waiting) {
       auto made = detail::split_builder({positions, micro_batches, chunks, wired, {}}, costs,
                                         limits, waiting, in_turn)
                       .run();
       if (made.order.empty()) continue;
       double const now = replay(made, costs).seconds;
       if (seconds >= 0 && now >= seconds) continue;
-      seconds = now;
+      seconds = now <= least * (1 + 1e-12) ? least : now;
       best = static_cast<schedule&&>(made);
     }
+  if (seconds < 0)
+    throw error("pipelines::split_backward",
+                "within these limits the positions wait for each other for ever. Raise them.");
   return best;
 }
 

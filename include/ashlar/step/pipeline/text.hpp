@@ -46,6 +46,7 @@ namespace detail {
 /// a million or more.
 inline int take_number(std::string_view& text) {
   int n = -1;
+  if (text.empty() || text[0] < '0' || text[0] > '9') return -1;
   auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (fault != std::errc() || n < 0 || n >= 1'000'000) return -1;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -76,7 +77,8 @@ inline schedule parse_schedule(std::string_view text) {
     auto const first = row.find_first_not_of(" \t\r");
     if (first == std::string_view::npos || row[first] == '#') continue;
     row.remove_prefix(first);
-    if (auto rest = row; s.order.empty() && detail::take_word(rest, " \t\r") == "vee") {
+    if (auto rest = row; s.order.empty() && detail::take_word(rest, " \t\r") == "vee" &&
+                         rest.find_first_not_of(" \t\r") == std::string_view::npos) {
       s.wired = wiring::vee;
       continue;
     }

@@ -24,7 +24,8 @@
 namespace ashlar::pipelines {
 
 /// Returns the schedule with the given warm-up depth of each position. Depths above the number of
-/// micro-batches count as that number. Throws ashlar::error if a depth is below 1.
+/// micro-batches count as that number. A depth larger than that of the position before gives a
+/// schedule that cannot run (check.hpp). Throws ashlar::error if a depth is below 1.
 constexpr schedule with_warm_ups(std::span<int const> depths, int micro_batches) {
   schedule s{static_cast<int>(depths.size()), micro_batches, 1, wiring::straight, {}};
   for (int const depth : depths) {
