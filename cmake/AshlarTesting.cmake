@@ -307,6 +307,7 @@ function(ashlar_add_fake_cuda_tests)
     target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda ashlar::cuda)
     add_test(NAME fake/${name} COMMAND fake_${name})
     ashlar_test_properties(fake/${name} unit)
+    add_dependencies(unit_tests fake_${name})
   endforeach()
   # The benchmarks of one GPU on the fake device, for tests/scripts/bench_cuda.sh.
   foreach(name gemm kernels attention launch)

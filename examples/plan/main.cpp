@@ -5,7 +5,8 @@
 // writes a plan as JSON, as a page and as a C++ header.
 //
 //   plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024
-//        --mesh node=128,gpu=8 --machine h200_server --memory-limit 140GB --out plan.json --html plan.html
+//        --mesh node=128,gpu=8 --machine h200_server --memory-limit 140GB
+//        --out plan.json --html plan.html
 
 #include <cstdio>
 #include <iostream>
@@ -50,8 +51,10 @@ struct task {
     how.permits = std::move(permits);
     how.on_progress = [this](search::progress const& p) {
       char text[120];
-      std::snprintf(text, sizeof text, "%s: %.1f s, %lld plans, best %s", p.algorithm, p.seconds,
-                    static_cast<long long>(p.evaluations), ashlar::seconds_text(p.best).c_str());
+      std::snprintf(text, sizeof text, "%s: %.1f s, %lld plans, %s%s", p.algorithm, p.seconds,
+                    static_cast<long long>(p.evaluations),
+                    p.best > 0 ? "best " : "none fits so far",
+                    p.best > 0 ? ashlar::seconds_text(p.best).c_str() : "");
       line.show(text);
     };
     line.show("searching");

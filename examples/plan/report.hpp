@@ -6,8 +6,12 @@
 
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include <unistd.h>
 
@@ -16,17 +20,43 @@
 
 namespace example {
 
-/// One line on a terminal that is overwritten with each message and erased at the end.
+/// One line on a terminal that is overwritten with each message and erased by an empty one. While a
+/// message stands for longer than a second, the seconds since then are shown behind it.
 class progress_line {
  public:
-  explicit progress_line(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
+  explicit progress_line(bool wanted) {
+    if (wanted && isatty(STDERR_FILENO) != 0)
+      clock_ = std::jthread([this](std::stop_token const& stop) { count(stop); });
+  }
   ~progress_line() { show(""); }
+
   void show(std::string const& text) const {
-    if (wanted_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+    if (!clock_.joinable()) return;
+    std::lock_guard const lock(mutex_);
+    text_ = text;
+    since_ = std::chrono::steady_clock::now();
+    print(text);
   }
 
  private:
-  bool wanted_;
+  static void print(std::string const& text) { std::fprintf(stderr, "\r\033[K%s", text.c_str()); }
+
+  void count(std::stop_token const& stop) {
+    std::unique_lock lock(mutex_);
+    while (!ending_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
+           !stop.stop_requested()) {
+      auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                               std::chrono::steady_clock::now() - since_)
+                               .count();
+      if (!text_.empty() && seconds > 0) print(text_ + ", " + std::to_string(seconds) + " s");
+    }
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::string text_;
+  mutable std::chrono::steady_clock::time_point since_;
+  std::condition_variable_any ending_;
+  std::jthread clock_;
 };
 
 /// Prints the seconds of `plan`, their difference from the seconds of `found` in per cent, and the

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Includes all of ashlar for MPI and host memory. A program that needs less compiles faster with the
-// headers below. Reading and writing plans (io/json) and other backends have headers of their own.
+// Includes all of ashlar for MPI and host memory. A program that needs less compiles faster with
+// the headers below. Reading and writing plans (io/json) and other backends have headers of their
+// own.
 
 #include <ashlar/nn.hpp>
 #include <ashlar/search.hpp>

@@ -11,6 +11,7 @@
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/concat.hpp>
+#include <ashlar/tensor/cross_mesh.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in x | to<B, ...>, or read the addends with x.local_addends().
 
-// The shard of a partial tensor has one addend of each value, which a loop could take for the value.
+// The shard of a partial tensor has one addend of each value, which a loop could take for the
+// value.
 
 #include <ashlar/tensor/factory.hpp>
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of checkpoints,
-// headers of safetensors files and flight records. A reader must return a value or throw
-// ashlar::error. A reader is faulty if it throws any other exception, or if it accepts a plan that
-// the rules of the layers do not permit.
+// Passes arbitrary bytes to the readers of JSON: plans, pipelines, machines, indexes of
+// checkpoints, headers of safetensors files and flight records. A reader must return a value or
+// throw ashlar::error. A reader is faulty if it throws any other exception, or if it accepts a plan
+// that the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>

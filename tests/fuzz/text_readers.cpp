@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the readers of text under libFuzzer. tests/unit/fuzz_text_test.cpp runs the same code over the
-// corpus.
+// Runs the readers of text under libFuzzer. tests/unit/fuzz_text_test.cpp runs the same code over
+// the corpus.
 //
 //   clang++ -std=c++20 -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Itests
 //     tests/fuzz/text_readers.cpp -o text_readers

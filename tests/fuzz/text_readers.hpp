@@ -4,8 +4,9 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
-// headers of .npy files, and the reports that watchdogs send each other. A reader must return a value or throw
-// ashlar::error. What it has accepted must be the same after printing and reading once more.
+// headers of .npy files, pipeline schedules, and the reports that watchdogs send each other. A reader
+// must return a value or throw ashlar::error. What it has accepted must be the same after printing and reading
+// once more.
 
 #include <cstdlib>
 #include <string>
@@ -15,6 +16,7 @@
 #include <ashlar/comm/mpi/algorithm_text.hpp>
 #include <ashlar/comm/watch/diagnosis.hpp>
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/step/pipeline/check.hpp>
 #include <ashlar/support/parse_bytes.hpp>
 
 namespace ashlar_test {
@@ -59,6 +61,13 @@ inline int accepted_by_text_readers(std::string_view text) {
     auto const again = ashlar::checkpoint::parse_npy_header(
         ashlar::checkpoint::npy_text(header.type, header.extents));
     demand(again.extents == header.extents && again.type == header.type);
+  });
+
+  attempt([&](std::string const& t) {
+    auto const schedule = ashlar::pipelines::parse_schedule(t);
+    demand(ashlar::pipelines::parse_schedule(to_string(schedule)) == schedule);
+    auto const fault = ashlar::pipelines::fault_of(schedule);
+    if (!fault.empty()) throw ashlar::error("schedule", fault);
   });
 
   // Reports are read whatever they contain.

@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/naive_placement.hpp>
 #include <support/placed.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
@@ -44,6 +45,30 @@ void differ(std::string const& of_others, std::string const& of_last, Work work)
 }
 
 }  // namespace
+
+TEST_CASE("a move that runs beside others may have several steps along the same axes") {
+  int found = 0;
+  for (auto const& m : all_meshes()) {
+    m.set_checked(true);
+    auto const whole = ashlar::normal<double, 2>(m, {96, 64}, placement::all_broadcast(m.axes()));
+    auto const values = ashlar::to_full(whole);
+    for (auto const& from : all_placements(2, m.axes())) {
+      auto const to = whole.placement();
+      auto const steps =
+          ashlar::plan_redistribution({96, 64}, 8, from, to, m.topology(), m.machine()).steps;
+      bool again = false;
+      for (int i = 0; i < steps.size(); ++i)
+        for (int j = 0; j < i; ++j) again = again || steps[i].axes == steps[j].axes;
+      if (!again) continue;
+      auto const x = redistribute(whole, from);
+      auto first = redistribute_async(x, to), second = redistribute_async(x, to);
+      CHECK(ashlar::to_full(first.wait()) == values);
+      CHECK(ashlar::to_full(second.wait()) == values);
+      ++found;
+    }
+  }
+  if (world_size() == 4) CHECK(found > 0);
+}
 
 TEST_CASE("equal calls: the same values and the same recorded transfers") {
   for (auto const& m : all_meshes()) {

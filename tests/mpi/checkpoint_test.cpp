@@ -20,6 +20,7 @@
 #include <ashlar/checkpoint/background_save.hpp>
 #include <ashlar/checkpoint/training.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -114,48 +115,65 @@ TEST_CASE("a resumed training continues bit for bit, and with equal values under
   }
 }
 
-TEST_CASE("saved on one number of ranks, loaded on another") {
+TEST_CASE("saved on one number of ranks under one plan, loaded on another number under another") {
   auto const data = random_batch<std::int32_t>(batch, 7, 7, 2);
   auto const problem = problem_of(gpt, batch);
-  int const all = world_size();
-  for (int const writers : {1, 2, all}) {
-    if (writers > all) continue;
-    shared_folder const f;
-    std::map<std::string, std::vector<double>> saved;
-    double loss = 0;
-    // Calls work(mesh) on the first `ranks` ranks.
-    auto const on_ranks = [&](int ranks, auto work) {
-      MPI_Comm part;
-      MPI_Comm_split(MPI_COMM_WORLD, world_rank() < ranks ? 0 : MPI_UNDEFINED, 0, &part);
-      if (part != MPI_COMM_NULL) {
-        for (auto const& t : topologies(ranks)) work(ashlar::mesh(part, t));
-        MPI_Comm_free(&part);
-      }
-      MPI_Barrier(MPI_COMM_WORLD);
-    };
-    std::mt19937 random(7);
-    on_ranks(writers, [&](ashlar::mesh const& m) {
-      auto model = nn::place<double>(gpt, m, plan_source(problem, m).random(random), 1);
-      train::trainer t(model, train::adam_w{});
-      t.step(data);
-      checkpoint::save(f.path(), t, {.keep = 1});
-      saved = all_values(t);
-      loss = t.step(data).loss;
-    });
-    for (int const readers : {1, 2, 3, all}) {
-      if (readers > all) continue;
-      on_ranks(readers, [&](ashlar::mesh const& m) {
-        std::mt19937 other(8);
-        auto model = nn::place<double>(gpt, m, plan_source(problem, m).random(other), 1);
+  // Each pair of numbers of ranks and each pair of plans occurs. All combinations of both take
+  // long.
+  auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
+  bool const all = wanted != nullptr && std::string_view(wanted) == "all";
+  using plan_of = search::plan (*)(search::problem const&, ashlar::topology const&,
+                                   ashlar::machine const&);
+  std::vector<plan_of> const plans{
+      search::data_parallel<search::dynamic_size>, search::tensor_parallel<search::dynamic_size>,
+      search::zero_3<search::dynamic_size>,
+      [](auto const& net, auto const& t, auto const& m) { return search::optimal(net, t, m); }};
+  // Calls work(trainer) on the first `ranks` ranks.
+  auto const train_on = [&](int ranks, std::size_t plan, auto work) {
+    MPI_Comm part;
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank() < ranks ? 0 : MPI_UNDEFINED, 0, &part);
+    if (part != MPI_COMM_NULL) {
+      {
+        ashlar::mesh const m(part, topologies(ranks).back());
+        auto model = nn::place<double>(gpt, m, plans[plan](problem, m.topology(), m.machine()), 1);
         train::trainer t(model, train::adam_w{});
-        REQUIRE(checkpoint::resume(f.path(), t));
-        auto const loaded = all_values(t);
-        if (world_rank() < writers) CHECK(loaded == saved);
-        double const next = t.step(data).loss;
-        if (world_rank() < writers) CHECK(near(next, loss, 1e-12));
-      });
+        work(t);
+      }
+      MPI_Comm_free(&part);
     }
-  }
+    MPI_Barrier(MPI_COMM_WORLD);
+  };
+  std::vector<int> counts;
+  for (int const n : {1, 2, 3, 4, 6, 8})
+    if (n <= world_size()) counts.push_back(n);
+  for (int const writers : counts)
+    for (std::size_t written = 0; written < plans.size(); ++written) {
+      shared_folder const f;
+      std::map<std::string, std::vector<double>> saved;
+      double loss = 0;
+      train_on(writers, written, [&](auto& t) {
+        t.step(data);
+        checkpoint::save(f.path(), t, {.keep = 1});
+        saved = all_values(t);
+        loss = t.step(data).loss;
+      });
+      for (std::size_t k = 0; k < counts.size(); ++k)
+        for (std::size_t read = 0; read < plans.size(); ++read) {
+          if (!all && read != (written + k) % plans.size()) continue;
+          CAPTURE(writers);
+          CAPTURE(written);
+          CAPTURE(counts[k]);
+          CAPTURE(read);
+          train_on(counts[k], read, [&](auto& t) {
+            REQUIRE(checkpoint::resume(f.path(), t));
+            auto const loaded = all_values(t);
+            double const next = t.step(data).loss;
+            if (world_rank() >= writers) return;
+            CHECK(loaded == saved);
+            CHECK(near(next, loss, 1e-12));
+          });
+        }
+    }
 }
 
 TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ignored and removed") {
@@ -265,10 +283,10 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
     return nn::chain(nn::linear(4, hidden), nn::gelu(), nn::linear(hidden, 5));
   };
   nn::feature_batch const rows{6, 4};
-  auto const place = [&](auto const& n, auto type) {
+  auto const place = [&](auto const& n, auto type, std::uint64_t seed = 1) {
     using T = decltype(type);
     auto const problem = any_length(nn::describe<T>(n, rows));
-    return nn::place<T>(n, m, plan_source(problem, m).whole(), 1);
+    return nn::place<T>(n, m, plan_source(problem, m).whole(), seed);
   };
   auto model = place(net(6), double());
   train::trainer t(model, train::adam_w{});
@@ -283,15 +301,18 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), other_optimizer); }),
             "the checkpoint has no \"velocity/0.weight\", which this net needs."));
   auto const shorter_net = nn::chain(nn::linear(4, 6), nn::gelu());
-  auto shorter = place(shorter_net, double());
+  auto shorter = place(shorter_net, double(), 3);
   train::trainer of_shorter(shorter, train::adam_w{});
+  auto const shorter_before = all_values(of_shorter);
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_shorter); }),
             " has 12 arrays, but this training has 6. It is of another net"));
-  auto const problem = any_length(nn::describe<double>(net(6), rows));
-  auto other_seed = nn::place<double>(net(6), m, plan_source(problem, m).whole(), 2);
+  CHECK(all_values(of_shorter) == shorter_before);
+  auto other_seed = place(net(6), double(), 2);
   train::trainer of_other_seed(other_seed, train::adam_w{});
+  auto const other_before = all_values(of_other_seed);
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_other_seed); }),
             " has a training with seed 1, but this one has seed 2."));
+  CHECK(all_values(of_other_seed) == other_before);
   auto narrow = place(net(6), float());
   train::trainer of_float(narrow, train::adam_w{});
   CHECK(has(message_of([&] { checkpoint::resume(f.path(), of_float); }),

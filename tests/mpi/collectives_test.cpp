@@ -133,8 +133,7 @@ std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribu
   m.run(what, type, source.data, at_once.data);
   check_bytes();
   {
-    auto const pending = m.start(
-        {&what, type, source.data, background.data, m.take_ticket(what, type)});
+    auto const pending = m.start({&what, type, source.data, background.data, m.take_ticket(what)});
     while (!pending->advance()) std::this_thread::yield();
   }
   check_bytes();

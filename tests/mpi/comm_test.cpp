@@ -111,8 +111,8 @@ TEST_CASE("blocking or in the background, by shared memory or messages: equal bi
           CHECK(records[0].received_bytes ==
                 step_traffic(s, extents, t, m->coordinate()).elements * 4);
           traffic.clear();
-          auto const pending = m->start({&what, element_type::f32, source.data, background.data,
-                                         m->take_ticket(what, element_type::f32)});
+          auto const pending = m->start(
+              {&what, element_type::f32, source.data, background.data, m->take_ticket(what)});
           while (!pending->advance()) std::this_thread::yield();
           CHECK(traffic.difference(records) == "");
           results.push_back(at_once.values());
@@ -139,7 +139,7 @@ TEST_CASE("several transfers of one group and of others are pending; dropping on
       background.push_back(std::make_unique<floats>(m, what.to.elements()));
       at_once.push_back(std::make_unique<floats>(m, what.to.elements()));
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
-                                 background.back()->data, m.take_ticket(what, element_type::f32)}));
+                                 background.back()->data, m.take_ticket(what)}));
     }
     // Each of these blocking transfers must wait for the pending transfers.
     for (std::size_t i = 0; i < whats.size(); ++i)
@@ -248,10 +248,9 @@ TEST_CASE("after an exception dropped a transfer the mesh refuses others instead
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
   try {
-    (void)m.take_ticket(what,
-                        element_type::f32);  // an unused ticket, so the next transfer cannot begin
-    auto const pending = m.start({&what, element_type::f32, values.data, values.data,
-                                  m.take_ticket(what, element_type::f32)});
+    (void)m.take_ticket(what);  // an unused ticket, so the next transfer cannot begin
+    auto const pending = m.start(
+        {&what, element_type::f32, values.data, values.data, m.take_ticket(what)});
     throw std::runtime_error("meanwhile");
   } catch (std::runtime_error const&) {
   }
@@ -270,7 +269,7 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
     scoped_environment const setting("ASHLAR_COLLECTIVES", name.c_str());
     auto const m = mesh_on(transport::messages, t);
     auto const what = ashlar::flat_all_reduce(64, {0}, t, m.coordinate(), ashlar::reduction::sum);
-    auto const ticket = m.take_ticket(what, element_type::f32);
+    auto const ticket = m.take_ticket(what);
     if (m.rank() == 0) {
       auto target = std::make_unique<floats>(m, 64);
       float* const dropped = target->data;
@@ -337,9 +336,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
       }
       if (leaves && m)
         CHECK(has(message_of([&] {
-                    m->take_ticket(
-                        ashlar::flat_all_reduce(4, {0}, t, m->coordinate(), ashlar::reduction::sum),
-                        element_type::f32);
+                    m->take_ticket(ashlar::flat_all_reduce(4, {0}, t, m->coordinate(),
+                                                           ashlar::reduction::sum));
                   }),
                   "Create a new mesh."));
       MPI_Barrier(MPI_COMM_WORLD);
@@ -390,8 +388,7 @@ TEST_CASE("a blocking transfer that fails leaves a mesh that refuses others") {
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
   m.operations().add(failing);
-  (void)m.take_ticket(what,
-                      element_type::f32);  // an unused ticket, so the next transfer waits and polls
+  (void)m.take_ticket(what);  // an unused ticket, so the next transfer waits and polls
   CHECK_THROWS_AS(m.run(what, element_type::f32, values.data, values.data), std::runtime_error);
   m.operations().remove(failing);
   CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),
@@ -449,7 +446,7 @@ TEST_CASE("where communication is forbidden, both forms of transfer are refused"
     ashlar::redistribution_step const gather{
         collective::all_gather, {1}, x.placement(), ashlar::placement::all_broadcast(2)};
     auto const what = make_transfer(gather, x.extents(), m.topology(), m.coordinate());
-    CHECK(message_of([&] { m.take_ticket(what, element_type::f32); }) == expected);
+    CHECK(message_of([&] { m.take_ticket(what); }) == expected);
     CHECK(message_of([&] { ashlar::redistribute_async(x, sbp<B, B>{}); }) == expected);
     CHECK(m.operations().idle());
     (void)(x | ashlar::to<S<1>, S<0>>);  // a slice needs no communication

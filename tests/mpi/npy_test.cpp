@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests that tensors are saved as .npy files and read from them, each rank its own part: any mesh and
-// placement, the bytes that numpy writes, and files that are refused on every rank.
+// Tests that tensors are saved as .npy files and read from them, each rank its own part: any mesh
+// and placement, the bytes that numpy writes, and files that are refused on every rank.
 
 #include <cstring>
 #include <fstream>

@@ -9,7 +9,9 @@
 //   recorded       communication_log                        the bytes handed to the transport
 //   asked of MPI   mpi_traffic.hpp, below the library       the bytes that the MPI calls move
 //
-//   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
+//   traffic_check check(mesh);
+//   redistribute(x, p);
+//   CHECK(check.difference(predicted(m, plan)) == "");
 //
 // counted_redistribute(x, p) and counted_matmul(a, b, p) do all of this in one call.
 //

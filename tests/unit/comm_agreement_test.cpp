@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the check that all ranks have the same number, which is part of a sum, and the hash of data
-// that ranks compare in this way.
+// Tests the checks that all ranks have the same number, by maxima and as part of a sum, and the
+// hash of data that ranks compare in this way.
 
 #include <algorithm>
 #include <array>
@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/agreement_in_sums.hpp>
 #include <ashlar/support/content_hash.hpp>
 
@@ -29,6 +30,24 @@ bool agree(std::vector<std::uint64_t> const& of_ranks) {
 }
 
 }  // namespace
+
+TEST_CASE("two maxima show whether all ranks have the same number") {
+  auto const agree = [](std::vector<std::uint64_t> const& of_ranks) {
+    auto maxima = ashlar::bounds_of(of_ranks[0]);
+    for (auto const value : of_ranks)
+      for (std::size_t k = 0; k < 2; ++k)
+        maxima[k] = std::max(maxima[k], ashlar::bounds_of(value)[k]);
+    return ashlar::all_agree(maxima);
+  };
+  auto const top = std::uint64_t(1) << 63;
+  for (std::uint64_t const value : {std::uint64_t(0), ~std::uint64_t(0), top, top - 1}) {
+    CHECK(agree({value, value, value}));
+    for (int bit = 0; bit < 64; ++bit) {
+      CHECK_FALSE(agree({value, value ^ std::uint64_t(1) << bit, value}));
+      CHECK_FALSE(agree({value ^ std::uint64_t(1) << bit, value}));
+    }
+  }
+}
 
 TEST_CASE("the sums show whether all ranks have the same number") {
   std::mt19937_64 random(1);

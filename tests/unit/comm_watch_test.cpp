@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the parts of the watchdog: the record of operations, reports, the diagnosis, the file, the
-// sockets and the settings. tests/scripts/faults.sh tests the whole on 4 ranks.
+// sockets, questions to other ranks, and the settings. tests/scripts/faults.sh tests the whole on 4
+// ranks.
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +23,8 @@
 
 #include <ashlar/comm/watch/diagnosis.hpp>
 #include <ashlar/comm/watch/flight_record.hpp>
+#include <ashlar/comm/watch/inquiry.hpp>
+#include <ashlar/comm/watch/membership.hpp>
 #include <ashlar/comm/watch/neighbour.hpp>
 #include <ashlar/comm/watch/peer_socket.hpp>
 #include <ashlar/comm/watch/record_file.hpp>
@@ -203,6 +207,64 @@ TEST_CASE("watchdogs talk to each other, and not to strangers") {
   for (int i = 0; i < 5; ++i) CHECK_FALSE(b.receive(100ms).has_value());
   a.send(1, watch::peer_socket::kind::end);
   CHECK(b.receive(1s)->what == watch::peer_socket::kind::end);
+}
+
+TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") {
+  using kind = watch::peer_socket::kind;
+  ashlar::topology const pair{{"gpu", 2}};
+  watch::peer_socket low(true), high(true);
+  auto first = watch::own_contact(), second = first;
+  first.port = low.port();
+  second.port = high.port();
+  watch::token secret{};
+  watch::draw_token(secret);
+  low.introduce(0, {first, second}, secret);
+  high.introduce(1, {first, second}, secret);
+  watch::settings wanted{.timeout = 1s, .folder = ""};
+  watch::inquiry question(pair, wanted, high);
+  std::atomic<bool> is_done = false;
+  auto const own = at(1, 4, 2);
+  // Rank 1 asks, and rank 0 answers with this report, or not at all.
+  auto const ask = [&](watch::rank_report const* answer) {
+    question.ask(
+        own,
+        [&](auto time) {
+          auto const asked = low.receive(0ms);
+          if (asked && asked->what == kind::question && answer != nullptr)
+            low.send(1, kind::answer, to_lines(*answer));
+          if (auto const m = high.receive(time)) question.add_answer(m->from, m->text);
+        },
+        is_done);
+  };
+  auto computes = at(0, 3, -1), waits = at(0, 4, 1.5);
+  ask(&computes);
+  CHECK(question.lower_reporter() == -1);
+  CHECK_FALSE(question.must_wait_on(2));
+  CHECK(has(question.findings("", 2), "Rank 1 has waited for 2.0 s in all-gather along gpu"));
+  ask(&waits);
+  CHECK(question.lower_reporter() == 0);
+  computes.work = "writes a file";
+  ask(&computes);
+  CHECK(question.must_wait_on(2));
+  CHECK_FALSE(question.must_wait_on(10));
+  ask(nullptr);
+  CHECK(has(question.findings("", 2), "Rank 0 does not answer: its process "));
+  question.forget();
+  question.add_answer(0, to_lines(waits));
+  is_done = true;
+  ask(&waits);
+  CHECK(question.lower_reporter() == -1);
+
+  while (low.receive(0ms)) {
+  }
+  {
+    watch::membership const present(high, 1);
+    watch::membership::leave_all();
+    CHECK(low.receive(1s)->what == kind::leave);
+  }
+  CHECK(low.receive(1s)->what == kind::leave);
+  watch::membership::leave_all();
+  CHECK_FALSE(low.receive(0ms).has_value());
 }
 
 TEST_CASE("a process that ends is noticed, unless it has left before") {

@@ -69,8 +69,9 @@ TEST_CASE("explain shows every collective of the schedule and names every elemen
     for (auto const& s : move.plan.steps) collectives += communicates(s.kind);
   CHECK(collectives > 0);
   // The gain and the bias of the layer norm are redistributed in the same way, so they share a
-  // line.
-  CHECK(occurrences(text, " along ") + occurrences(text, "d gain, bias") == collectives);
+  // line. The list of the costliest collectives comes after the table.
+  auto const table = text.substr(0, text.find("  the collectives that take most"));
+  CHECK(occurrences(table, " along ") + occurrences(table, "d gain, bias") == collectives);
   for (auto const* name : {"embedding", "residual", "layer_norm", "linear", "gelu", "dropout",
                            "+ residual", "cross_entropy", "node=2,gpu=2 (4 ranks)"})
     CHECK(occurrences(text, name) >= 1);
@@ -79,6 +80,27 @@ TEST_CASE("explain shows every collective of the schedule and names every elemen
     if (!(c.dx == c.x && c.dy == c.y))
       CHECK(text.find("dy " + to_string(c.dy) + " -> dx " + to_string(c.dx)) != std::string::npos);
   }
+}
+
+TEST_CASE("the collectives that take most of a step come first, equal ones together") {
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const net = block_net(9, {4, 6}, 8);
+  auto const plan = data_parallel(net, t, m);
+  auto const parts = breakdown(net, plan, m);
+  auto const moves = costly_moves(outline_of(net, plan, parts, m));
+  double seconds = 0;
+  int times = 0;
+  for (std::size_t k = 0; k < moves.size(); ++k) {
+    if (k > 0) CHECK(moves[k].seconds() <= moves[k - 1].seconds());
+    for (std::size_t j = 0; j < k; ++j)
+      CHECK_FALSE((moves[k].layer == moves[j].layer && moves[k].each == moves[j].each));
+    seconds += moves[k].seconds();
+    times = std::max(times, moves[k].times);
+  }
+  CHECK(doctest::Approx(seconds) == parts.total.communication());
+  CHECK(times % 9 == 0);
+  CHECK(occurrences(explained(net, plan, m), "the collectives that take most of the step") == 1);
 }
 
 TEST_CASE("no line is wider than 100 columns, on meshes of one to three axes") {

@@ -46,8 +46,8 @@ class background_save {
     if (job_ != nullptr && job_->thread.joinable()) job_->thread.join();
   }
 
-  /// Begins to write a checkpoint of a training, after finish(). Every rank calls it, between steps.
-  /// Throws ashlar::error on every rank if the checkpoint before or the new folder cannot be
+  /// Begins to write a checkpoint of a training, after finish(). Every rank calls it, between
+  /// steps. Throws ashlar::error on every rank if the checkpoint before or the new folder cannot be
   /// written. Communicates like finish(), and a reduction and a broadcast of 8 bytes.
   template <class Model, class Optimizer>
   void save(train::trainer<Model, Optimizer>& t) {
@@ -69,9 +69,9 @@ class background_save {
 
   /// Completes the checkpoint that is being written, if all ranks have written their parts. Every
   /// rank calls it. Does not wait for the values to be written; completing a checkpoint writes its
-  /// index and removes old checkpoints on rank 0. Throws ashlar::error on every rank if any rank could
-  /// not write. Communicates: nothing if no checkpoint is being written, else one reduction of 8
-  /// bytes, and three more when the checkpoint is completed.
+  /// index and removes old checkpoints on rank 0. Throws ashlar::error on every rank if any rank
+  /// could not write. Communicates: nothing if no checkpoint is being written, else one reduction
+  /// of 8 bytes, and three more when the checkpoint is completed.
   void poll() {
     if (job_ == nullptr) return;
     std::int64_t written = job_->is_written.load(std::memory_order_acquire) ? 1 : 0;

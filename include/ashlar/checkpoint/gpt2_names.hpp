@@ -32,8 +32,8 @@
 
 namespace ashlar::checkpoint {
 
-/// Returns a function that maps an array to its views in the files. `prefix` stands before the names
-/// of some files: "transformer.".
+/// Returns a function that maps an array to its views in the files. `prefix` stands before the
+/// names of some files: "transformer.".
 inline auto gpt2_views(std::string prefix = "") {
   return [prefix = std::move(prefix)](stored_array const& a) -> std::vector<source_view> {
     auto const refuse = [&] {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -112,8 +113,8 @@ inline void verify_file(std::filesystem::path const& folder, io::checkpoint_inde
                 index_path(folder, index.step).string() + " to load the checkpoint before it");
 }
 
-/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if there
-/// is none, or if its type does not fit.
+/// Returns the tensor `name` of the index, for the values of array `a`. Throws ashlar::error if
+/// there is none, or if its type does not fit.
 inline io::checkpoint_tensor const& tensor_named(std::string const& name, stored_array const& a,
                                                  io::checkpoint_index const& index,
                                                  load_options const& options) {
@@ -143,7 +144,8 @@ tensor_for(stored_array const& a, io::checkpoint_index const& index, load_option
   return tensor_named(a.name, a, index, options);
 }
 
-/// Calls read(shard, values), which writes this rank's shard of an array to `values` in host memory.
+/// Calls read(shard, values), which writes this rank's shard of an array to `values` in host
+/// memory.
 template <class Processor, class Read>
 void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read const& read) {
   box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
@@ -160,8 +162,8 @@ void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read cons
   }
 }
 
-/// Reads this rank's shards of all arrays, each from the tensor with the same position in `tensors`.
-/// Throws on every rank if any rank fails.
+/// Reads this rank's shards of all arrays, each from the tensor with the same position in
+/// `tensors`. Throws on every rank if any rank fails.
 template <class Processor>
 void read_shards(std::filesystem::path const& folder, io::checkpoint_index const& index,
                  basic_mesh<Processor> const& m, std::vector<stored_array> const& arrays,
@@ -197,12 +199,14 @@ std::optional<std::int64_t> newest_step(std::filesystem::path const& folder,
 }
 
 /// Reads the checkpoint of `step` in `folder` into `arrays`, and returns its index. Throws
-/// ashlar::error on every rank if an array is missing or does not fit, or if a file is damaged. Then
-/// the arrays may have been changed. Communicates: three reductions of a few bytes.
+/// ashlar::error on every rank if an array is missing or does not fit, or if a file is damaged.
+/// Then the arrays may have been changed. Calls check(index) before it reads any value. If that
+/// throws on any rank, every rank throws. Communicates: three reductions of a few bytes.
 template <class Processor>
 io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
                           std::vector<stored_array> const& arrays, std::int64_t step,
-                          load_options const& options = {}) {
+                          load_options const& options = {},
+                          std::function<void(io::checkpoint_index const&)> const& check = nullptr) {
   check_arrays(arrays);
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
@@ -213,6 +217,7 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
       throw error("checkpoint::load", path + " is the index of step " + std::to_string(index.step) +
                                           ", and has been renamed or copied.");
     for (auto const& a : arrays) tensors.push_back(&detail::tensor_for(a, index, options));
+    if (check) check(index);
     if (!options.verifies) return;
     int const files = static_cast<int>(index.files.size());
     for (int f = m.rank(); f < files; f += m.ranks()) detail::verify_file(folder, index, f);
@@ -226,9 +231,9 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
 }
 
 /// Reads arrays from safetensors files that other programs made. Every rank reads only what it
-/// needs. `views_of` returns the views of an array (source_view.hpp), which together cover it. Throws
-/// ashlar::error on every rank if a tensor is missing, too small or of another type, or if a file is
-/// not a safetensors file. Communicates: two reductions of 8 bytes.
+/// needs. `views_of` returns the views of an array (source_view.hpp), which together cover it.
+/// Throws ashlar::error on every rank if a tensor is missing, too small or of another type, or if a
+/// file is not a safetensors file. Communicates: two reductions of 8 bytes.
 template <class Processor, class ViewsOf>
   requires(!std::is_invocable_r_v<std::string, ViewsOf, std::string const&> &&
            std::is_invocable_r_v<std::vector<source_view>, ViewsOf, stored_array const&>)
@@ -268,8 +273,8 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
   });
 }
 
-/// Reads arrays from safetensors files in which each is a tensor of the same shape. `name_of` returns
-/// the name in the files of an array with this name. Errors and communication are as above.
+/// Reads arrays from safetensors files in which each is a tensor of the same shape. `name_of`
+/// returns the name in the files of an array with this name. Errors and communication are as above.
 template <class Processor, class NameOf>
   requires std::is_invocable_r_v<std::string, NameOf, std::string const&>
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,

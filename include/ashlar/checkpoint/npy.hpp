@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Saves a tensor as a .npy file, which Python's numpy.load reads, and reads one. Each rank writes and
-// reads its own part, and no value moves between ranks.
+// Saves a tensor as a .npy file, which Python's numpy.load reads, and reads one. Each rank writes
+// and reads its own part, and no value moves between ranks.
 //
 //   checkpoint::save_npy("x.npy", x);
 //   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
@@ -13,16 +13,12 @@
 // which is renamed at the end.
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <ashlar/checkpoint/folder.hpp>
 #include <ashlar/checkpoint/load.hpp>
@@ -31,51 +27,15 @@
 #include <ashlar/checkpoint/piece.hpp>
 #include <ashlar/checkpoint/save.hpp>
 #include <ashlar/checkpoint/source_view.hpp>
+#include <ashlar/checkpoint/written_file.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::checkpoint {
 namespace detail {
 
-/// A file that is open for writing at any position. Throws ashlar::error if a call fails.
-class written_file {
- public:
-  written_file(std::filesystem::path path, int flags)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666)) {
-    refuse_if(file_ < 0 ? errno : 0);
-  }
-  written_file(written_file const&) = delete;
-  written_file& operator=(written_file const&) = delete;
-  ~written_file() {
-    if (file_ >= 0) ::close(file_);
-  }
-
-  void write(std::int64_t position, void const* data, std::int64_t bytes) const {
-    auto const* next = static_cast<std::byte const*>(data);
-    while (bytes > 0) {
-      auto const done = ::pwrite(file_, next, static_cast<std::size_t>(bytes), position);
-      if (done < 0 && errno == EINTR) continue;
-      refuse_if(done < 0 ? errno : done == 0 ? EIO : 0);
-      next += done, position += done, bytes -= done;
-    }
-  }
-  void resize(std::int64_t bytes) const { refuse_if(::ftruncate(file_, bytes) == 0 ? 0 : errno); }
-  /// Forces the file to the disk and closes it.
-  void close() { refuse_if(ashlar::detail::close_on_disk(std::exchange(file_, -1), 0)); }
-
- private:
-  void refuse_if(int fault) const {
-    if (fault != 0)
-      throw error("checkpoint::save_npy", path_.string() + " cannot be written: " +
-                                              std::generic_category().message(fault) + ".");
-  }
-
-  std::filesystem::path path_;
-  int file_;
-};
-
-/// Writes the values of `piece`, which are contiguous at `data`, to their positions in a file with a
-/// row-major array of these extents. The array begins at byte `position`.
+/// Writes the values of `piece`, which are contiguous at `data`, to their positions in a file with
+/// a row-major array of these extents. The array begins at byte `position`.
 inline void write_box(written_file const& file, std::int64_t position, shape const& extents,
                       box const& piece, std::int64_t element_size, std::byte const* data) {
   if (piece.elements() == 0) return;
@@ -117,8 +77,8 @@ inline npy_header read_npy_header(opened_file const& file) {
 }  // namespace detail
 
 /// Writes `x` to a .npy file. Replaces a regular file of this name. Expects a placement without P,
-/// and float, double or integers. Throws ashlar::error on every rank if any rank fails; then the file
-/// is as before. Communicates: three reductions of 8 bytes.
+/// and float, double or integers. Throws ashlar::error on every rank if any rank fails; then the
+/// file is as before. Communicates: three reductions of 8 bytes.
 template <distributed Tensor>
 void save_npy(std::filesystem::path const& path, Tensor const& x) {
   auto const& m = x.mesh();
@@ -138,8 +98,8 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     if (std::filesystem::exists(target, ignored) &&
         !std::filesystem::is_regular_file(target, ignored))
       throw error(operation, path.string() + " cannot be written: it is no regular file.");
-    detail::written_file file(part, O_CREAT | O_TRUNC);
-    file.write(0, text.data(), static_cast<std::int64_t>(text.size()));
+    detail::written_file file(operation, part, O_CREAT | O_TRUNC);
+    file.append(text.data(), text.size());
     file.resize(static_cast<std::int64_t>(text.size()) + bytes);
     file.close();
   });
@@ -147,7 +107,7 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     auto const piece = piece_of(a.extents, static_cast<int>(size_of(type)), m.topology(),
                                 a.placement, m.coordinate(), 0);
     if (piece.elements() == 0) return;
-    detail::written_file file(part, 0);
+    detail::written_file file(operation, part, 0);
     detail::with_piece(
         m.processor(), a, local_box(a.extents, m.topology(), a.placement, m.coordinate()), piece,
         [&](void const* data) {
@@ -170,9 +130,9 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
   });
 }
 
-/// Reads a .npy file into `x`, at the placement that x has. Throws ashlar::error on every rank if the
-/// file is damaged, or has other extents or another element type than x. Communicates: a reduction
-/// of 8 bytes.
+/// Reads a .npy file into `x`, at the placement that x has. Throws ashlar::error on every rank if
+/// the file is damaged, or has other extents or another element type than x. Communicates: a
+/// reduction of 8 bytes.
 template <distributed Tensor>
 void load_npy(std::filesystem::path const& path, Tensor& x) {
   auto const& m = x.mesh();

@@ -139,8 +139,8 @@ class npy_dictionary {
 
 }  // namespace detail
 
-/// Reads the header from the first bytes of a file. Throws ashlar::error if they are not the begin of
-/// a .npy file, or if the array has another element type than float, double, int32 or int64.
+/// Reads the header from the first bytes of a file. Throws ashlar::error if they are not the begin
+/// of a .npy file, or if the array has another element type than float, double, int32 or int64.
 inline npy_header parse_npy_header(std::string_view bytes) {
   auto const number = [&](std::size_t at, std::size_t count) {
     std::size_t n = 0;

@@ -24,8 +24,8 @@ namespace ashlar::checkpoint {
 inline constexpr std::int64_t least_piece = 64 * 1024;
 
 /// Returns the box that the rank at coordinates `c` writes. It may be empty. Its values are
-/// contiguous in the rank's shard. `number` is the number of the tensor in the checkpoint. Expects a
-/// placement without P.
+/// contiguous in the rank's shard. `number` is the number of the tensor in the checkpoint. Expects
+/// a placement without P.
 constexpr box piece_of(shape const& extents, int element_size, topology const& t,
                        placement const& p, coordinates const& c, std::int64_t number) {
   std::int64_t holders = 1, mine = 0;  // their number, and this rank's position among them

@@ -9,17 +9,18 @@
 // complete checkpoint.
 
 #include <bit>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
+
+#include <fcntl.h>
 
 #include <ashlar/checkpoint/file_layout.hpp>
 #include <ashlar/checkpoint/folder.hpp>
+#include <ashlar/checkpoint/written_file.hpp>
 #include <ashlar/comm/throw_together.hpp>
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
@@ -53,32 +54,21 @@ void with_piece(Processor const& on, stored_array const& a, box const& shard, bo
   }
 }
 
-/// Writes the file of one rank and forces it to the disk. for_each_piece(f) calls f(data, bytes) for
-/// each piece of the layout, in order. Returns the content_hash of the file. Throws ashlar::error if
-/// writing fails.
+/// Writes the file of one rank and forces it to the disk. for_each_piece(f) calls f(data, bytes)
+/// for each piece of the layout, in order. Returns the content_hash of the file. Throws
+/// ashlar::error if writing fails.
 template <class ForEachPiece>
 std::uint64_t write_file(std::filesystem::path const& path, file_layout const& layout,
                          ForEachPiece for_each_piece) {
-  auto const refuse_if = [&](int fault) {
-    if (fault != 0)
-      throw error("checkpoint::save", path.string() + " cannot be written: " +
-                                          std::generic_category().message(fault) + ".");
-  };
-  struct opened {
-    int number;
-    ~opened() {
-      if (number >= 0) (void)::close(number);
-    }
-  } file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
-  refuse_if(file.number < 0 ? errno : 0);
+  written_file file("checkpoint::save", path, O_CREAT | O_EXCL);
   content_hasher hash;
   auto const write = [&](void const* data, std::size_t bytes) {
     hash.add(data, bytes);
-    refuse_if(ashlar::detail::write_all(file.number, data, bytes));
+    file.append(data, bytes);
   };
   write(layout.header.data(), layout.header.size());
   for_each_piece(write);
-  refuse_if(ashlar::detail::close_on_disk(std::exchange(file.number, -1), 0));
+  file.close();
   sync_folder(path.parent_path());
   return hash.value();
 }
@@ -137,8 +127,9 @@ inline std::filesystem::path file_of_rank(std::filesystem::path const& folder,
   return folder / attempt / ("rank-" + std::to_string(rank) + ".safetensors");
 }
 
-/// Completes a checkpoint after every rank has written its file, or has a `fault`. `hash` is that of
-/// this rank's file. Throws on every rank if any rank has failed. Communicates: three reductions.
+/// Completes a checkpoint after every rank has written its file, or has a `fault`. `hash` is that
+/// of this rank's file. Throws on every rank if any rank has failed. Communicates: three
+/// reductions.
 template <class Processor>
 void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
               std::vector<stored_array> const& arrays, std::int64_t step,
@@ -166,9 +157,9 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
 
 }  // namespace detail
 
-/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns when
-/// it is on the disk (background_save.hpp writes beside the training). Throws ashlar::error on every
-/// rank if any rank fails; then the checkpoints before it are still there. Communicates: four
+/// Writes a checkpoint of `arrays` at `step` into `folder`, which all ranks must share. Returns
+/// when it is on the disk (background_save.hpp writes beside the training). Throws ashlar::error on
+/// every rank if any rank fails; then the checkpoints before it are still there. Communicates: four
 /// reductions and a broadcast of a few bytes.
 template <class Processor>
 void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,

@@ -94,8 +94,8 @@ void check_views(stored_array const& a, std::vector<source_view> const& views,
 }
 
 /// Reads those values of a view that belong to a shard, and writes them into the shard, which is in
-/// host memory. The tensor begins at byte `position` of the file. `convert` turns elements of the file into elements
-/// of the shard, which have `to` bytes. Those in the file have `from` bytes.
+/// host memory. The tensor begins at byte `position` of the file. `convert` turns elements of the
+/// file into elements of the shard, which have `to` bytes. Those in the file have `from` bytes.
 template <class Convert>
 void read_view(opened_file const& file, std::int64_t position, source_view const& v,
                box const& shard, std::int64_t from, std::int64_t to, std::byte* values,

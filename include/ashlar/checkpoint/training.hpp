@@ -14,8 +14,8 @@
 //   }
 //
 // On the same mesh with the same plan, a training that was resumed continues bit for bit as if it
-// had not been interrupted, if its data and its schedule are functions of the step. The model must be
-// placed with the same seed, on which dropout depends.
+// had not been interrupted, if its data and its schedule are functions of the step. The model must
+// be placed with the same seed, on which dropout depends.
 
 #include <optional>
 #include <string>
@@ -73,9 +73,10 @@ void save(std::filesystem::path const& folder, train::trainer<Model, Optimizer>&
   save(folder, t.model().mesh(), arrays_of(t), t.steps_done(), with_seed(options, t));
 }
 
-/// Continues from the newest complete checkpoint in a folder, and returns its index. Returns nothing
-/// if there is none; then the training is as it was. Every rank calls it. Throws ashlar::error on
-/// every rank if the checkpoint is of another net, optimizer or seed, or if it is damaged. Then the
+/// Continues from the newest complete checkpoint in a folder, and returns its index. Returns
+/// nothing if there is none; then the training is as it was. Every rank calls it. Throws
+/// ashlar::error on every rank if the checkpoint is of another net, optimizer or seed; then, too,
+/// the training is as it was. Also throws if a file is damaged or cannot be read; then the
 /// parameters may have been changed.
 template <class Model, class Optimizer>
 std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
@@ -84,18 +85,20 @@ std::optional<io::checkpoint_index> resume(std::filesystem::path const& folder,
   auto const step = newest_step(folder, t.model().mesh());
   if (!step) return std::nullopt;
   auto const arrays = arrays_of(t);
-  auto index = load(folder, t.model().mesh(), arrays, *step, options);
-  if (index.tensors.size() != arrays.size())
-    throw error("checkpoint::resume",
-                folder.string() + " has " + std::to_string(index.tensors.size()) +
-                    " arrays, but this training has " + std::to_string(arrays.size()) +
-                    ". It is of another net or another optimizer.");
-  if (auto const seed = index.metadata.find(seed_key);
-      seed != index.metadata.end() && seed->second != std::to_string(t.model().seed()))
-    throw error("checkpoint::resume", folder.string() + " has a training with seed " +
-                                          seed->second + ", but this one has seed " +
-                                          std::to_string(t.model().seed()) +
-                                          ". Place the model with that seed.");
+  auto const refuse_others = [&](io::checkpoint_index const& index) {
+    if (index.tensors.size() != arrays.size())
+      throw error("checkpoint::resume",
+                  folder.string() + " has " + std::to_string(index.tensors.size()) +
+                      " arrays, but this training has " + std::to_string(arrays.size()) +
+                      ". It is of another net or another optimizer.");
+    if (auto const seed = index.metadata.find(seed_key);
+        seed != index.metadata.end() && seed->second != std::to_string(t.model().seed()))
+      throw error("checkpoint::resume", folder.string() + " has a training with seed " +
+                                            seed->second + ", but this one has seed " +
+                                            std::to_string(t.model().seed()) +
+                                            ". Place the model with that seed.");
+  };
+  auto index = load(folder, t.model().mesh(), arrays, *step, options, refuse_others);
   t.continue_after(index.step);
   return index;
 }

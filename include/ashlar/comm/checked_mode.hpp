@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/host_values.hpp>
 #include <ashlar/comm/transfer_text.hpp>
 #include <ashlar/support/content_hash.hpp>
@@ -46,26 +47,24 @@ namespace detail {
 /// the same transfer. `plain` is the transport without decorators. Communicates: an all-reduce of
 /// 16 bytes in the group, which communication logs do not record.
 template <class Backend>
-void compare_with_group(Backend& back, communicator& plain, transfer const& what, element_type type,
-                        topology const& t, coordinates const& here) {
+void compare_with_group(Backend& back, operation_queue& queue, communicator& plain,
+                        transfer const& what, element_type type, topology const& t,
+                        coordinates const& here) {
   if (what.members == 1) return;
-  auto const reduce = [&](auto& values, reduction op) {
-    carry(back, plain, std::span(values),
+  auto const reduce = [&](auto values, reduction op) {
+    carry(back, queue, plain, values,
           flat_all_reduce(static_cast<std::int64_t>(values.size()), what.axes, t, here, op));
   };
   auto const mine = to_string(title_of(what, type), t);
-  auto const hash = content_hash(mine.data(), mine.size());
-  // All hashes are equal if their maximum is their minimum. The minimum is the complement of the
-  // maximum of the complements.
-  std::vector<std::int64_t> both{static_cast<std::int64_t>(hash), static_cast<std::int64_t>(~hash)};
-  reduce(both, reduction::max);
-  if (both[0] == ~both[1]) return;
+  auto bounds = bounds_of(content_hash(mine.data(), mine.size()));
+  reduce(std::span<std::int64_t>(bounds), reduction::max);
+  if (all_agree(bounds)) return;
 
   constexpr std::size_t most = 160;  // letters of each member's text
   std::vector<std::int32_t> letters(most * static_cast<std::size_t>(what.members));
   std::copy_n(mine.begin(), std::min(mine.size(), most),
               letters.begin() + static_cast<std::ptrdiff_t>(most) * what.index);
-  reduce(letters, reduction::sum);
+  reduce(std::span(letters), reduction::sum);
   std::vector<std::string> texts;
   std::string views;
   for (int j = 0; j < what.members; ++j) {
@@ -79,7 +78,7 @@ void compare_with_group(Backend& back, communicator& plain, transfer const& what
     views += (views.empty() ? "Rank " : "; rank ") + std::to_string(t.rank_of(member)) +
              (more > 0 ? " and " + std::to_string(more) + " more: " : ": ") + *text;
   }
-  back.operations().abandon();
+  queue.abandon();
   throw error("mesh", "the ranks are at different transfers. " + views +
                           ". All ranks must make the same calls in the same order.");
 }

@@ -19,6 +19,7 @@
 // reports, the mesh adds up the seconds that the program spends in transfers, waiting or copying
 // (communication_seconds).
 
+#include <algorithm>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -26,9 +27,10 @@
 #include <tuple>
 #include <vector>
 
+#include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/checked_mode.hpp>
 #include <ashlar/comm/host_values.hpp>
-#include <ashlar/comm/mesh_core.hpp>
+#include <ashlar/comm/mesh_state.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
 #include <ashlar/comm/watch/introduce.hpp>
@@ -37,6 +39,8 @@
 #include <ashlar/mesh/text.hpp>
 
 namespace ashlar {
+
+struct crossing;
 
 template <class Processor>
 class basic_mesh {
@@ -47,9 +51,10 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases: the
-  /// number of ranks differs from the topology's, the ranks give different machines or were built
-  /// with different versions of ashlar, or the shared-memory settings of any rank are invalid.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank in these cases:
+  /// the number of ranks differs from the topology's, the ranks give different machines or were
+  /// built with different versions of ashlar, or the shared-memory settings of any rank are
+  /// invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -60,12 +65,10 @@ class basic_mesh {
                               ". Start it with mpirun -n " + std::to_string(t.ranks()) +
                               ", or give a mesh whose extents multiply to " + std::to_string(size) +
                               ".");
-    state_ = std::make_shared<state>(ranks, t, wanted);
-    state_->shape = t;
-    state_->rank = rank;
-    state_->here = t.coordinates_of(rank);
+    state_ = std::make_shared<mesh_state<Processor>>(std::make_shared<backend>(ranks, t, wanted), t,
+                                                     rank);
     state_->priced_on = m;
-    state_->plain = state_->transport = state_->back.make_transport();
+    state_->plain = state_->transport = state_->back->make_transport();
     require_agreement(ASHLAR_VERSION, "mesh", "the ranks run different versions of ashlar");
     set_machine(m);
     std::int64_t checks = wants_checks() ? 1 : 0;
@@ -78,9 +81,47 @@ class basic_mesh {
              settings const& wanted = backend::default_settings())
       : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
+  /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Every rank
+  /// of the mesh calls this function, in the same order. On a rank that is not a member, is_here() is
+  /// false: shards of tensors on the part are empty there, operators compute nothing, and transfers
+  /// are skipped. The part shares memory, progress and watchdog with this mesh, and begins with its
+  /// machine. Throws ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
+  basic_mesh part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
+    (void)part_of(topology(), ranks, axes);
+    std::vector<int> of_whole;
+    for (int const r : ranks) of_whole.push_back(state_->part.ranks[static_cast<std::size_t>(r)]);
+    auto const what = part_of(state_->whole, of_whole, axes);
+    auto text = to_string(what.axes);
+    for (int const r : what.ranks) text += "," + std::to_string(r);
+    require_agreement(content_hash(text.data(), text.size()), "mesh",
+                      "the ranks ask for different parts of the mesh");
+    return basic_mesh(std::make_shared<mesh_state<Processor>>(state_, what));
+  }
+  /// Returns one part for each index along the axis named `axis`, with the other axes of this mesh.
+  std::vector<basic_mesh> split(std::string_view axis) const {
+    std::vector<basic_mesh> parts;
+    for (auto const& own : parts_along(topology(), axis))
+      parts.push_back(part(own.ranks, own.axes));
+    return parts;
+  }
+  /// Returns whether this rank is one of the mesh's ranks. It is false only on parts of other ranks.
+  bool is_here() const { return state_->rank >= 0; }
+  /// Returns the box of a tensor's elements that this rank holds, which is empty outside the mesh.
+  box local_box(shape const& extents, placement const& p) const {
+    box own = ashlar::local_box(extents, topology(), p, coordinate());
+    if (!is_here())
+      for (auto& dim : own.dim) dim = {0, 0};
+    return own;
+  }
+  /// Returns this mesh as a part of the mesh from which it was made, or all of a mesh that is none.
+  mesh_part const& as_part() const { return state_->part; }
+  /// Returns the topology of the mesh of which this one is a part, perhaps all of it.
+  ashlar::topology const& whole() const { return state_->whole; }
+
   ashlar::topology const& topology() const { return state_->shape; }
   /// Returns the coordinates of this rank: its index along each axis.
   coordinates const& coordinate() const { return state_->here; }
+  /// Returns this rank's number on the mesh, or a negative number outside of it (is_here).
   int rank() const { return state_->rank; }
   int ranks() const { return state_->shape.ranks(); }
   int axes() const { return state_->shape.axes(); }
@@ -92,6 +133,7 @@ class basic_mesh {
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
+    state_->cross_plans.clear();
   }
   /// Switches the checked mode on or off (checked_mode.hpp). Every rank calls it at the same point.
   void set_checked(bool checks) const { state_->is_checked = checks; }
@@ -100,26 +142,25 @@ class basic_mesh {
   /// (watch/watchdog.hpp). A negative number means that they belong to none.
   void note_step(std::int64_t step) const { record().set_step(step); }
   /// Returns the record of this rank's last operations.
-  watch::flight_record& record() const { return state_->back.record(); }
+  watch::flight_record& record() const { return state_->back->record(); }
   /// Returns the processor that computes with this mesh's tensors.
-  decltype(auto) processor() const { return state_->back.processor(); }
+  decltype(auto) processor() const { return state_->back->processor(); }
   /// Returns the object that allocates this rank's tensors in the processor's memory.
-  auto& memory() const { return state_->back.memory(); }
+  auto& memory() const { return state_->back->memory(); }
   /// Returns a std::shared_ptr to the object that memory() returns. It keeps the mesh alive.
   auto shared_memory() const {
-    auto& memory = state_->back.memory();
+    auto& memory = state_->back->memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);
   }
 
   /// Throws ashlar::error on every rank if `value` is not the same on all ranks. Collective over
-  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs do
-  /// not record.
+  /// the mesh: one all-reduce of 16 bytes, and two more before an error, which communication logs
+  /// do not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
-    // Computes two maxima over all ranks: of the value and of its bitwise complement. These maxima
-    // are complements of each other only if all values are equal.
-    std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
-    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
-    if (both[0] == ~both[1]) return;
+    if (!is_here()) return;
+    auto bounds = bounds_of(value);
+    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(bounds));
+    if (all_agree(bounds)) return;
     std::int64_t expected = rank() == 0 ? static_cast<std::int64_t>(value) : 0;
     reduce(*state_->plain, reduction::sum, std::span<std::int64_t>(&expected, 1));
     std::int64_t other = value == static_cast<std::uint64_t>(expected) ? ranks() : rank();
@@ -134,6 +175,7 @@ class basic_mesh {
   template <class T>
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
+    if (!is_here()) return;
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
@@ -144,6 +186,7 @@ class basic_mesh {
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
+    if (!is_here()) return;
     auto const timed = time();
     reduce(*state_->transport, op, stored, sums);
   }
@@ -168,19 +211,26 @@ class basic_mesh {
   /// group.
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
+    if (!is_here()) return;
     compare_with_group(what, type);
     auto const timed = time();
     state_->transport->run(
         {&what, type, source, target, operations().take_ticket(what.axes), state_->label});
   }
 
+  /// In the checked mode, throws ashlar::error unless all members of the group are about to make
+  /// this transfer (checked_mode.hpp). Collective over the group.
+  void compare_with_group(transfer const& what, element_type type) const {
+    if (state_->is_checked)
+      detail::compare_with_group(*state_->back, operations(), *state_->plain, what, type,
+                                 topology(), coordinate());
+  }
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
   /// group. All ranks must take their tickets in the same order. Throws if communication is
   /// forbidden. `start` does not make this check, because later transfers wait for every ticket
-  /// that was taken.
-  std::uint64_t take_ticket(transfer const& what, element_type type) const {
+  /// that was taken. For the same reason, compare_with_group must be called before.
+  std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
-    compare_with_group(what, type);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
@@ -204,10 +254,10 @@ class basic_mesh {
   /// wait is in the device's queue.
   void wait(pending_operation& p) const {
     auto const timed = time();
-    state_->back.until([&] { return p.join(); });
+    state_->back->until([&] { return p.join(); });
   }
   /// Returns the queue of pending transfers.
-  ashlar::operation_queue& operations() const { return state_->back.operations(); }
+  ashlar::operation_queue& operations() const { return *state_->operations; }
   /// Advances all pending transfers. A long computation should call it now and then.
   void progress() const {
     if (operations().idle()) return;
@@ -215,10 +265,12 @@ class basic_mesh {
     operations().poll();
   }
 
-  void barrier() const { state_->transport->barrier(); }
+  void barrier() const {
+    if (is_here()) state_->transport->barrier();
+  }
 
   /// Returns whether device work is being captured (see capture).
-  bool is_captured() const { return state_->plain->is_captured(); }
+  bool is_captured() const { return is_here() && state_->plain->is_captured(); }
   /// Captures the work that the function `work` gives to the device, without executing it. Returns
   /// an object whose function replay() executes the work. replay() may be called any number of
   /// times. All ranks must capture the same work and replay it in the same order. Only available on
@@ -228,7 +280,7 @@ class basic_mesh {
       back.capture(mesh, work);
     }
   auto capture(Work const& work) const {
-    return state_->back.capture(state_, work);
+    return state_->back->capture(state_, work);
   }
 
   double communication_seconds() const { return state_->seconds; }
@@ -246,32 +298,54 @@ class basic_mesh {
                                         coordinate());
   }
 
+  /// Returns the plan of a redistribution from this part of a mesh to another part. Keeps the last
+  /// plans. Throws ashlar::error if `target` is not another part of the same mesh, or if the two have
+  /// ranks in common.
+  std::shared_ptr<cross_mesh_plan const> cross_plan(shape const& extents, int element_size,
+                                                    placement const& from, basic_mesh const& target,
+                                                    placement const& to) const {
+    if (&state_->whole_mesh() != &target.state_->whole_mesh())
+      throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
+                                      to_string(target.topology()) +
+                                      ": these are not parts of one mesh. Make both by mesh.part "
+                                      "or mesh.split.");
+    return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
+                                    whole(), machine());
+  }
+  /// Carries out a crossing between two parts, on a rank of either. `shard` has the elements of box
+  /// `tile` of the tensor. Every rank of the whole mesh calls this function, in the same order.
+  void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
+             std::size_t element_size) const {
+    int const number = state_->whole_mesh().crossings++;
+    refuse_if_forbidden(collective::permute, all_axes(axes()));
+    auto const noted = record().began("a crossing between two parts");
+    if (takes_part) {
+      auto const timed = time();
+      if constexpr (requires { state_->back->cross(c, tile, shard, element_size, number); })
+        state_->back->cross(c, tile, shard, element_size, number);
+    }
+    record().ended(noted);
+  }
+
   /// Returns the cache of this mesh's plans, for redistributions and for matrix products.
   plan_cache& plans() const { return state_->plans; }
 
   friend bool operator==(basic_mesh const& a, basic_mesh const& b) { return a.state_ == b.state_; }
 
  private:
+  explicit basic_mesh(std::shared_ptr<mesh_state<Processor>> state) : state_(std::move(state)) {}
+
   friend class decorated_transport;
   friend class no_communication;
   friend class operation_label;
   friend class fake_rank;
 
-  /// The backend is in a base class, so that it is destroyed after the transport, which uses it.
-  struct state_with_backend {
-    backend back;
-  };
-  struct state : state_with_backend, mesh_core {
-    state(world ranks, ashlar::topology const& t, settings const& wanted)
-        : state_with_backend{{ranks, t, wanted}} {}
-  };
-
   void start_watchdog() const {
-    constexpr bool watches_itself = requires { state_->back.explain_by(state_->watching); };
+    constexpr bool watches_itself = requires { state_->back->explain_by(state_->watching); };
     state_->watching = watch::introduce(
         record(), topology(), rank(), !watches_itself,
         [this](reduction op, auto values) { reduce(*state_->plain, op, values); });
-    if constexpr (watches_itself) state_->back.explain_by(state_->watching);
+    if constexpr (watches_itself) state_->back->explain_by(state_->watching);
   }
 
   void refuse_if_forbidden(collective kind, axis_list const& axes) const {
@@ -286,18 +360,13 @@ class basic_mesh {
       throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
                               " is not one of the " + std::to_string(ranks()) + " ranks.");
     refuse_if_forbidden(kind, all_axes(axes()));
+    if (!is_here()) return;
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
     auto const what = flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root,
                                   op);
     compare_with_group(what, element_type_of<T>);
-    detail::carry(state_->back, *state_->transport, values, what, state_->label);
-  }
-
-  void compare_with_group(transfer const& what, element_type type) const {
-    if (state_->is_checked)
-      detail::compare_with_group(state_->back, *state_->plain, what, type, topology(),
-                                 coordinate());
+    detail::carry(*state_->back, operations(), *state_->transport, values, what, state_->label);
   }
 
   transfer_timer time() const { return transfer_timer(*state_); }
@@ -312,10 +381,10 @@ class basic_mesh {
     auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op);
     using T = std::remove_const_t<typename std::remove_reference_t<decltype(last)>::element_type>;
     if (&transport == state_->transport.get()) compare_with_group(what, element_type_of<T>);
-    detail::carry(state_->back, transport, values..., what, state_->label);
+    detail::carry(*state_->back, operations(), transport, values..., what, state_->label);
   }
 
-  std::shared_ptr<state> state_;
+  std::shared_ptr<mesh_state<Processor>> state_;
 };
 
 /// A mesh of processes with host memory, which communicate through MPI.

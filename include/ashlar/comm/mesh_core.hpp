@@ -8,14 +8,22 @@
 #include <memory>
 
 #include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/cross_plan_cache.hpp>
 #include <ashlar/comm/plan_cache.hpp>
 #include <ashlar/comm/watch/watchdog.hpp>
+#include <ashlar/mesh/mesh_part.hpp>
 
 namespace ashlar {
 
 struct mesh_core {
   topology shape;
-  int rank = 0;
+  int rank = 0;    ///< negative on a rank that is not a member of this part of a mesh
+  topology whole;  ///< of the mesh of which this one is a part, perhaps all of it
+  mesh_part part;  ///< which part of it
+  std::shared_ptr<mesh_core> parent;      ///< that mesh; null if this one is all of it
+  operation_queue* operations = nullptr;  ///< the transfers of this mesh
+  int crossings = 0;                      ///< between parts of this mesh, so far
+  cross_plan_cache cross_plans;           ///< plans of crossings from this mesh
   coordinates here{};
   machine priced_on;
   std::shared_ptr<communicator> plain;      ///< the transport without decorators, such as counters

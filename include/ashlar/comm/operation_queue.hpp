@@ -11,6 +11,9 @@
 // each other. All tickets of a plan are taken at once, in program order. So the earliest unfinished
 // plan can always advance, and there is no deadlock.
 //
+// A part of a mesh (mesh::part) has groups of its own, and so its own tickets. It shares the list of
+// pending operations with the whole mesh: who waits for a transfer of one advances those of all.
+//
 // There is no progress thread. A rank that waits calls poll(). A long computation can call it too
 // (mesh::progress).
 
@@ -45,6 +48,12 @@ class pending_operation : public recycled {
 
 class operation_queue {
  public:
+  operation_queue() = default;
+  /// Makes the queue of a part of the mesh that has the queue `whole`.
+  explicit operation_queue(operation_queue& whole) : whole_(whole.whole_) {}
+  operation_queue(operation_queue const&) = delete;
+  operation_queue& operator=(operation_queue const&) = delete;
+
   /// Returns the index of a group, which is the set of its axes as a bit mask.
   static constexpr unsigned group_of(axis_list const& axes) {
     unsigned set = 0;
@@ -61,25 +70,26 @@ class operation_queue {
   }
   void end(axis_list const& axes) { ++ended_[group_of(axes)]; }
 
-  void add(pending_operation& p) { under_way_.push_back(&p); }
-  void remove(pending_operation& p) { std::erase(under_way_, &p); }
+  void add(pending_operation& p) { whole_->under_way_.push_back(&p); }
+  void remove(pending_operation& p) { std::erase(whole_->under_way_, &p); }
   /// Records that a transfer with a ticket will never end, and calls the callback given to
   /// on_abandon. Later transfers would wait for this transfer forever.
   void abandon() {
-    if (!std::exchange(abandoned_, true) && tell_) tell_();
+    if (!std::exchange(whole_->abandoned_, true) && whole_->tell_) whole_->tell_();
   }
-  void on_abandon(std::function<void()> tell) { tell_ = std::move(tell); }
-  bool is_abandoned() const { return abandoned_; }
+  void on_abandon(std::function<void()> tell) { whole_->tell_ = std::move(tell); }
+  bool is_abandoned() const { return whole_->abandoned_; }
   void refuse_if_abandoned() const {
-    if (abandoned_)
+    if (whole_->abandoned_)
       throw error("mesh", "an exception dropped a transfer that was pending; later transfers would "
                           "wait forever. Create a new mesh.");
   }
-  bool idle() const { return under_way_.empty(); }
+  bool idle() const { return whole_->under_way_.empty(); }
 
   /// Advances all pending operations. Does nothing if called by a pending operation during its own
   /// advance().
   void poll() {
+    if (whole_ != this) return whole_->poll();
     if (polling_ || under_way_.empty()) return;
     polling_ = true;
     struct guard {
@@ -92,6 +102,7 @@ class operation_queue {
  private:
   std::uint64_t taken_[1 << max_axes]{};
   std::uint64_t ended_[1 << max_axes]{};
+  operation_queue* whole_ = this;
   std::vector<pending_operation*> under_way_;
   bool polling_ = false;
   bool abandoned_ = false;

@@ -17,9 +17,9 @@
 
 namespace ashlar {
 
-/// Throws an ashlar::error of `operation` on every rank if any rank has a `fault`, which is the text
-/// of an error. The error names the first such rank and has its text. Collective over the mesh: one
-/// all-reduce of 8 bytes, and after a fault two broadcasts.
+/// Throws an ashlar::error of `operation` on every rank if any rank has a `fault`, which is the
+/// text of an error. The error names the first such rank and has its text. Collective over the
+/// mesh: one all-reduce of 8 bytes, and after a fault two broadcasts.
 template <class Processor>
 void throw_together(basic_mesh<Processor> const& m, char const* operation,
                     std::string const& fault) {

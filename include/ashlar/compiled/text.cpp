@@ -5,4 +5,5 @@
 
 #define ASHLAR_COMPILES_TEXT 1
 #include <ashlar/mesh/rank_report.hpp>
+#include <ashlar/plan/crossing/text.hpp>
 #include <ashlar/plan/text.hpp>

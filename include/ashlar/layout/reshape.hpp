@@ -136,9 +136,9 @@ constexpr bool same_partials(placement const& p, placement const& q) {
 /// indices if and only if their polynomials Σ x^index, summed over the flat indices, are equal. A
 /// flat index is a sum of one term per dim, so this polynomial is a product with one factor per
 /// group. The comparisons show that these products are equal whenever only one group is away from
-/// coordinate 0. The product of these equations over all groups is the equation for any coordinates,
-/// times a power of the polynomial of the rank with all coordinates 0. That polynomial is the same
-/// before and after the reshape. If it is not zero, it can be cancelled.
+/// coordinate 0. The product of these equations over all groups is the equation for any
+/// coordinates, times a power of the polynomial of the rank with all coordinates 0. That polynomial
+/// is the same before and after the reshape. If it is not zero, it can be cancelled.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;

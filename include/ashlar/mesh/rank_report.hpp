@@ -19,7 +19,9 @@ namespace ashlar::watch {
 /// One operation of a rank. Members of a group have the same number for the same operation.
 struct reported_operation {
   std::uint64_t number = 0;  ///< counts the operations along the same axes, from 1
-  std::string axes;          ///< "gpu" or "node+gpu"; empty for an operation of all ranks
+  /// "gpu" or "node+gpu"; "gpu@4,5" in a part of the mesh, with the group's ranks on the whole mesh;
+  /// empty for an operation of all ranks
+  std::string axes;
   bool has_ended = false;
   double age = 0;          ///< seconds since it began
   std::int64_t step = -1;  ///< the training step; negative outside of training

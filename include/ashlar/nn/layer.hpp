@@ -174,6 +174,14 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));
 }
 
+/// Returns the layer's spec for an input of extents `x`. In a constant expression a compiler shows
+/// no text of an error, but it shows the arguments of this call. They are copies, because it would
+/// only show the names of references.
+template <class Layer>
+constexpr search::layer_spec spec_for(Layer const layer, shape const input) {
+  return layer.spec(input);
+}
+
 }  // namespace detail
 
 /// Appends the elements of a part of a net to a problem and returns the extents of the part's
@@ -182,7 +190,7 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {
-    auto const spec = layer.spec(x);
+    auto const spec = detail::spec_for(layer, x);
     detail::check_spec<Layer>(spec, x);
     problem.add(problem.size() == 0 ? without_dx(spec) : spec);
     return spec.y;

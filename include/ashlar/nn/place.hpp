@@ -116,8 +116,8 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 
 /// Places `net` by a run-time plan. The initial value of a parameter element depends only on the
 /// net, the seed and the element's global index. So it does not depend on the plan. Communicates:
-/// two all-reduces of 16 bytes, which check that all ranks have the same plan and seed. Throws ashlar::error
-/// if the plan is for another mesh or net, or breaks a rule of a layer.
+/// two all-reduces of 16 bytes, which check that all ranks have the same plan and seed. Throws
+/// ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {

@@ -6,8 +6,8 @@
 // Tests whether a layer's passes follow the rows of its signature table. Also tests whether the
 // layer's backward pass computes the gradients of its forward pass:
 //
-//   nn::verify(my_layer(5), {4, 5});          in any program with an MPI environment, on one process
-//   nn::verify(my_layer(5), {4, 5}, mesh);    the ranks of a mesh share the work
+//   nn::verify(my_layer(5), {4, 5});        in any program with an MPI environment, on one process
+//   nn::verify(my_layer(5), {4, 5}, mesh);  the ranks of a mesh share the work
 //
 // nn::verify throws an error of one sentence that names the first wrong row, the tensor and the
 // fault. The test has these steps, with small generated values:

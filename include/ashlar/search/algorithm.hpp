@@ -52,7 +52,8 @@ struct options {
   /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
   /// residual block) may take a choice. If it is empty, every choice is permitted.
   std::function<bool(int, layer_choice const&)> permits{};
-  /// Called at every better plan, at the end, and every 65,536 evaluations.
+  /// Called at every better plan, at the end, and when an evaluation begins 0.2 s after the last
+  /// call.
   std::function<void(progress const&)> on_progress{};
   /// A stop request ends the search, which then returns the best plan so far. The search checks the
   /// token before every evaluation.
@@ -102,7 +103,8 @@ class watch {
       return end(ending::out_of_budget);
     if (options_.seconds > 0 && evaluations_ % 64 == 63 && elapsed() >= options_.seconds)
       return end(ending::out_of_budget);
-    if (++evaluations_ % 65'536 == 0) report();
+    ++evaluations_;
+    if (options_.on_progress && time_.seconds() - reported_ > 0.2) report();
     return true;
   }
 
@@ -182,16 +184,18 @@ class watch {
     how_ = how;
     return false;
   }
-  void report() const {
-    if (options_.on_progress)
-      options_.on_progress({algorithm_, elapsed(), tables_, evaluations_,
-                            best_ < unreachable ? best_ : 0.0, bound_});
+  void report() {
+    if (!options_.on_progress) return;
+    options_.on_progress(
+        {algorithm_, elapsed(), tables_, evaluations_, best_ < unreachable ? best_ : 0.0, bound_});
+    reported_ = time_.seconds();
   }
 
   char const* algorithm_;
   options const& options_;
   stopwatch time_;
   double not_counted_ = 0;  ///< seconds spent in bound_by()
+  double reported_ = 0;     ///< seconds when on_progress was called last
   double bound_, tables_ = 0;
   double best_ = unreachable;
   std::int64_t evaluations_ = 0;

@@ -34,8 +34,9 @@ class chain_solver {
     for (int k = 0; k < model.classes(); ++k) own_.data()[k] = model.class_at(k).weight;
   }
 
-  /// Prepares the search for the plan with the least w + price · counted memory. Here w is the sum of
-  /// the plan's costs in the model, in seconds, and the price is in seconds per byte. Counted memory (counted_memory.hpp) is a lower bound of a plan's memory.
+  /// Prepares the search for the plan with the least w + price · counted memory. Here w is the sum
+  /// of the plan's costs in the model, in seconds, and the price is in seconds per byte. Counted
+  /// memory (counted_memory.hpp) is a lower bound of a plan's memory.
   constexpr chain_solver(chain_model<N, Paths>& model, double price,
                          counted_memory<N> const& counted)
       : model_(model), start_(model.from_source()), counted_(price == 0 ? nullptr : &counted),

@@ -189,7 +189,10 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
           share(communication) + " communication, " + share(p.bubble) + " waiting\n";
   for (auto const& note : notes(net, p.chosen)) text += "  note: " + note + "\n";
   text += "\n" + stages_text(p);
-  return {text + "\n" + elements_text(chain_of(net, p), p.chosen, breakdown(net, p, m), m)};
+  auto const& chain = chain_of(net, p);
+  auto const parts = breakdown(net, p, m);
+  return {text + "\n" +
+          elements_text(chain, p.chosen, parts, outline_of(chain, p.chosen, parts, m))};
 }
 
 }  // namespace ashlar::search

@@ -13,6 +13,7 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/cost.hpp>
+#include <ashlar/search/costly_moves.hpp>
 #include <ashlar/search/explanation.hpp>
 #include <ashlar/search/outline.hpp>
 #include <ashlar/search/recomputed.hpp>
@@ -107,8 +108,7 @@ inline std::string kinds_text(cost_breakdown const& c) {
 /// collective.
 template <int N>
 std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
-                          plan_breakdown const& parts, machine const& m) {
-  auto const o = outline_of(net, chosen, parts, m);
+                          plan_breakdown const& parts, outline const& o) {
   std::size_t widest = 7;
   for (auto const& e : o.elements) widest = e.name.size() > widest ? e.name.size() : widest;
   std::string text = "  " + padded("element", widest + 3) + right("work", 10) + right("moves", 11) +
@@ -137,6 +137,26 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
   return text;
 }
 
+/// Returns a list of the five collectives that take most of a step, or nothing if the plan has no
+/// more than that. `seconds` is the time of the step.
+inline std::string costly_text(outline const& o, double seconds) {
+  constexpr std::size_t most = 5;
+  auto const moves = costly_moves(o);
+  if (moves.size() <= most) return {};
+  std::string text = "\n  the collectives that take most of the step\n";
+  for (std::size_t k = 0; k < most; ++k) {
+    auto const& c = moves[k];
+    text += right(percent_text(seconds > 0 ? c.seconds() / seconds : 0), 8) +
+            right(seconds_text(c.seconds()), 11) + "  " +
+            padded((c.times > 1 ? std::to_string(c.times) + " x " : std::string()) + c.layer +
+                       ": " + c.each.what,
+                   34) +
+            ashlar::to_string(c.each.kind) + " along " + c.each.axes + ", " +
+            bytes_text(c.each.bytes) + "\n";
+  }
+  return text;
+}
+
 template <int N>
 explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
                          machine const& m) {
@@ -154,7 +174,8 @@ explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chose
     text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
   text += kinds_text(total);
   for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
-  text += "\n" + elements_text(net, chosen, parts, m);
+  auto const o = outline_of(net, chosen, parts, m);
+  text += "\n" + elements_text(net, chosen, parts, o) + costly_text(o, total.seconds());
   return {text};
 }
 

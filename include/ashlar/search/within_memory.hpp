@@ -26,6 +26,7 @@
 // That happens for deep nets of nearly equal blocks and tight limits. basic_plan::gap then bounds
 // the distance to the optimum.
 
+#include <algorithm>
 #include <vector>
 
 #include <ashlar/search/memory_search.hpp>
@@ -92,18 +93,18 @@ class recomputation_search {
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
-    auto const numbers = numbers_by_need();
-    for (std::size_t k = 0; k < numbers.size(); ++k) {
-      auto const& [bound, r] = numbers.data()[k];
+    auto numbers = all_by_need();
+    for (int k = 0; !numbers.empty(); ++k) {
+      auto const [r, bound] = next_by_need(numbers);
       if (least.bytes >= 0 && bound >= least.bytes) break;
       if (k == most_numbers) {
         least.complete = false;
         break;
       }
-      model_.recompute({r, r});
+      model_.recompute(r);
       least_memory_result const found = least_memory(model_, lean);
       bool const complete = found.complete && (k == 0 || least.complete);
-      if (least.bytes < 0 || found.bytes < least.bytes) least = found, again = r;
+      if (least.bytes < 0 || found.bytes < least.bytes) least = found, again = r.least;
       least.complete = complete;
     }
     return least;
@@ -113,7 +114,7 @@ class recomputation_search {
   /// The maximum number of labels (partial plans) that label setting makes in the whole search.
   static constexpr std::int64_t most_labels = label_effort;
   /// least() tries at most this many different numbers of recomputed segments.
-  static constexpr std::size_t most_numbers = 8;
+  static constexpr int most_numbers = 8;
 
   struct range {
     recomputation again;
@@ -170,9 +171,10 @@ class recomputation_search {
   /// Looks for any plan that fits, after a search that stopped before it found one. If no plan
   /// fits, throws an error that states the least memory.
   constexpr void take_any() {
-    for (auto const& [bound, r] : numbers_by_need()) {
+    for (auto numbers = all_by_need(); !numbers.empty();) {
+      auto const [r, bound] = next_by_need(numbers);
       if (bound > limit_) break;
-      search({r, r}, false);
+      search(r, false);
       if (known_ < unreachable) return;
     }
     int again = net_.recomputed;
@@ -183,23 +185,36 @@ class recomputation_search {
     refuse_path(model_, limit_, bytes, lean, "search::optimal");
   }
 
+  /// A range of numbers of recomputed segments, and a lower bound of the bytes per rank that every
+  /// plan with one of these numbers needs.
   struct needed {
+    recomputation again;
     std::int64_t bytes;
-    int again;
   };
 
-  /// Returns all possible numbers of recomputed segments. They are sorted by a lower bound of the
-  /// memory that every plan with this number needs.
-  constexpr std::vector<needed> numbers_by_need() {
-    std::vector<needed> list;
-    for (int r = net_.recomputed; r <= net_.segments || list.empty(); ++r) {
-      model_.recompute({r, r});
-      list.push_back({counted_memory<N>(model_).least(), r});
+  constexpr needed need_of(recomputation again) {
+    model_.recompute(again);
+    return {again, counted_memory<N>(model_).least()};
+  }
+  constexpr std::vector<needed> all_by_need() {
+    return {need_of({net_.recomputed, std::max(net_.recomputed, net_.segments)})};
+  }
+  /// Removes the number with the least bound from the ranges and returns it. Halves only the ranges
+  /// that may contain it, because a net may have thousands of segments.
+  constexpr needed next_by_need(std::vector<needed>& ranges) {
+    for (;;) {
+      auto const best = std::min_element(
+          ranges.begin(), ranges.end(), [](needed const& a, needed const& b) {
+            return a.bytes != b.bytes ? a.bytes < b.bytes : a.again.least < b.again.least;
+          });
+      needed const next = *best;
+      ranges.erase(best);
+      if (!next.again.is_range()) return next;
+      auto const [least, most] = next.again;
+      int const middle = least + (most - least) / 2;
+      ranges.push_back(need_of({least, middle}));
+      ranges.push_back(need_of({middle + 1, most}));
     }
-    std::sort(list.begin(), list.end(), [](needed const& a, needed const& b) {
-      return a.bytes != b.bytes ? a.bytes < b.bytes : a.again < b.again;
-    });
-    return list;
   }
 
   basic_problem<N> const& net_;

@@ -60,8 +60,7 @@ class any_tensor {
   /// Returns a new tensor on the same mesh, with the same extents and element type, but at
   /// placement `p`. Its shard is not initialized.
   any_tensor like(ashlar::placement const& p) const {
-    return {mesh(), extents_, p,
-            ashlar::local_box(extents_, mesh().topology(), p, mesh().coordinate()), type_};
+    return {mesh(), extents_, p, mesh().local_box(extents_, p), type_};
   }
 
   /// Returns a tensor of type `Tensor` that shares the shard. Throws ashlar::error if the element

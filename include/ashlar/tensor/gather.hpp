@@ -31,8 +31,8 @@ std::vector<T> host_values(Processor const& on, T const* shard, std::int64_t cou
 }
 }  // namespace detail
 
-/// Returns the values of this rank's shard, row-major, in host memory. Communicates nothing. Refuses
-/// a partial tensor, as x.local() does.
+/// Returns the values of this rank's shard, row-major, in host memory. Communicates nothing.
+/// Refuses a partial tensor, as x.local() does.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   x.require_values();

@@ -5,8 +5,9 @@
 
 // Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. One
 // dim of the product is cut into panels. This dim can be m, n, k or the batch dim, and is called
-// the streamed dim. The redistributions and the GEMM run once per panel. With k as the streamed dim, this is the method
-// SUMMA. plan/matmul_stream.hpp defines panels and describes when a product runs in panels.
+// the streamed dim. The redistributions and the GEMM run once per panel. With k as the streamed
+// dim, this is the method SUMMA. plan/matmul_stream.hpp defines panels and describes when a product
+// runs in panels.
 //
 // The table shows how each tensor is handled. A move is a redistribution.
 //
@@ -21,8 +22,8 @@
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
 // The GEMM of a panel computes its result in strips of rows. After each strip, the host makes the
-// transfers progress. An operand panel that is contiguous in the shard moves without being copied out. If k is streamed, the sum is
-// rounded to the element type once per panel.
+// transfers progress. An operand panel that is contiguous in the shard moves without being copied
+// out. If k is streamed, the sum is rounded to the element type once per panel.
 
 #include <algorithm>
 #include <array>

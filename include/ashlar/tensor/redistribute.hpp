@@ -36,6 +36,7 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
 template <class Processor>
 any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) {
   auto const m = x.mesh();
+  if (!m.is_here()) return x.like(p.plan.to);
   struct half_done {  // Abandons the mesh if an exception leaves the plan half done.
     basic_mesh<Processor> const& m;
     bool begun = false;
@@ -100,9 +101,21 @@ auto redistribute(Tensor const& x, Target const& target) {
   }
 }
 
+/// The right operand of `x | to<S<0>, B>.on(other)` (cross_mesh.hpp).
+template <class Processor, class... Tags>
+struct to_placement_on {
+  basic_mesh<Processor> other;
+};
+
 /// The right operand of `x | to<S<0>, B>`, the pipe form of redistribute.
 template <class... Tags>
-struct to_placement {};
+struct to_placement {
+  /// Returns the right operand for a move to another part of the mesh.
+  template <class Processor>
+  to_placement_on<Processor, Tags...> on(basic_mesh<Processor> const& other) const {
+    return {other};
+  }
+};
 template <class... Tags>
 inline constexpr to_placement<Tags...> to{};
 

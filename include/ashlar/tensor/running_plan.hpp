@@ -39,10 +39,18 @@ class running_plan final : public pending_operation {
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
         bucket_(std::move(together)) {
+    if (!mesh_.is_here()) {
+      for (std::size_t t = 0; t < x_.size(); ++t) x_[t] = x_[t].like(bucket_->plans[t]->plan.to);
+      done_ = true;
+      return;
+    }
+    // All comparisons come first, because each waits for the tickets that were taken before it.
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      tickets_.push_back(communicates(bucket_->what(k).kind)
-                             ? mesh_.take_ticket(bucket_->what(k), x_.front().type())
-                             : 0);
+      if (communicates(bucket_->what(k).kind))
+        mesh_.compare_with_group(bucket_->what(k), x_.front().type());
+    for (std::size_t k = 0; k < bucket_->steps(); ++k)
+      tickets_.push_back(communicates(bucket_->what(k).kind) ? mesh_.take_ticket(bucket_->what(k))
+                                                             : 0);
     mesh_.operations().add(*this);
     try {
       advance();

@@ -54,7 +54,7 @@ X slice(X const& x, std::int64_t begin, std::int64_t size) {
   shape extents = x.extents();
   extents[Dim] = size;
   // This rank's part of the result, in coordinates of x.
-  box part = local_box(extents, x.mesh().topology(), x.placement(), x.mesh().coordinate());
+  box part = x.mesh().local_box(extents, x.placement());
   part.dim[Dim].begin += begin;
   if constexpr (Dim == 0) {
     std::int64_t const offset = part.elements() == 0 ? 0 : offset_of(x.local_box(), part);

@@ -94,7 +94,7 @@ box shard_box(basic_mesh<Processor> const& m, shape const& extents, placement co
   if (char const* const wrong = check(p, rank, m.axes()))
     throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +
                               to_string(extents) + ": " + wrong);
-  return local_box(extents, m.topology(), p, m.coordinate());
+  return m.local_box(extents, p);
 }
 
 /// Allocates the shard of a tensor. If memory runs out, the error names the tensor.
@@ -160,9 +160,8 @@ class tensor {
   /// placement. The memory that the shared pointer owns may be larger than the shard.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
          std::shared_ptr<T> shard)
-      : mesh_(m), extents_(extents), placement_(p),
-        box_(ashlar::local_box(extents, m.topology(), p, m.coordinate())), data_(std::move(shard)) {
-  }
+      : mesh_(m), extents_(extents), placement_(p), box_(m.local_box(extents, p)),
+        data_(std::move(shard)) {}
   /// Returns the shared pointer that owns the shard, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 

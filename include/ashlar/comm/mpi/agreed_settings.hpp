@@ -29,26 +29,23 @@ inline std::string fault_of(shared::settings const& s) {
   return "the requested shared memory is " + std::to_string(s.bytes_per_rank) + " bytes per rank";
 }
 
-/// Returns the text of rank `owner` on every rank. Collective over `comm`.
-inline std::string text_of_rank(std::string text, int owner, MPI_Comm comm) {
-  int length = static_cast<int>(text.size());
-  check(MPI_Bcast(&length, 1, MPI_INT, owner, comm));
-  text.resize(static_cast<std::size_t>(length));
-  check(MPI_Bcast(text.data(), length, MPI_CHAR, owner, comm));
-  return text;
-}
-
 }  // namespace detail
 
 /// Throws an ashlar::error with the sentence of the first rank whose `fault` is not empty, on every
 /// rank. Does nothing if all are empty. Collective over `comm`: an all-reduce of 4 bytes.
-inline void refuse_together(std::string const& fault, MPI_Comm comm) {
+inline void refuse_together(std::string fault, MPI_Comm comm) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   int most = fault.empty() ? 0 : ranks - rank;
   check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm));
-  if (most > 0) throw error("mesh", detail::text_of_rank(fault, ranks - most, comm));
+  if (most == 0) return;
+  int const first = ranks - most;
+  int length = static_cast<int>(fault.size());
+  check(MPI_Bcast(&length, 1, MPI_INT, first, comm));
+  fault.resize(static_cast<std::size_t>(length));
+  check(MPI_Bcast(fault.data(), length, MPI_CHAR, first, comm));
+  throw error("mesh", fault);
 }
 
 /// Returns the shared-memory settings for all ranks. Collective over `comm`: a reduction of 4 bytes

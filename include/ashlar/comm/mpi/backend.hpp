@@ -15,12 +15,17 @@
 #include <ashlar/comm/mpi/waiting.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/processor.hpp>
+#include <ashlar/mesh/mesh_part.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <ashlar/comm/mpi/communicator.hpp>
+#include <ashlar/comm/mpi/crossing_messages.hpp>
 #endif
 
 namespace ashlar {
+
+struct crossing;
+
 namespace mpi {
 
 class backend {
@@ -81,6 +86,14 @@ class backend {
   operation_queue& operations() { return operations_; }
   watch::flight_record& record() { return record_; }
   std::shared_ptr<ashlar::communicator> make_transport();
+  /// Creates the transport of a part of the mesh, of which this rank is a member. `operations` is
+  /// the part's queue, which must outlive the transport. Collective over the members.
+  std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part,
+                                                       operation_queue& operations);
+
+  /// Carries out this rank's messages of a crossing between two parts of the mesh. `shard` has the
+  /// elements of box `tile`. All ranks of the two parts must give the same `number`.
+  void cross(crossing const& c, box const& tile, void* shard, std::size_t element_size, int number);
 
   template <class Condition>
   void until(Condition ended) const {
@@ -103,8 +116,37 @@ class backend {
 
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
-  return std::make_shared<communicator>(handles_, topology_, window_, memory_, operations_, record_,
-                                        waiting_);
+  return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
+                                        operations_, record_, waiting_);
+}
+ASHLAR_INLINE void backend::cross(crossing const& c, box const& tile, void* shard,
+                                  std::size_t element_size, int number) {
+  try {
+    crossing_messages messages(c, topology_, rank_in(handles_.comm()), tile, shard, element_size,
+                               handles_.comm(), number % 32'768);
+    waiting_.until([&] { return messages.advance(); });
+  } catch (...) {
+    operations_.abandon();
+    throw;
+  }
+}
+ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
+backend::make_transport(mesh_part const& part, operation_queue& operations) {
+  MPI_Group whole = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  check(MPI_Comm_group(handles_.comm(), &whole));
+  check(MPI_Group_incl(whole, static_cast<int>(part.ranks.size()), part.ranks.data(), &group));
+  int const status = MPI_Comm_create_group(handles_.comm(), group, part.ranks.front(), &comm);
+  MPI_Group_free(&group);
+  MPI_Group_free(&whole);
+  check(status);
+  handles_.keep_communicator(comm);
+  auto made = std::make_shared<communicator>(comm, handles_, part.axes, window_, memory_,
+                                             operations, record_, waiting_);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  made->be_part(part.ranks, record_.add_part(part.axes, part.ranks, rank));
+  return made;
 }
 #endif
 

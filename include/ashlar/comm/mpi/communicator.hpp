@@ -33,16 +33,24 @@ namespace ashlar::mpi {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// The communicator of `handles` must have as many ranks as `t`. `memory` is the arena in which
-  /// the shards are allocated. All arguments passed by reference must outlive this object.
-  communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
-               operation_queue& operations, watch::flight_record& record, waiting const& wait)
-      : topology_(t), algorithms_(algorithms_from_environment(handles.comm())), handles_(&handles),
-        window_(&window), memory_(&memory), operations_(&operations), record_(&record),
-        waiting_(&wait) {
+  /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
+  /// shards are allocated. All arguments passed by reference must outlive this object.
+  communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
+               arena& memory, operation_queue& operations, watch::flight_record& record,
+               waiting const& wait)
+      : topology_(t), algorithms_(algorithms_from_environment(comm)), comm_(comm),
+        handles_(&handles), window_(&window), memory_(&memory), operations_(&operations),
+        record_(&record), waiting_(&wait) {
     int rank = 0;
-    MPI_Comm_rank(handles.comm(), &rank);
+    MPI_Comm_rank(comm, &rank);
     here_ = t.coordinates_of(rank);
+  }
+
+  /// Makes this the transport of a part of a mesh. `ranks` are the ranks of the whole mesh, by rank
+  /// of the part. `part` is the part's number in the flight record.
+  void be_part(std::vector<int> ranks, int part) {
+    ranks_ = std::move(ranks);
+    part_ = part;
   }
 
   void open(axis_list const& axes) override { group_of(axes); }
@@ -52,7 +60,7 @@ class communicator final : public ashlar::communicator {
     try {
       waiting_->until([&] { return operations_->is_turn_of(s.what->axes, s.ticket); });
       auto const& g = group_of(s.what->axes);
-      number = record_->began(s);
+      number = record_->began(s, part_);
       if (goes_eager(s, g)) {
         auto eager = start_eager(s, g);
         waiting_->until([&] { return eager.advance(); });
@@ -77,7 +85,7 @@ class communicator final : public ashlar::communicator {
     auto const number = record_->began("a barrier");
     {
       watch::flight_record::waiting const noted(*record_);
-      check(MPI_Barrier(handles_->comm()));
+      check(MPI_Barrier(comm_));
     }
     record_->ended(number);
   }
@@ -117,7 +125,7 @@ class communicator final : public ashlar::communicator {
       if (done_) return true;
       if (std::holds_alternative<std::monostate>(way_)) {
         if (!owner_->operations_->is_turn_of(request_.what->axes, request_.ticket)) return false;
-        number_ = owner_->record_->began(request_);
+        number_ = owner_->record_->began(request_, owner_->part_);
         if (goes_eager(request_, *group_)) way_ = owner_->start_eager(request_, *group_);
         else if (group_->is_on_node) way_ = owner_->start_direct(request_, *group_);
         else begin_messages();
@@ -211,26 +219,31 @@ class communicator final : public ashlar::communicator {
     auto const number = record_->began("the creation of groups of ranks");
     watch::flight_record::waiting const noted(*record_);
     group g;
-    unsigned const slot = operation_queue::group_of(axes);
-    window_->obtain_stages(slot);
+    // Groups along the same axes in another order share tickets, and therefore a slot.
+    auto const [own, is_new] = slot_of_.try_emplace(operation_queue::group_of(axes), 0);
+    if (is_new) own->second = window_->number_groups(comm_);
+    unsigned const slot = own->second;
+    bool const has_slot = slot < shared_window::slot_count;
+    if (is_new && has_slot) window_->obtain_stages(slot);
     // The color for MPI_Comm_split is the rank of the member whose coordinates along the group's
     // axes are 0. This color is the same for all members of a group, and different for different
     // groups.
     coordinates color = here_;
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
-    check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),
-                         topology_.index_in_group(here_, axes), &g.comm));
+    check(MPI_Comm_split(comm_, topology_.rank_of(color), topology_.index_in_group(here_, axes),
+                         &g.comm));
     handles_->keep_communicator(g.comm);
-    g.is_on_node = true;
+    g.is_on_node = has_slot;
     g.where = spread_of(topology_, axes);
     auto& near = g.neighbours;
     near.most_staged = shared::stage_bytes;
-    for (int j = 0; j < topology_.group_size(axes); ++j) {
-      int const rank = topology_.rank_of(topology_.member(here_, axes, j));
+    for (int j = 0; j < topology_.group_size(axes) && g.is_on_node; ++j) {
+      int rank = topology_.rank_of(topology_.member(here_, axes, j));
+      if (!ranks_.empty()) rank = ranks_[static_cast<std::size_t>(rank)];
       auto* const region = window_->region_of(rank);
       if (region == nullptr) {
         g.is_on_node = false;
-        break;
+        continue;
       }
       near.ranks.push_back(rank);
       near.windows.push_back(region);
@@ -245,6 +258,9 @@ class communicator final : public ashlar::communicator {
 
   topology topology_;
   algorithm_table algorithms_;
+  MPI_Comm comm_;
+  std::vector<int> ranks_;  // of the whole mesh, by rank of this part; empty for the whole mesh
+  int part_ = 0;
   collective_handles* handles_;
   shared_window* window_;
   arena* memory_;
@@ -253,6 +269,7 @@ class communicator final : public ashlar::communicator {
   waiting const* waiting_;
   coordinates here_{};
   std::unordered_map<std::uint32_t, group> groups_;
+  std::unordered_map<unsigned, unsigned> slot_of_;  // the slots of the window, by set of axes
 };
 
 }  // namespace ashlar::mpi

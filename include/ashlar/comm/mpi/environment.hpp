@@ -21,7 +21,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <ashlar/comm/watch/watchdog.hpp>
+#include <ashlar/comm/watch/membership.hpp>
 #include <ashlar/config.hpp>
 
 namespace ashlar::mpi {
@@ -58,7 +58,7 @@ ASHLAR_INLINE void abort(char const* message) {
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  watch::watchdog::leave_all();
+  watch::membership::leave_all();
   if (rank != 0) usleep(400'000);
   std::fprintf(stderr, "[rank %d] error: %s\n", rank, message);
   std::fflush(stderr);

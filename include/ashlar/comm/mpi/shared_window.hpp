@@ -6,8 +6,8 @@
 // Memory that the ranks of one node share: an MPI-3 shared-memory window. Each rank's part of it
 // contains, in this order:
 //
-//   slots    one per group of axes: the state of this rank's transfers (shared/handshake.hpp)
-//   stages   two per group of axes: buffers for small shards
+//   slots    one per group of ranks: the state of this rank's transfers (shared/handshake.hpp)
+//   stages   two per group of ranks: buffers for small shards
 //   region   the memory for tensors, which an arena manages
 //
 // If any rank of a node cannot have a window, no rank of that node has one. Reasons are an MPI
@@ -41,7 +41,7 @@ namespace ashlar::mpi {
 
 class shared_window {
  public:
-  static constexpr std::size_t slot_count = std::size_t(1) << max_axes;
+  static constexpr std::size_t slot_count = 64;
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t slots_bytes = slot_count * sizeof(shared::slot);  // one page
   static constexpr std::size_t pair_bytes = 2 * shared::stage_bytes;             // two stages
@@ -99,13 +99,19 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
-  /// Obtains the pages for this rank's two stages of a group, in the first call for each group. If
-  /// the system has no pages left, the slot's `stages` stays 0, and shards of this group are not
-  /// staged. Other ranks may use the stages (stages_of) after the next collective call of all
-  /// ranks.
+  /// Gives a number to the groups that the ranks of `comm` are about to form: the next one that is
+  /// free on all of them. Collective over `comm`. Returns slot_count or more if there is none.
+  unsigned number_groups(MPI_Comm comm) {
+    unsigned number = next_group_;
+    check(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UNSIGNED, MPI_MAX, comm));
+    next_group_ = number + 1;
+    return number;
+  }
+  /// Obtains the pages for this rank's two stages of a group. If the system has no pages left, the
+  /// slot's `stages` stays 0, and shards of this group are not staged. Other ranks may use the
+  /// stages (stages_of) after the next collective call of the group's ranks.
   void obtain_stages(unsigned group) {
-    if (mine_ == nullptr || (asked_ >> group & 1) != 0) return;
-    asked_ |= std::uint64_t(1) << group;
+    if (mine_ == nullptr) return;
     if (shared::obtain_pages(mine_ + stages_offset(group), pair_bytes) < pair_bytes) return;
     reinterpret_cast<shared::slot*>(mine_)[group].stages.store(
         shared::ranks_share_cores(ranks_on_node_) ? shared::stage_bytes
@@ -248,8 +254,7 @@ class shared_window {
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
   std::vector<std::byte*> window_of_;
-  std::uint64_t asked_ = 0;  // bit mask of groups for which obtain_stages was called
-  static_assert(slot_count <= 64);
+  unsigned next_group_ = 0;
   bool keeps_pages_ = false;
 };
 

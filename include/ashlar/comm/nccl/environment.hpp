@@ -41,7 +41,7 @@ inline int rank_of_process = -1;  // for error messages; -1: not known yet
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized) mpi::abort(message);
-  watch::watchdog::leave_all();
+  watch::membership::leave_all();
   if (rank_of_process < 0) std::fprintf(stderr, "error: %s\n", message);
   else std::fprintf(stderr, "[rank %d] error: %s\n", rank_of_process, message);
   std::fflush(stderr);

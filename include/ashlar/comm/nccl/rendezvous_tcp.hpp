@@ -19,18 +19,16 @@
 // anything else, such as a port scanner or a rank of another job, gets no answer and is
 // disconnected. A rank that is disconnected tries again until the deadline.
 //
-// Strangers cannot keep the ranks apart. Rank 0 reads from all connections at the same time. It
-// drops those that stay silent for two seconds, and the oldest one if there are too many. If the
-// ranks use the loopback address of one host, rank 0 listens there only. Who can read the network
-// between the nodes can read the token and the id: the network must be trusted. Numbers are
-// little-endian, like all machines on which NCCL runs.
+// Strangers cannot keep the ranks apart, because rank 0 reads from all connections at the same time
+// (tcp_guests.hpp). If the ranks use the loopback address of one host, rank 0 listens there only.
+// Who can read the network between the nodes can read the token and the id: the network must be
+// trusted. Numbers are little-endian, like all machines on which NCCL runs.
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -42,6 +40,7 @@
 #include <sys/socket.h>
 
 #include <ashlar/comm/nccl/launch.hpp>
+#include <ashlar/comm/nccl/tcp_guests.hpp>
 #include <ashlar/comm/nccl/tcp_socket.hpp>
 #include <ashlar/comm/nccl/unique_id.hpp>
 
@@ -78,18 +77,17 @@ class tcp_rendezvous {
   void give(unique_id const& id) {
     tcp_socket const door = listen();
     std::vector<tcp_socket> ranks(static_cast<std::size_t>(here_.size));
-    std::deque<guest> guests;  // the oldest first
+    tcp_guests<tcp_hello> guests(door);
     tcp_answer answer{tcp_answer::none, here_.size - 1, 0, id};
     while (answer.missing > 0 && answer.fault == tcp_answer::none) {
-      if (!wait_for_any(door, guests)) {
+      if (!guests.wait_until(end_)) {
         answer.fault = tcp_answer::incomplete;
         break;
       }
-      welcome(door, guests);
-      for (auto& g : guests)
-        if (answer.fault == tcp_answer::none && g.reads()) receive(g, ranks, answer);
-      auto const now = clock::now();
-      std::erase_if(guests, [&](guest const& g) { return !g.socket || g.end <= now; });
+      guests.hear([&](tcp_socket peer, tcp_hello const& said) {
+        receive(std::move(peer), said, ranks, answer);
+        return answer.fault == tcp_answer::none;
+      });
     }
     for (int r = here_.size - 1; r > 0; --r)
       if (!ranks[static_cast<std::size_t>(r)]) answer.first_missing = r;
@@ -118,50 +116,6 @@ class tcp_rendezvous {
   }
 
  private:
-  /// A connection that has not said yet which rank it is.
-  struct guest {
-    tcp_socket socket;
-    clock::time_point end;
-    tcp_hello said{};
-    std::size_t got = 0;
-
-    /// Reads what has arrived. Returns whether the message is complete. Closes the socket if the
-    /// peer has closed it.
-    bool reads() {
-      if (!socket) return false;
-      auto const n = ::recv(socket.fd(), reinterpret_cast<char*>(&said) + got, sizeof said - got,
-                            MSG_DONTWAIT);
-      if (n > 0) got += static_cast<std::size_t>(n);
-      else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
-        socket = tcp_socket();
-      return socket && got == sizeof said;
-    }
-  };
-  static constexpr std::size_t most_guests = 256;
-  static constexpr std::chrono::seconds most_silence{2};
-
-  /// Waits until something arrives or a guest has been silent for too long. Returns false if the
-  /// deadline passes.
-  bool wait_for_any(tcp_socket const& door, std::deque<guest> const& guests) const {
-    std::vector<pollfd> all{{door.fd(), POLLIN, 0}};
-    for (auto const& g : guests) all.push_back({g.socket.fd(), POLLIN, 0});
-    auto const end = guests.empty() ? end_ : std::min(end_, guests.front().end);
-    auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count();
-    ::poll(all.data(), all.size(), left > 0 ? static_cast<int>(left) : 0);
-    return clock::now() < end_;
-  }
-
-  /// Accepts the connections that have arrived, up to as many as there may be guests.
-  static void welcome(tcp_socket const& door, std::deque<guest>& guests) {
-    for (std::size_t i = 0; i < most_guests; ++i) {
-      tcp_socket s(::accept4(door.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!s && errno != EMFILE && errno != ENFILE) return;
-      if ((!s || guests.size() == most_guests) && !guests.empty()) guests.pop_front();
-      if (s) guests.push_back({std::move(s), clock::now() + most_silence});
-      else if (guests.empty()) return;
-    }
-  }
-
   using addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
   addresses resolve(char const* host, int flags) const {
@@ -177,8 +131,8 @@ class tcp_rendezvous {
   }
 
   /// Listens on the loopback address if the ranks were given such an address, and otherwise on all
-  /// network interfaces, because the name by which other nodes reach this node may not belong to any of this
-  /// node's interfaces.
+  /// network interfaces, because the name by which other nodes reach this node may not belong to
+  /// any of this node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
     // Many systems give a host's own name a loopback address, so a name does not tell.
@@ -235,10 +189,9 @@ class tcp_rendezvous {
     return tcp_socket();
   }
 
-  /// Handles the complete message of a guest, which is a rank or a stranger.
-  void receive(guest& from, std::vector<tcp_socket>& ranks, tcp_answer& answer) const {
-    tcp_socket peer = std::move(from.socket);
-    tcp_hello const& said = from.said;
+  /// Handles the complete message of a peer, which is a rank or a stranger.
+  void receive(tcp_socket peer, tcp_hello const& said, std::vector<tcp_socket>& ranks,
+               tcp_answer& answer) const {
     if (std::memcmp(said.word, hello_.word, sizeof said.word) != 0 || said.job != hello_.job)
       return;
     if (said.size != here_.size) answer.fault = tcp_answer::wrong_size;

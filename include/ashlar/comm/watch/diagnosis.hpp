@@ -35,6 +35,7 @@ ASHLAR_INLINE std::string place_of(reported_operation const& o);
 
 #if ASHLAR_DEFINES(COMM)
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <set>
 #include <vector>
@@ -51,15 +52,15 @@ ASHLAR_INLINE std::string waited_text(double seconds) {
 
 ASHLAR_INLINE std::string place_of(reported_operation const& o) {
   std::string text = o.text + " (number " + std::to_string(o.number);
-  if (!o.axes.empty()) text += " along " + o.axes;
+  if (!o.axes.empty()) text += " along " + o.axes.substr(0, o.axes.find('@'));
   if (o.step >= 0) text += ", step " + std::to_string(o.step);
   return text + ")";
 }
 
 namespace detail {
 
-/// Returns the ranks of the group of `rank` along the axes of an operation. All ranks of the mesh
-/// if the axes are empty.
+/// Returns the ranks of the group of `rank` along the axes of an operation, or those that follow the
+/// axes. Returns all ranks of the mesh if the text is empty.
 inline std::vector<int> group_of(topology const& t, int rank, std::string const& axes) {
   axis_list list;
   for (int a = 0; a < t.axes(); ++a) {
@@ -73,6 +74,14 @@ inline std::vector<int> group_of(topology const& t, int rank, std::string const&
   }
   if (axes.empty()) list = all_axes(t.axes());
   std::vector<int> ranks;
+  if (auto at = axes.find('@'); at != std::string::npos) {
+    for (; at < axes.size(); at = std::min(axes.find(',', at + 1), axes.size())) {
+      int member = -1;
+      std::from_chars(axes.data() + at + 1, axes.data() + axes.size(), member);
+      if (member >= 0 && member < t.ranks()) ranks.push_back(member);
+    }
+    return ranks;
+  }
   auto const here = t.coordinates_of(rank);
   for (int j = 0; j < t.group_size(list); ++j) ranks.push_back(t.rank_of(t.member(here, list, j)));
   return ranks;

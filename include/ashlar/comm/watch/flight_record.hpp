@@ -41,13 +41,22 @@ class flight_record {
     tick();
   }
 
-  /// Records that a transfer began. Returns its number in the record, which counts from 1.
-  std::uint64_t began(transfer_request const& s) {
-    return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label);
+  /// Registers a part of the mesh, in which this rank is rank `here`. `ranks` are the ranks of the
+  /// whole mesh, by rank of the part. Returns a number for `began`.
+  int add_part(topology const& t, std::vector<int> ranks, int here) {
+    std::lock_guard const lock(mutex_);
+    parts_.push_back({t, std::move(ranks), here, {}});
+    return static_cast<int>(parts_.size());
+  }
+
+  /// Records that a transfer began. `part` is a number of add_part, or 0 for the whole mesh. Returns
+  /// the number of the transfer in the record, which counts from 1.
+  std::uint64_t began(transfer_request const& s, int part = 0) {
+    return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
   /// Records that an operation of all ranks began that is no transfer. `what` must be a literal,
   /// such as "a barrier".
-  std::uint64_t began(char const* what) { return add({}, 0, what, nullptr); }
+  std::uint64_t began(char const* what) { return add({}, 0, what, nullptr, 0); }
   /// Records that an operation ended.
   void ended(std::uint64_t number) {
     {
@@ -77,8 +86,8 @@ class flight_record {
 
   /// Says that operations from now on belong to this training step. Negative: to none.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
-  /// Says what this rank does for which others may have to wait for long (comm/long_work.hpp). Null:
-  /// nothing. `what` must be a literal. Returns what was said before.
+  /// Says what this rank does for which others may have to wait for long (comm/long_work.hpp).
+  /// Null: nothing. `what` must be a literal. Returns what was said before.
   char const* set_work(char const* what) { return work_.exchange(what, std::memory_order_relaxed); }
 
   /// While an object of this class exists, the program's thread waits.
@@ -116,10 +125,17 @@ class flight_record {
     char const* what = nullptr;  // null for a transfer
     char label[40]{};
     bool has_ended = false;
+    int part = 0;
+  };
+  struct part {
+    topology axes;
+    std::vector<int> ranks;
+    int here;
+    std::uint64_t begun[1 << max_axes];
   };
 
   std::uint64_t add(transfer_title const& title, std::uint64_t ticket, char const* what,
-                    char const* label) {
+                    char const* label, int part) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
     if (what != nullptr) ticket = ++whole_;
@@ -130,22 +146,35 @@ class flight_record {
                   now_.load(std::memory_order_relaxed),
                   what,
                   {},
-                  false};
+                  false,
+                  part};
     auto& copy = at(number).label;
     copy[0] = '\0';
     if (label != nullptr) std::strncat(copy, label, sizeof copy - 1);
-    if (what == nullptr && ticket > 0) begun_[operation_queue::group_of(title.axes)] = ticket;
+    auto& begun = part == 0 ? begun_ : parts_[static_cast<std::size_t>(part) - 1].begun;
+    if (what == nullptr && ticket > 0) begun[operation_queue::group_of(title.axes)] = ticket;
     count_event();
     return number;
   }
   /// Returns the number of the oldest entry that is still kept.
   std::uint64_t oldest() const { return last_ < ring_.size() ? 1 : last_ - ring_.size() + 1; }
-  /// Returns the names of a set of axes (operation_queue::group_of).
-  std::string text_of(unsigned set) const {
+  topology const& axes_of(int part) const {
+    return part == 0 ? topology_ : parts_[static_cast<std::size_t>(part) - 1].axes;
+  }
+  /// Returns the names of a set of axes (operation_queue::group_of). For a group of a part, the ranks
+  /// of the group follow, as in "gpu@4,5".
+  std::string text_of(unsigned set, int part = 0) const {
     axis_list axes;
-    for (int a = 0; a < topology_.axes(); ++a)
+    auto const& t = axes_of(part);
+    for (int a = 0; a < t.axes(); ++a)
       if ((set >> a & 1) != 0) axes.push_back(static_cast<signed char>(a));
-    return to_string(axes, topology_);
+    std::string text = to_string(axes, t);
+    if (part == 0) return text;
+    auto const& own = parts_[static_cast<std::size_t>(part) - 1];
+    for (int j = 0; j < t.group_size(axes); ++j)
+      text += (j == 0 ? '@' : ',') + std::to_string(own.ranks[static_cast<std::size_t>(t.rank_of(
+                                         t.member(t.coordinates_of(own.here), axes, j)))]);
+    return text;
   }
   void count_event() { events_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -158,6 +187,7 @@ class flight_record {
   std::uint64_t last_ = 0, first_open_ = 1;
   std::uint64_t whole_ = 0;               // the operations that are no transfers
   std::uint64_t begun_[1 << max_axes]{};  // the last ticket of each set of axes
+  std::vector<part> parts_;
   mutable std::mutex mutex_;
 
   std::atomic<std::int64_t> step_{-1};
@@ -199,6 +229,10 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
   std::lock_guard const lock(mutex_);
   for (unsigned set = 0; set < std::size(begun_); ++set)
     if (begun_[set] > 0) r.begun[text_of(set)] = begun_[set];
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    for (unsigned set = 0; set < std::size(begun_); ++set)
+      if (parts_[k].begun[set] > 0)
+        r.begun[text_of(set, static_cast<int>(k) + 1)] = parts_[k].begun[set];
   if (whole_ > 0) r.begun[""] = whole_;
   for (std::uint64_t n = oldest(); n <= last_; ++n) {
     auto const& e = at(n);
@@ -208,8 +242,8 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
     o.step = e.step;
     o.age =
         std::chrono::duration<double>(now - clock::time_point(clock::duration(e.began))).count();
-    if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes));
-    o.text = e.what == nullptr ? to_string(e.title, topology_) : e.what;
+    if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes), e.part);
+    o.text = e.what == nullptr ? to_string(e.title, axes_of(e.part)) : e.what;
     if (e.label[0] != '\0') o.text += std::string(" (") + e.label + ")";
     r.operations.push_back(std::move(o));
   }

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include <ashlar/comm/agreement_in_maxima.hpp>
 #include <ashlar/comm/watch/watchdog.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/placement/axis_placement.hpp>
@@ -27,11 +28,11 @@ std::shared_ptr<watchdog> introduce(flight_record& record, topology const& t, in
   if (t.ranks() == 1) return nullptr;
   settings const wanted = settings_from_environment();
   contact own = own_contact();
-  std::array<std::int64_t, 3> most{static_cast<std::int64_t>(own.host),
-                                   static_cast<std::int64_t>(~own.host), wanted.is_on() ? 0 : 1};
+  auto const host = bounds_of(own.host);
+  std::array<std::int64_t, 3> most{host[0], host[1], wanted.is_on() ? 0 : 1};
   reduce(reduction::max, std::span<std::int64_t>(most));
   if (most[2] == 1) return nullptr;
-  bool const is_one_host = most[0] == ~most[1];
+  bool const is_one_host = all_agree({most[0], most[1]});
   auto made = std::make_shared<watchdog>(record, t, wanted, is_one_host);
   own.port = made->port();
 

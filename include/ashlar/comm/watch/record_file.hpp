@@ -8,7 +8,8 @@
 //
 //   {"format": "ashlar flight record", "version": 1,
 //    "mesh": "node=2,gpu=2", "diagnosis": "Rank 0 has waited ...",
-//    "ranks": [{"rank": 0, "host": "n3", "process": 77, "work": "", "waits": 5.1, "begun": {"gpu": 42},
+//    "ranks": [{"rank": 0, "host": "n3", "process": 77, "work": "", "waits": 5.1,
+//               "begun": {"gpu": 42},
 //               "operations": [{"number": 42, "axes": "gpu", "ended": false, "age": 5.1,
 //                               "step": 7, "text": "all-gather along gpu of ..."}]},
 //              {"rank": 1, "silence": "its process 78 on n3 is stopped, ..."}]}
@@ -26,9 +27,9 @@ namespace ashlar::watch {
 ASHLAR_INLINE std::string flight_text(topology const& t, std::string const& diagnosis,
                                       std::span<rank_report const> reports);
 
-/// Writes `text` to a new file "ashlar_flight_<rank>_<process>.json" in `folder`. Returns a sentence
-/// for the user that names the file, or says why there is none. Empty if `folder` is empty. Never
-/// throws, because a more important error is being reported.
+/// Writes `text` to a new file "ashlar_flight_<rank>_<process>.json" in `folder`. Returns a
+/// sentence for the user that names the file, or says why there is none. Empty if `folder` is
+/// empty. Never throws, because a more important error is being reported.
 ASHLAR_INLINE std::string write_flight_file(std::string const& folder, int rank,
                                             std::string const& text) noexcept;
 

@@ -7,11 +7,8 @@
 // finds out why, and ends the job, so that no job hangs without a word. It never calls MPI.
 //
 //   1  The program's thread has waited for the timeout while no operation began or ended.
-//   2  The watchdog asks the watchdogs of all ranks for their last operations (peer_socket.hpp).
-//      They answer while their programs compute or wait. A rank that does not answer within a
-//      second is silent: its process is stopped or has ended.
-//      If any rank says that it does long work (comm/long_work.hpp), the wait may be ten times as
-//      long: the watchdog looks again after another timeout.
+//   2  The watchdog asks the watchdogs of all ranks for their last operations (inquiry.hpp). If
+//      any rank says that it does long work, the watchdog looks again after another timeout.
 //   3  If a lower rank that answers waits for too long too, that rank reports.
 //   4  The watchdog prints a paragraph that says who waits for whom (diagnosis.hpp), and writes a
 //      flight record with the last operations of all ranks (record_file.hpp).
@@ -22,7 +19,8 @@
 // (explain), which are steps 2 to 4. So the text is the same.
 //
 // The watchdog also ends the job as soon as the next rank of the same host is killed
-// (neighbour.hpp), and says what this rank was doing then.
+// (neighbour.hpp), and says what this rank was doing then. A rank that ends its mesh says so before
+// (membership.hpp).
 
 #include <memory>
 #include <optional>
@@ -48,8 +46,6 @@ class watchdog {
 
   /// Returns the port of the socket, which other ranks need for their contact of this rank.
   int port() const;
-  /// Tells the other ranks that this process ends on purpose, because it has printed an error.
-  static void leave_all() noexcept;
 
   /// Asks the other ranks, and returns sentences on the causes of the wait, which name the flight
   /// record that it writes. Returns nothing if the caller should wait on, because a rank does long
@@ -83,8 +79,9 @@ class watchdog {
 #include <thread>
 
 #include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/comm/watch/inquiry.hpp>
+#include <ashlar/comm/watch/membership.hpp>
 #include <ashlar/comm/watch/neighbour.hpp>
-#include <ashlar/comm/watch/record_file.hpp>
 
 namespace ashlar::watch {
 
@@ -99,9 +96,10 @@ struct watchdog::state {
   topology shape;
   settings wanted;
   peer_socket socket;
+  std::optional<membership> present;  // from start() on
   neighbour next;
   int rank = 0;
-  std::vector<rank_report> answers;
+  inquiry question{shape, wanted, socket};
   double waits = -1;   // result of the last tick, without the time that is excused
   double excused = 0;  // seconds for which this process was stopped
   bool acts = true;
@@ -125,7 +123,6 @@ struct watchdog::state {
   }
 
   static double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
-  bool has_answered(int r) const { return !answers[static_cast<std::size_t>(r)].host.empty(); }
 
   /// Waits for one message for at most `time`, and does what it asks for.
   void receive(milliseconds time) {
@@ -145,13 +142,7 @@ struct watchdog::state {
       case peer_socket::kind::question:
         socket.send(m->from, peer_socket::kind::answer, to_lines(own_report()));
         break;
-      case peer_socket::kind::answer:
-        if (!answers.empty()) {
-          auto& place = answers[static_cast<std::size_t>(m->from)];
-          place = report_from_lines(m->text);
-          place.rank = m->from;
-        }
-        break;
+      case peer_socket::kind::answer: question.add_answer(m->from, m->text); break;
       case peer_socket::kind::end: std::_Exit(1);
       case peer_socket::kind::leave: next.left(m->from); break;
       case peer_socket::kind::wake: break;
@@ -196,62 +187,17 @@ struct watchdog::state {
     return r;
   }
 
-  /// Asks all ranks for their reports, and waits for the answers for up to a second.
   void ask() {
-    int const ranks = shape.ranks();
-    answers.assign(static_cast<std::size_t>(ranks), {});
-    answers[static_cast<std::size_t>(rank)] = own_report();
-    auto const all_answered = [&] {
-      for (int r = 0; r < ranks; ++r)
-        if (!has_answered(r)) return false;
-      return true;
-    };
-    for (int attempt = 0; attempt < 4 && !all_answered() && !is_done; ++attempt) {
-      for (int r = 0; r < ranks; ++r)
-        if (!has_answered(r)) socket.send(r, peer_socket::kind::question);
-      auto const end = clock::now() + milliseconds(250);
-      while (!all_answered() && clock::now() < end && !is_done) receive(milliseconds(20));
-    }
-    auto const& contacts = socket.ranks();
-    for (int r = 0; r < ranks; ++r) {
-      auto& a = answers[static_cast<std::size_t>(r)];
-      a.rank = r;
-      if (a.host.empty())
-        a.silence = state_of_process(contacts[static_cast<std::size_t>(r)],
-                                     contacts[static_cast<std::size_t>(rank)]);
-    }
-  }
-
-  /// Returns the lowest rank that has waited for too long, if it is lower than this rank, or -1.
-  int lower_reporter() const {
-    for (int r = 0; r < rank; ++r)
-      if (answers[static_cast<std::size_t>(r)].waits >= seconds(wanted.timeout)) return r;
-    return -1;
-  }
-
-  /// Returns whether a rank does long work, or may do so, for which this one has not waited long
-  /// enough yet.
-  bool must_wait_on() {
-    next_look = waits + seconds(wanted.timeout);
-    auto const& contacts = socket.ranks();
-    int working = 0, remote = 0, silent = 0;
-    for (auto const& a : answers) {
-      working += !a.work.empty();
-      auto const host = contacts[static_cast<std::size_t>(a.rank)].host;
-      if (host == contacts[static_cast<std::size_t>(rank)].host) continue;
-      ++remote;
-      silent += !a.silence.empty();
-    }
-    // If no other host answers, perhaps the network does not carry the questions.
-    bool const is_cut_off = remote > 0 && silent == remote;
-    return waits < 10 * seconds(wanted.timeout) && (working > 0 || is_cut_off);
+    auto const receive_one = [this](milliseconds time) { receive(time); };
+    question.ask(own_report(), receive_one, is_done);
   }
 
   void find_cause() {
     ask();
     if (is_done || waits < seconds(wanted.timeout)) return;
-    if (must_wait_on()) return;
-    if (lower_reporter() >= 0 && !wanted.only_warns) {
+    next_look = waits + seconds(wanted.timeout);
+    if (question.must_wait_on(waits)) return;
+    if (question.lower_reporter() >= 0 && !wanted.only_warns) {
       // That rank's message `end` ends this process.
       auto const end = clock::now() + std::chrono::seconds(3);
       while (clock::now() < end && !is_done && waits >= seconds(wanted.timeout))
@@ -259,26 +205,12 @@ struct watchdog::state {
       if (is_done || waits < seconds(wanted.timeout)) return;
     }
     has_reported = true;
-    if (lower_reporter() < 0 || !wanted.only_warns) {
+    if (question.lower_reporter() < 0 || !wanted.only_warns) {
       std::fprintf(stderr, "[rank %d] %s: mesh: %s\n", rank,
-                   wanted.only_warns ? "warning" : "error", findings("").c_str());
+                   wanted.only_warns ? "warning" : "error", question.findings("", waits).c_str());
       if (!wanted.only_warns) end_job();
     }
-    answers.clear();
-  }
-
-  /// Returns the diagnosis of the answers, and writes the flight record. `why` is what is known
-  /// without the diagnosis.
-  std::string findings(std::string const& why) {
-    std::string text = diagnose(shape, answers);
-    if (text.empty() && why.empty())
-      text = "Rank " + std::to_string(rank) + " has waited for " + waited_text(waits) +
-             " outside of transfers.";
-    auto const file = write_flight_file(wanted.folder, rank,
-                                        flight_text(shape, text.empty() ? why : text, answers));
-    if (!text.empty()) text += ' ';
-    text += "ASHLAR_TIMEOUT sets the seconds after which this is said, or off.";
-    return file.empty() ? text : text + ' ' + file;
+    question.forget();
   }
 
   /// Answers a call of explain() by another thread.
@@ -290,34 +222,16 @@ struct watchdog::state {
       why = *asked;
     }
     ask();
-    int const reporter = lower_reporter();
+    int const reporter = question.lower_reporter();
     std::optional<std::string> text;
-    if (!must_wait_on())
-      text = reporter < 0 ? findings(why) : "Rank " + std::to_string(reporter) + " says more.";
-    answers.clear();
+    if (!question.must_wait_on(waits))
+      text = reporter < 0 ? question.findings(why, waits)
+                          : "Rank " + std::to_string(reporter) + " says more.";
+    question.forget();
     std::lock_guard const lock(mutex);
     asked.reset();
     explained.emplace(std::move(text));
     is_explained.notify_all();
-  }
-
-  /// Tells the ranks of this host, one of which observes this one.
-  void leave() const {
-    auto const& ranks = socket.ranks();
-    auto const host = ranks[static_cast<std::size_t>(rank)].host;
-    for (int r = 0; r < shape.ranks(); ++r)
-      if (r != rank && ranks[static_cast<std::size_t>(r)].host == host)
-        socket.send(r, peer_socket::kind::leave);
-  }
-
-  /// The watchdogs of this process.
-  struct list {
-    std::mutex mutex;
-    std::vector<state const*> all;
-  };
-  static list& running() {
-    static auto* const one = new list;  // never destroyed: a process may end in any thread
-    return *one;
   }
 };
 
@@ -344,11 +258,7 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
   s.rank = rank;
   s.socket.introduce(rank, std::move(ranks), secret);
   s.next.observe(rank, s.socket.ranks());
-  {
-    auto& list = state::running();
-    std::lock_guard const lock(list.mutex);
-    list.all.push_back(&s);
-  }
+  s.present.emplace(s.socket, rank);
   // Signals are for the program's thread. The new thread inherits this mask.
   sigset_t all, before;
   sigfillset(&all);
@@ -367,22 +277,10 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-ASHLAR_INLINE void watchdog::leave_all() noexcept try {
-  auto& list = state::running();
-  std::lock_guard const lock(list.mutex);
-  for (auto const* const s : list.all) s->leave();
-} catch (...) {
-}
-
 ASHLAR_INLINE watchdog::~watchdog() {
   auto& s = *state_;
   if (s.socket.ranks().empty()) return;  // it was never started
-  {
-    auto& list = state::running();
-    std::lock_guard const lock(list.mutex);
-    std::erase(list.all, &s);
-  }
-  s.leave();
+  s.present.reset();
   s.is_done = true;
   s.socket.send(s.rank, peer_socket::kind::wake);
   if (s.thread.joinable()) s.thread.join();

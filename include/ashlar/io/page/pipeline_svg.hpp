@@ -14,7 +14,9 @@
 
 #include <ashlar/io/page/mesh_svg.hpp>
 #include <ashlar/plan/text.hpp>
-#include <ashlar/search/pipeline_schedule.hpp>
+#include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/step/pipeline/replay.hpp>
+#include <ashlar/step/pipeline/warm_up.hpp>
 
 namespace ashlar::io::page {
 
@@ -28,9 +30,12 @@ inline int drawn_micro_batches(search::pipeline_plan const& p) {
 inline std::string pipeline_svg(search::pipeline_plan const& p) {
   constexpr double left = 80, top = 6, width = 1000, row = 20, step = 23;
   int const drawn = drawn_micro_batches(p);
-  auto const passes = search::one_f_one_b(p.stages, drawn);
-  double last = 0, synchronize = 0;
-  for (auto const& pass : passes) last = std::max(last, pass.end);
+  auto const schedule = pipelines::one_f_one_b(static_cast<int>(p.stages.size()), drawn);
+  pipelines::pipeline_costs costs;
+  for (auto const& s : p.stages) costs.push_back({s.forward, s.seconds - s.forward, 0, 0, 0});
+  auto const times = pipelines::replay(schedule, costs);
+  double const last = times.seconds;
+  double synchronize = 0;
   for (auto const& s : p.stages) synchronize = std::max(synchronize, s.synchronize);
   double const all = last + synchronize;
   auto const x = [&](double seconds) { return left + (all > 0 ? seconds / all : 0) * width; };
@@ -56,13 +61,13 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
       continue;
     }
     body += text(left - 8, y + 14, "r", "stage " + std::to_string(s));
-    auto const begin = static_cast<std::size_t>(2 * s * drawn);
-    for (auto k = begin; k < begin + static_cast<std::size_t>(2 * drawn); ++k) {
-      auto const& pass = passes[k];
-      body += box(
-          y, pass.begin, pass.end, pass.backward ? "bw" : "fw", std::to_string(pass.micro_batch),
-          std::string(pass.backward ? "backward " : "forward ") + std::to_string(pass.micro_batch) +
-              ", " + seconds_text(pass.end - pass.begin));
+    auto const& order = schedule.order[static_cast<std::size_t>(s)];
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      auto const& [begin, end] = times.passes[static_cast<std::size_t>(s)][k];
+      bool const forward = order[k].what == pipelines::pass::forward;
+      auto const number = std::to_string(order[k].micro_batch);
+      body += box(y, begin, end, forward ? "fw" : "bw", number,
+                  (forward ? "forward " : "backward ") + number + ", " + seconds_text(end - begin));
     }
     double const own = p.stages[static_cast<std::size_t>(s)].synchronize;
     if (own > 0)

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A file of a checkpoint, or a .npy file, while it is written.
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <ashlar/support/error.hpp>
+#include <ashlar/support/whole_file.hpp>
+
+namespace ashlar::checkpoint::detail {
+
+/// A file that is open for writing. Throws an ashlar::error of `operation` if a call fails.
+class written_file {
+ public:
+  /// `flags` are those of open(2) besides O_WRONLY, such as O_CREAT.
+  written_file(char const* operation, std::filesystem::path path, int flags)
+      : operation_(operation), path_(std::move(path)),
+        file_(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666)) {
+    refuse_if(file_ < 0 ? errno : 0);
+  }
+  written_file(written_file const&) = delete;
+  written_file& operator=(written_file const&) = delete;
+  ~written_file() {
+    if (file_ >= 0) (void)::close(file_);
+  }
+
+  /// Writes after what was appended before.
+  void append(void const* data, std::size_t bytes) const {
+    refuse_if(ashlar::detail::write_all(file_, data, bytes));
+  }
+  /// Writes at a position, which leaves the place for append as it is.
+  void write(std::int64_t position, void const* data, std::int64_t bytes) const {
+    auto const* next = static_cast<std::byte const*>(data);
+    while (bytes > 0) {
+      auto const done = ::pwrite(file_, next, static_cast<std::size_t>(bytes), position);
+      if (done < 0 && errno == EINTR) continue;
+      refuse_if(done < 0 ? errno : done == 0 ? EIO : 0);
+      next += done, position += done, bytes -= done;
+    }
+  }
+  void resize(std::int64_t bytes) const { refuse_if(::ftruncate(file_, bytes) == 0 ? 0 : errno); }
+  /// Forces the file to the disk and closes it.
+  void close() { refuse_if(ashlar::detail::close_on_disk(std::exchange(file_, -1), 0)); }
+
+ private:
+  void refuse_if(int fault) const {
+    if (fault != 0)
+      throw error(operation_, path_.string() + " cannot be written: " +
+                                  std::generic_category().message(fault) + ".");
+  }
+
+  char const* operation_;
+  std::filesystem::path path_;
+  int file_;
+};
+
+}  // namespace ashlar::checkpoint::detail

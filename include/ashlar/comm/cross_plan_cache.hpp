@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The cache of plans by which tensors cross from a part of a mesh to other parts. It keeps the last
+// `most_plans`. Apart from the key of a plan, which `plan` compares, a plan depends only on the whole
+// mesh and on the machine of the source. The source clears the cache when its machine changes.
+
+#include <memory>
+#include <vector>
+
+#include <ashlar/config.hpp>
+#include <ashlar/layout/shape.hpp>
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/mesh/mesh_part.hpp>
+#if ASHLAR_DEFINES(COMM)
+#include <algorithm>
+
+#include <ashlar/plan/cross_mesh.hpp>
+#endif
+
+namespace ashlar {
+
+struct cross_mesh_plan;
+
+class cross_plan_cache {
+ public:
+  static constexpr std::size_t most_plans = 256;
+
+  /// Returns the plan from `from` on part `source` to `to` on part `target` of the mesh `whole`.
+  /// Throws ashlar::error if the parts have ranks in common.
+  std::shared_ptr<cross_mesh_plan const> plan(shape const& extents, int element_size,
+                                              mesh_part const& source, placement const& from,
+                                              mesh_part const& target, placement const& to,
+                                              topology const& whole, machine const& m);
+  void clear() { plans_.clear(); }
+
+ private:
+  std::vector<std::shared_ptr<cross_mesh_plan const>> plans_;
+};
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE std::shared_ptr<cross_mesh_plan const>
+cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& source,
+                       placement const& from, mesh_part const& target, placement const& to,
+                       topology const& whole, machine const& m) {
+  for (auto const& p : plans_)
+    if (p->target == target && p->before.extents == extents &&
+        p->before.element_size == element_size && p->before.from == from && p->after.to == to)
+      return p;
+  for (int const r : source.ranks)
+    if (std::find(target.ranks.begin(), target.ranks.end(), r) != target.ranks.end())
+      throw error("redistribute",
+                  "from mesh " + to_string(source.axes) + " to mesh " + to_string(target.axes) +
+                      ": both have the same rank. A tensor crosses between parts without common "
+                      "ranks.");
+  if (plans_.size() == most_plans) plans_.erase(plans_.begin());
+  plans_.push_back(std::make_shared<cross_mesh_plan const>(
+      plan_cross_mesh(extents, element_size, source, from, target, to, whole, m)));
+  return plans_.back();
+}
+#endif
+
+}  // namespace ashlar

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The state to which the handles of a mesh refer (mesh.hpp): the backend, and what does not depend on
+// it (mesh_core.hpp). A part of a mesh has a state of its own with the backend of the whole mesh.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <ashlar/comm/backend.hpp>
+#include <ashlar/comm/mesh_core.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar {
+
+namespace detail {
+
+/// The backend is in a base class, so that it is destroyed after the transport, which uses it.
+template <class Processor>
+struct state_with_backend {
+  std::shared_ptr<backend_of<Processor>> back;
+  std::unique_ptr<operation_queue> own_operations{};  ///< of a part of a mesh
+};
+
+}  // namespace detail
+
+template <class Processor>
+struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
+  /// The state of a whole mesh, without a transport.
+  mesh_state(std::shared_ptr<backend_of<Processor>> made, topology const& t, int this_rank)
+      : detail::state_with_backend<Processor>{std::move(made)} {
+    shape = whole = t;
+    rank = this_rank;
+    here = t.coordinates_of(rank);
+    part = all_of(t);
+    operations = &this->back->operations();
+  }
+
+  /// The state of a part of the mesh with the state `from`. Collective over the ranks of the part.
+  mesh_state(std::shared_ptr<mesh_state> const& from, mesh_part const& what)
+      : detail::state_with_backend<Processor>{from->back} {
+    this->own_operations = std::make_unique<operation_queue>(*from->operations);
+    operations = this->own_operations.get();
+    shape = what.axes;
+    whole = from->whole;
+    part = what;
+    parent = from->parent;
+    if (parent == nullptr) parent = from;
+    priced_on = from->priced_on;
+    is_checked = from->is_checked;
+    int const own = from->rank < 0 ? -1 : from->part.ranks[static_cast<std::size_t>(from->rank)];
+    auto const found = std::find(what.ranks.begin(), what.ranks.end(), own);
+    rank = found == what.ranks.end() ? -1 : static_cast<int>(found - what.ranks.begin());
+    if (rank < 0) return;
+    here = shape.coordinates_of(rank);
+    if constexpr (requires { this->back->make_transport(what, *operations); })
+      plain = transport = this->back->make_transport(what, *operations);
+    else
+      throw error("mesh", "parts of a mesh of GPUs are not available yet. Create a mesh of the "
+                          "ranks of each part.");
+  }
+
+  /// Returns the state of the whole mesh.
+  mesh_core& whole_mesh() { return parent == nullptr ? static_cast<mesh_core&>(*this) : *parent; }
+};
+
+}  // namespace ashlar

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Says to the other ranks of this host that this rank leaves its mesh on purpose. One of them
+// observes this rank, and would otherwise report that it was killed (neighbour.hpp).
+//
+//   a mesh is destroyed                   the destructor of its membership says so
+//   the process ends because of an error  leave_all() says so for all meshes of the process
+
+#include <mutex>
+#include <vector>
+
+#include <ashlar/comm/watch/peer_socket.hpp>
+#include <ashlar/config.hpp>
+
+namespace ashlar::watch {
+
+class membership {
+ public:
+  /// `socket` must know the ranks of the mesh (introduce), and must outlive this object.
+  membership(peer_socket const& socket, int rank);
+  membership(membership const&) = delete;
+  membership& operator=(membership const&) = delete;
+  ~membership();
+
+  /// Tells the other ranks of all meshes that this process ends on purpose, because it has printed
+  /// an error.
+  static void leave_all() noexcept;
+
+ private:
+  void leave() const;
+
+  /// The memberships of this process.
+  struct list {
+    std::mutex mutex;
+    std::vector<membership const*> all;
+  };
+  static list& present();
+
+  peer_socket const& socket_;
+  int rank_;
+};
+
+}  // namespace ashlar::watch
+
+#if ASHLAR_DEFINES(COMM)
+namespace ashlar::watch {
+
+ASHLAR_INLINE membership::membership(peer_socket const& socket, int rank)
+    : socket_(socket), rank_(rank) {
+  auto& list = present();
+  std::lock_guard const lock(list.mutex);
+  list.all.push_back(this);
+}
+
+ASHLAR_INLINE membership::~membership() {
+  {
+    auto& list = present();
+    std::lock_guard const lock(list.mutex);
+    std::erase(list.all, this);
+  }
+  leave();
+}
+
+ASHLAR_INLINE void membership::leave_all() noexcept try {
+  auto& list = present();
+  std::lock_guard const lock(list.mutex);
+  for (auto const* const m : list.all) m->leave();
+} catch (...) {
+}
+
+ASHLAR_INLINE void membership::leave() const {
+  auto const& ranks = socket_.ranks();
+  auto const host = ranks[static_cast<std::size_t>(rank_)].host;
+  for (int r = 0; r < static_cast<int>(ranks.size()); ++r)
+    if (r != rank_ && ranks[static_cast<std::size_t>(r)].host == host)
+      socket_.send(r, peer_socket::kind::leave);
+}
+
+ASHLAR_INLINE membership::list& membership::present() {
+  static auto* const one = new list;  // never destroyed: a process may end in any thread
+  return *one;
+}
+
+}  // namespace ashlar::watch
+#endif

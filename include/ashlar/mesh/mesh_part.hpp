@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Some ranks of a mesh, arranged along axes of their own, as a value without processes. Rank i of
+// the part is rank ranks[i] of the whole mesh.
+//
+//   part_of(whole, ranks, axes)   any ranks, of any shape
+//   parts_along(whole, axis)      one part for each index of an axis, with the other axes
+//
+// An axis of a part is inside a node if all ranks that differ only along this axis are in one node
+// of the whole mesh.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/support/error.hpp>
+#include <ashlar/support/scratch.hpp>
+
+namespace ashlar {
+
+/// Returns the number of the node in which a rank is. Nodes are numbered in the order of their
+/// lowest ranks.
+constexpr int node_of(topology const& whole, int rank) {
+  auto const c = whole.coordinates_of(rank);
+  int node = 0;
+  for (int a = 0; a < whole.axes(); ++a)
+    if (whole.axis[a].tier == link_tier::inter_node)
+      node = node * whole.extent(a) + c[static_cast<std::size_t>(a)];
+  return node;
+}
+
+struct mesh_part {
+  topology axes;
+  std::vector<int> ranks;
+  friend constexpr bool operator==(mesh_part const&, mesh_part const&) = default;
+};
+
+/// Returns the part that is all of a mesh.
+constexpr mesh_part all_of(topology const& whole) {
+  mesh_part all{whole, {}};
+  for (int r = 0; r < whole.ranks(); ++r) all.ranks.push_back(r);
+  return all;
+}
+
+/// Returns the part of a mesh with the given ranks, in this order, arranged along `axes`. The tiers
+/// of `axes` are ignored and found from the whole mesh. Throws ashlar::error if a rank is not one of
+/// the mesh, if it is given twice, or if there are more or fewer ranks than the axes hold.
+constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, topology axes) {
+  auto const refuse = [&](std::string const& why) {
+    throw error("mesh_part",
+                "a part of " + to_string(whole) + " of shape " + to_string(axes) + ": " + why);
+  };
+  if (static_cast<int>(ranks.size()) != axes.ranks())
+    refuse(std::to_string(ranks.size()) + " ranks are given, but the shape holds " +
+           std::to_string(axes.ranks()) + ".");
+  scratch<bool> given(static_cast<std::size_t>(whole.ranks()));
+  for (int const r : ranks) {
+    if (r < 0 || r >= whole.ranks())
+      refuse("rank " + std::to_string(r) + " is not one of the mesh, which has " +
+             std::to_string(whole.ranks()) + ".");
+    if (given.data()[r]) refuse("rank " + std::to_string(r) + " is given twice.");
+    given.data()[r] = true;
+  }
+  for (int a = 0; a < axes.axes(); ++a) {
+    axes.axis[a].tier = link_tier::intra_node;
+    for (int i = 0; i < axes.ranks(); ++i) {
+      auto first = axes.coordinates_of(i);
+      first[static_cast<std::size_t>(a)] = 0;
+      auto const other = ranks[static_cast<std::size_t>(axes.rank_of(first))];
+      if (node_of(whole, ranks[static_cast<std::size_t>(i)]) != node_of(whole, other))
+        axes.axis[a].tier = link_tier::inter_node;
+    }
+  }
+  return {axes, {ranks.begin(), ranks.end()}};
+}
+
+/// Returns one part of a mesh for each index of the axis named `name`. The parts have the other
+/// axes, or one axis of extent 1 if there are none. Throws ashlar::error if the mesh has no such
+/// axis.
+constexpr std::vector<mesh_part> parts_along(topology const& whole, std::string_view name) {
+  int along = 0;
+  while (along < whole.axes() && whole.axis[along].name.view() != name) ++along;
+  if (along == whole.axes())
+    throw error("mesh_part", to_string(whole) + " has no axis " + std::string(name) + ".");
+  topology others;
+  for (int a = 0; a < whole.axes(); ++a)
+    if (a != along) others.axis.push_back(whole.axis[a]);
+  if (others.axes() == 0) others.axis.push_back({"one", 1});
+  std::vector<std::vector<int>> ranks(static_cast<std::size_t>(whole.extent(along)));
+  for (int r = 0; r < whole.ranks(); ++r)
+    ranks[static_cast<std::size_t>(whole.coordinates_of(r)[static_cast<std::size_t>(along)])]
+        .push_back(r);
+  std::vector<mesh_part> parts;
+  for (auto const& own : ranks) parts.push_back(part_of(whole, own, others));
+  return parts;
+}
+
+}  // namespace ashlar

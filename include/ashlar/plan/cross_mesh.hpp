@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans a redistribution from one part of a mesh to another (cross_mesh_plan.hpp describes the result).
+//
+//   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
+//
+// It is the cheapest of all such plans: a shortest path through the placements of the source, the
+// crossings between every two placements that are not partial, and the placements of the target. So
+// it finds by cost whether to send each shard once and gather it on the target, whether to reduce
+// before the crossing, and whether to slice first, so that more nodes send.
+//
+// Most crossings are not worked out: pairs of placements are tried in the order of a lower bound.
+// It is the steps on both sides, plus what every crossing between the two placements takes.
+
+#include <ashlar/plan/cross_mesh_plan.hpp>
+#include <ashlar/plan/crossing/plan_crossing.hpp>
+#include <ashlar/plan/placement_graph.hpp>
+
+namespace ashlar {
+
+namespace detail {
+
+/// What all crossings from or to a placement have in common, if no node has ranks of both parts.
+struct crossing_end {
+  std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
+  std::int64_t tile = 0;   ///< elements that one rank holds
+  int ranks = 1;           ///< ranks of the part in one node
+  std::int64_t most = 0;   ///< elements that one node holds
+  int hops = 1;            ///< nodes in the longest chain (target)
+  int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
+};
+
+constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& part,
+                                       placement const& p, bool is_source,
+                                       nodes_of_mesh const& nodes) {
+  int const outside = nodes.nodes();
+  port_problem all{nodes.nodes() + 1, {}};
+  scratch<std::int64_t> held(static_cast<std::size_t>(nodes.nodes()));
+  crossing_end end;
+  for (auto const& t : tiles(extents, part, p)) {
+    auto const own = nodes.of(t.ranks);
+    for (int const n : own) held.data()[n] += t.region.elements();
+    end.tile = std::max(end.tile, t.region.elements());
+    if (is_source) {
+      all.tasks.push_back({t.region.elements(), own, {outside}});
+      continue;
+    }
+    end.hops = std::max(end.hops, static_cast<int>(own.size()));
+    for (int const n : own)
+      end.inside = std::max(end.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
+  }
+  for (auto const n : held) end.most = std::max(end.most, n);
+  for (int n = 0; n < nodes.nodes(); ++n)
+    end.ranks = std::max(end.ranks, static_cast<int>(nodes.in_node(part.ranks, n).size()));
+  end.least = is_source ? share_senders(all, 0).bound : end.most;
+  return end;
+}
+
+/// The placements of a tensor on one side of a crossing that are not partial, each with the seconds
+/// of the steps between it and a given placement.
+class crossing_side {
+ public:
+  struct state {
+    placement at;
+    double seconds = 0;  ///< of the steps
+    crossing_end end;
+  };
+
+  constexpr crossing_side(shape const& extents, int element_size, mesh_part const& part,
+                          placement const& given, bool is_source, machine const& m) {
+    placement_graph const graph(extents.rank(), part.axes, given.op());
+    auto const cost = graph.price(extents, element_size, m);
+    int const at = graph.find(given);
+    if (at < 0)
+      throw std::invalid_argument("plan_cross_mesh: this is not a placement of the tensor");
+    auto const paths = is_source ? graph.shortest_from(at, cost) : graph.shortest_to(at, cost);
+    for (int i = 0; i < graph.states(); ++i)
+      if (!graph.state(i).has_partial() && paths.weight.data()[i] < unreachable)
+        states_.push_back({graph.state(i), paths.weight.data()[i], {}});
+    std::sort(states_.begin(), states_.end(),
+              [](state const& a, state const& b) { return a.seconds < b.seconds; });
+  }
+
+  constexpr std::vector<state>& states() { return states_; }
+
+ private:
+  std::vector<state> states_;
+};
+
+/// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
+/// no node has ranks of both parts. A node that needs more than any node of the source holds then
+/// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
+/// together hold what it needs. Its ranks share these messages.
+constexpr double least_seconds(crossing_end const& source, crossing_end const& target, bool apart,
+                               int element_size, machine const& m) {
+  if (target.most == 0) return 0;
+  if (!apart) {
+    // A rank gets its tile over both links at the same time at best.
+    double const both = m.intra.beta + m.inter.beta;
+    return std::max(
+        std::min(m.inter.alpha, m.intra.alpha),
+        both > 0 ? double(target.tile) * element_size * m.intra.beta * m.inter.beta / both : 0);
+  }
+  std::int64_t partners = 1;
+  if (source.most > 0 && target.most > source.most)
+    partners = target.hops > 1 ? 2 : (target.most + source.most - 1) / source.most;
+  double const messages = double((partners + target.ranks - 1) / target.ranks);
+  crossing_stage const between{target.hops, messages * m.inter.alpha,
+                               double(std::max(source.least, target.least)) * element_size *
+                                   m.inter.beta};
+  constexpr int most = 1 << 30;
+  return crossing_seconds(between, {}, best_chunks(between, {}, most)) +
+         target.inside * m.intra.alpha;
+}
+
+}  // namespace detail
+
+/// Returns the cheapest plan. Expects placements that `check` accepts, on parts of `whole` without
+/// common ranks.
+constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size,
+                                          mesh_part const& source, placement const& from,
+                                          mesh_part const& target, placement const& to,
+                                          topology const& whole, machine const& m) {
+  detail::nodes_of_mesh const nodes(whole);
+  bool apart = true;
+  for (int const a : nodes.of(source.ranks))
+    for (int const b : nodes.of(target.ranks)) apart = apart && a != b;
+
+  detail::crossing_side before(extents, element_size, source, from, true, m);
+  detail::crossing_side after(extents, element_size, target, to, false, m);
+  for (bool const is_source : {true, false})
+    for (auto& s : (is_source ? before : after).states())
+      s.end = detail::end_of_crossing(extents, is_source ? source : target, s.at, is_source, nodes);
+
+  struct pair {
+    double bound;
+    int before, after;
+  };
+  std::vector<pair> pairs;
+  for (std::size_t i = 0; i < before.states().size(); ++i)
+    for (std::size_t j = 0; j < after.states().size(); ++j) {
+      auto const &a = before.states().data()[i], &b = after.states().data()[j];
+      double const across = detail::least_seconds(a.end, b.end, apart, element_size, m);
+      pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
+    }
+  std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {
+    return a.bound != b.bound                         ? a.bound < b.bound
+           : a.before + a.after != b.before + b.after ? a.before + a.after < b.before + b.after
+                                                      : a.before < b.before;
+  });
+
+  cross_mesh_plan best;
+  placement sent, received;
+  double seconds = unreachable;
+  for (auto const& p : pairs) {
+    if (p.bound >= seconds) break;
+    auto const &a = before.states().data()[p.before], &b = after.states().data()[p.after];
+    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, whole, m);
+    double const sum = a.seconds + c.seconds + b.seconds;
+    if (sum >= seconds) continue;
+    seconds = sum;
+    best.across = static_cast<crossing&&>(c);
+    sent = a.at;
+    received = b.at;
+  }
+  best.source = source;
+  best.target = target;
+  best.before = plan_redistribution(extents, element_size, from, sent, source.axes, m);
+  best.after = plan_redistribution(extents, element_size, received, to, target.axes, m);
+  best.seconds = best.before.seconds + best.across.seconds + best.after.seconds;
+  return best;
+}
+
+}  // namespace ashlar

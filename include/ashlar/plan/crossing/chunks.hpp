@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The seconds of a crossing, and the number of chunks for which they are least. A crossing has two
+// stages, and chunks flow through both: first between nodes, then among the ranks of each node. A
+// stage has a number of hops, and a period of a + b / K seconds for K chunks, where a is the latency
+// of its messages. The slower period sets the pace:
+//
+//   seconds = (K - 1) max(periods) + hops between nodes * period + hops inside a node * period
+//
+// With one stage this is (K + hops - 1) (a + b / K), which is least at K (K + 1) >= (hops - 1) b / a.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ashlar {
+
+/// The hops of the longest chain of a stage, and the terms of its period a + b / K in seconds.
+struct crossing_stage {
+  int hops = 0;
+  double latency = 0;   ///< a
+  double transfer = 0;  ///< b
+
+  constexpr double period(int chunks) const { return latency + transfer / chunks; }
+};
+
+constexpr double crossing_seconds(crossing_stage const& between, crossing_stage const& inside,
+                                  int chunks) {
+  double const one = between.period(chunks), other = inside.period(chunks);
+  return (chunks - 1) * std::max(one, other) + between.hops * one + inside.hops * other;
+}
+
+namespace detail {
+
+/// Returns the least k of 1 .. most with k (k + 1) >= x, or `most`. Expects x >= 0.
+constexpr int least_product(double x, int most) {
+  if (x > double(most) * most) return most;
+  double root = x > 1 ? x : 1;
+  for (int i = 0; i < 64; ++i) root = (root + x / root) / 2;  // Newton's method from above
+  int k = root > 2 ? static_cast<int>(root) - 1 : 1;
+  while (k < most && double(k) * (k + 1) < x) ++k;
+  return k;
+}
+
+}  // namespace detail
+
+/// Returns the number of chunks, at most `most`, for which crossing_seconds is least if one of the
+/// stages sets the pace for all numbers of chunks, and nearly least otherwise.
+constexpr int best_chunks(crossing_stage const& between, crossing_stage const& inside, int most) {
+  int best = 1;
+  auto const attempt = [&](int k) {
+    if (crossing_seconds(between, inside, k) < crossing_seconds(between, inside, best)) best = k;
+  };
+  // Where the two periods are equal, another stage sets the pace.
+  double const equal = between.latency == inside.latency ? 0
+                                                         : (between.transfer - inside.transfer) /
+                                                               (inside.latency - between.latency);
+  if (equal >= 1 && equal < most) {
+    attempt(static_cast<int>(equal));
+    attempt(static_cast<int>(equal) + 1);
+  }
+  for (auto const* slow : {&between, &inside}) {
+    double const filling = between.hops * between.transfer + inside.hops * inside.transfer -
+                           slow->transfer;
+    if (slow->hops == 0 || filling <= 0) continue;
+    int const k = slow->latency > 0 ? detail::least_product(filling / slow->latency, most) : most;
+    attempt(k);
+  }
+  return best;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How a tensor crosses from one part of a mesh to another, as data (plan_crossing.hpp makes it). The ranks of the two parts are
+// different. The tensor has a placement on each part, neither of them partial. Its unit tasks
+// (unit_task.hpp) are carried in two stages, through which chunks flow:
+//
+//   between   what a node needs and does not hold comes over its network interface, once, to one of
+//             the ranks that need it, its entry. The ports are the nodes.
+//   inside    each rank of a node gets the rest from a rank of the node that holds it, or from the
+//             entry rank. The ports are the ranks of one node.
+//
+// The ranks of a node share its interface. Inside a node, each rank has a link of its own. A message
+// costs its latency on the rank that sends or receives it, so a stage's latency in a period is that
+// of the rank with the most messages.
+
+#include <vector>
+
+#include <ashlar/plan/crossing/port_schedule.hpp>
+#include <ashlar/plan/crossing/unit_task.hpp>
+
+namespace ashlar {
+
+/// Where a task enters a node.
+struct crossing_entry {
+  int node = 0, rank = 0;
+  friend constexpr bool operator==(crossing_entry const&, crossing_entry const&) = default;
+};
+
+struct crossing {
+  std::vector<unit_task> tasks;
+  std::vector<std::vector<crossing_entry>> entries;  ///< of each task
+  port_schedule between;                             ///< ports are nodes of the whole mesh
+  std::vector<port_schedule> inside;                 ///< of each node; port k is rank k of the node
+  int chunks = 1;
+  double seconds = 0;
+  double bound = 0;  ///< seconds; no crossing by these two stages is faster
+  friend constexpr bool operator==(crossing const&, crossing const&) = default;
+};
+
+}  // namespace ashlar

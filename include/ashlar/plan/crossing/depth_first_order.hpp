@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Searches all orders of the tasks of a crossing, and all senders, by depth-first search with
+// pruning (paper on cross-mesh resharding, section 3.2). A partial order is given up if some port
+// cannot end before the best known length: its time so far, plus the tasks that it has to receive,
+// plus the tasks that only it can send. The search stops after `most` partial orders, so that it
+// does not depend on the machine's speed. If it has not stopped early, the order is a shortest one.
+
+#include <ashlar/plan/crossing/balanced_order.hpp>
+
+namespace ashlar {
+
+namespace detail {
+
+class depth_first_search {
+ public:
+  constexpr depth_first_search(port_problem const& p, std::int64_t most)
+      : problem_(p), left_(most), best_(balanced_order(p)), done_(p.tasks.size()),
+        to_receive_(static_cast<std::size_t>(p.ports)), to_send_(to_receive_) {
+    now_.senders.resize(p.tasks.size());
+    for (auto const& t : p.tasks) charge(t, t.size);
+  }
+
+  constexpr list_order run() {
+    visit(port_clock(problem_.ports), 0);
+    return best_;
+  }
+
+ private:
+  constexpr void charge(port_task const& t, std::int64_t size) {
+    for (int const r : t.receivers) to_receive_.data()[r] += size;
+    if (t.senders.size() == 1) to_send_.data()[t.senders.front()] += size;
+  }
+
+  constexpr bool may_improve(port_clock const& clock) const {
+    for (int h = 0; h < problem_.ports; ++h)
+      if (clock.receives_until(h) + to_receive_.data()[h] >= best_.length ||
+          clock.sends_until(h) + to_send_.data()[h] >= best_.length)
+        return false;
+    return true;
+  }
+
+  constexpr void visit(port_clock const& clock, std::int64_t length) {
+    if (now_.tasks.size() == problem_.tasks.size()) {
+      if (length < best_.length) {
+        best_ = now_;
+        best_.length = length;
+      }
+      return;
+    }
+    if (!may_improve(clock)) return;
+    for (std::size_t i = 0; i < problem_.tasks.size(); ++i) {
+      if (done_.data()[i]) continue;
+      auto const& t = problem_.tasks.data()[i];
+      done_.data()[i] = true;
+      now_.tasks.push_back(static_cast<int>(i));
+      charge(t, -t.size);
+      for (int const s : t.senders) {
+        if (--left_ <= 0) break;
+        port_clock after = clock;
+        now_.senders.data()[i] = s;
+        auto const end = after.append(t, s);
+        visit(after, end > length ? end : length);
+      }
+      charge(t, t.size);
+      now_.tasks.pop_back();
+      done_.data()[i] = false;
+      if (left_ <= 0) return;
+    }
+  }
+
+  port_problem const& problem_;
+  std::int64_t left_;
+  list_order best_, now_;
+  scratch<bool> done_;
+  scratch<std::int64_t> to_receive_, to_send_;  ///< by the tasks that are not in the order yet
+};
+
+}  // namespace detail
+
+constexpr list_order depth_first_order(port_problem const& p, std::int64_t most = 200'000) {
+  return detail::depth_first_search(p, most).run();
+}
+
+}  // namespace ashlar

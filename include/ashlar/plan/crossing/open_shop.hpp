@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Orders traffic between ports such that hardly any port waits for another one. Given the elements that each
+// port sends to each other port, it returns rounds. In a round, each port sends to at most one port
+// and receives from at most one. The rounds together take as long as the busiest port needs alone,
+// or a hundredth longer. Less is not possible (preemptive open shop, Gonzalez and Sahni 1976).
+//
+// The traffic is first extended to a matrix whose rows and columns all have the same sum, with a
+// second copy of each port that takes up the differences:
+//
+//   [ W            D - rows ]       D: the largest sum of a row or column of W
+//   [ D - columns  W^T      ]
+//
+// Such a matrix has a perfect matching among its positive entries. The matching, for as long as its
+// least entry lasts, is one round. Subtracting it leaves a matrix of the same kind.
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/support/scratch.hpp>
+
+namespace ashlar {
+
+/// `size` elements from one port to another.
+struct port_traffic {
+  int from = 0, to = 0;
+  std::int64_t size = 0;
+  friend constexpr bool operator==(port_traffic const&, port_traffic const&) = default;
+};
+
+/// Traffic at the same time. All entries have the size of the round or less.
+using port_round = std::vector<port_traffic>;
+
+namespace detail {
+
+class open_shop {
+ public:
+  /// `traffic` has at most one entry for each pair of ports.
+  constexpr open_shop(int ports, std::vector<port_traffic> const& traffic)
+      : ports_(ports), rows_(static_cast<std::size_t>(2 * ports)),
+        column_of_(static_cast<std::size_t>(2 * ports), -1), row_of_(column_of_),
+        seen_(column_of_.size()) {
+    scratch<std::int64_t> sends(static_cast<std::size_t>(ports)), receives(sends);
+    for (auto const& t : traffic) {
+      sends.data()[t.from] += t.size;
+      receives.data()[t.to] += t.size;
+    }
+    std::int64_t most = 0;
+    for (int p = 0; p < ports; ++p) most = std::max({most, sends.data()[p], receives.data()[p]});
+    for (auto const& t : traffic) {
+      add(t.from, t.to, t.size);
+      add(ports + t.to, ports + t.from, t.size);
+    }
+    for (int p = 0; p < ports; ++p) {
+      add(p, ports + p, most - sends.data()[p]);
+      add(ports + p, p, most - receives.data()[p]);
+    }
+    left_ = most;
+  }
+
+  constexpr std::vector<port_round> run() {
+    std::vector<port_round> rounds;
+    while (left_ > 0) {
+      for (int r = 0; r < 2 * ports_; ++r)
+        if (column_of_.data()[r] < 0) {
+          for (auto& s : seen_) s = false;
+          match(r);
+        }
+      std::int64_t size = left_;
+      for (int r = 0; r < 2 * ports_; ++r) size = std::min(size, matched(r).size);
+      left_ -= size;
+      port_round round;
+      for (int r = 0; r < 2 * ports_; ++r) {
+        auto& e = matched(r);
+        if (r < ports_ && e.column < ports_) round.push_back({r, e.column, size});
+        e.size -= size;
+        if (e.size > 0) continue;
+        row_of_.data()[e.column] = -1;
+        column_of_.data()[r] = -1;
+        auto& row = rows_.data()[r];
+        row.erase(row.begin() + (&e - row.data()));
+      }
+      if (!round.empty()) rounds.push_back(static_cast<port_round&&>(round));
+    }
+    return rounds;
+  }
+
+ private:
+  struct entry {
+    int column;
+    std::int64_t size;
+  };
+
+  constexpr void add(int row, int column, std::int64_t size) {
+    if (size > 0) rows_.data()[row].push_back({column, size});
+  }
+  constexpr entry& matched(int row) {
+    auto& entries = rows_.data()[row];
+    std::size_t k = 0;
+    while (entries.data()[k].column != column_of_.data()[row]) ++k;
+    return entries.data()[k];
+  }
+
+  /// Finds a column for a row, where rows that have one may change to others (an augmenting path).
+  /// Large entries come first, since they make long rounds.
+  constexpr bool match(int row) {
+    auto& entries = rows_.data()[row];
+    std::sort(entries.begin(), entries.end(), [](entry const& a, entry const& b) {
+      return a.size != b.size ? a.size > b.size : a.column < b.column;
+    });
+    for (auto const& e : entries) {
+      if (seen_.data()[e.column]) continue;
+      seen_.data()[e.column] = true;
+      int const other = row_of_.data()[e.column];
+      if (other >= 0 && !match(other)) continue;
+      row_of_.data()[e.column] = row;
+      column_of_.data()[row] = e.column;
+      return true;
+    }
+    return false;
+  }
+
+  int ports_;
+  scratch<std::vector<entry>> rows_;
+  scratch<int> column_of_, row_of_;
+  scratch<bool> seen_;
+  std::int64_t left_ = 0;
+};
+
+}  // namespace detail
+
+/// Returns the elements of the largest entry of a round.
+constexpr std::int64_t length_of(port_round const& round) {
+  std::int64_t most = 0;
+  for (auto const& t : round) most = std::max(most, t.size);
+  return most;
+}
+
+/// Returns the rounds. `traffic` has at most one entry for each pair of ports, all of 1 element or
+/// more. Entries are cut where that is necessary. If rounds of whole entries take at most a hundredth
+/// longer, as for entries of nearly equal size, these are returned, which are fewer.
+constexpr std::vector<port_round> rounds_of(int ports, std::vector<port_traffic> const& traffic) {
+  auto units = traffic;
+  scratch<std::int64_t> sends(static_cast<std::size_t>(ports)), receives(sends);
+  std::int64_t most = 0;
+  for (auto& t : units) {
+    most = std::max({most, sends.data()[t.from] += t.size, receives.data()[t.to] += t.size});
+    t.size = 1;
+  }
+  auto whole = detail::open_shop(ports, units).run();
+  std::int64_t sum = 0;
+  for (auto& round : whole) {
+    for (auto& r : round)
+      for (auto const& t : traffic)
+        if (t.from == r.from && t.to == r.to) r.size = t.size;
+    sum += length_of(round);
+  }
+  if (double(sum) <= 1.01 * double(most)) return whole;
+  return detail::open_shop(ports, traffic).run();
+}
+
+}  // namespace ashlar

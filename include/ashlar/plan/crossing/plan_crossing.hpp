@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans the crossing of a tensor between two parts of a mesh: its unit tasks, who sends what between
+// nodes and inside them, in which order, and in how many chunks (crossing.hpp describes the result).
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/plan/crossing/chunks.hpp>
+#include <ashlar/plan/crossing/crossing.hpp>
+#include <ashlar/plan/crossing/pipelined_order.hpp>
+
+namespace ashlar {
+
+namespace detail {
+
+/// The ranks of a mesh by node. Ranks of a node are numbered from 0 in ascending order.
+class nodes_of_mesh {
+ public:
+  constexpr explicit nodes_of_mesh(topology const& whole)
+      : ranks_(static_cast<std::size_t>(whole.ranks() / whole.ranks_per_node())),
+        node_(static_cast<std::size_t>(whole.ranks())), port_(node_) {
+    for (int r = 0; r < whole.ranks(); ++r) {
+      int const node = node_of(whole, r);
+      node_.data()[r] = node;
+      port_.data()[r] = static_cast<int>(ranks_.data()[node].size());
+      ranks_.data()[node].push_back(r);
+    }
+  }
+  constexpr int nodes() const { return static_cast<int>(ranks_.size()); }
+  constexpr int node(int rank) const { return node_.data()[rank]; }
+  constexpr int port(int rank) const { return port_.data()[rank]; }
+  constexpr int rank(int node, int port) const { return ranks_.data()[node].data()[port]; }
+  constexpr int ranks_in(int node) const { return static_cast<int>(ranks_.data()[node].size()); }
+
+  /// Returns those of `ranks` that are in a node.
+  constexpr std::vector<int> in_node(std::vector<int> const& ranks, int node) const {
+    std::vector<int> own;
+    for (int const r : ranks)
+      if (node_.data()[r] == node) own.push_back(r);
+    return own;
+  }
+  /// Returns the numbers of ranks in their nodes.
+  constexpr std::vector<int> ports(std::vector<int> ranks) const {
+    for (int& r : ranks) r = port(r);
+    return ranks;
+  }
+  /// Returns the nodes of some ascending ranks, ascending, each once.
+  constexpr std::vector<int> of(std::vector<int> const& ranks) const {
+    std::vector<int> nodes;
+    for (int const r : ranks) nodes.push_back(node(r));
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  }
+
+ private:
+  scratch<std::vector<int>> ranks_;
+  scratch<int> node_, port_;
+};
+
+}  // namespace detail
+
+/// Tasks of the stages of a crossing that follow from the unit tasks alone.
+struct crossing_ports {
+  port_problem between;
+  std::vector<std::vector<crossing_entry>> entries;  ///< of each unit task
+  std::vector<port_problem> held;  ///< by node: what a rank of the node holds and others of it need
+};
+
+constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, topology const& whole) {
+  detail::nodes_of_mesh const nodes(whole);
+  crossing_ports p;
+  p.between.ports = nodes.nodes();
+  for (int n = 0; n < nodes.nodes(); ++n) p.held.push_back({nodes.ranks_in(n), {}});
+  p.entries.resize(tasks.size());
+  scratch<std::size_t> entered(static_cast<std::size_t>(nodes.nodes()));
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    auto const& t = tasks.data()[i];
+    int const unit = static_cast<int>(i);
+    port_task out{t.region.elements(), nodes.of(t.owners), {}, unit};
+    for (int const node : nodes.of(t.receivers)) {
+      auto const owners = nodes.in_node(t.owners, node);
+      auto const receivers = nodes.in_node(t.receivers, node);
+      if (!owners.empty()) {
+        p.held.data()[node].tasks.push_back(
+            {t.region.elements(), nodes.ports(owners), nodes.ports(receivers), unit});
+        continue;
+      }
+      // The tasks that enter a node take turns among its ranks that need them.
+      out.receivers.push_back(node);
+      p.entries.data()[i].push_back(
+          {node, receivers.data()[entered.data()[node]++ % receivers.size()]});
+    }
+    if (!out.receivers.empty()) p.between.tasks.push_back(static_cast<port_task&&>(out));
+  }
+  return p;
+}
+
+namespace detail {
+
+constexpr int entry_of(crossing const& c, int task, int node) {
+  auto const& entries = c.entries.data()[task];
+  std::size_t k = 0;
+  while (entries.data()[k].node != node) ++k;
+  return entries.data()[k].rank;
+}
+
+/// Returns the ranks along the chain of share `i` between nodes: an owner in its first node, another
+/// one for the next share, and the entries of the others.
+constexpr std::vector<int> ranks_between(crossing const& c, std::size_t i,
+                                         nodes_of_mesh const& nodes) {
+  auto const& share = c.between.shares.data()[i];
+  auto const owners = nodes.in_node(c.tasks.data()[share.task].owners, share.chain.front());
+  std::vector<int> ranks{owners.data()[i % owners.size()]};
+  for (std::size_t k = 1; k < share.chain.size(); ++k)
+    ranks.push_back(entry_of(c, share.task, share.chain.data()[k]));
+  return ranks;
+}
+
+/// Returns the most messages that one rank sends, or receives, in a period of a stage. chain(i)
+/// returns the ranks along the chain of share i, numbered below `ranks`.
+template <class Chain>
+constexpr int most_messages(port_schedule const& s, int ranks, Chain const& chain) {
+  scratch<int> sends(static_cast<std::size_t>(ranks)), receives(sends);
+  scratch<std::vector<int>> chains(s.shares.size());
+  for (std::size_t i = 0; i < s.shares.size(); ++i) chains.data()[i] = chain(i);
+  int most = 0;
+  for (auto const& r : s.rounds)
+    for (auto const& piece : r.pieces) {
+      auto const* const along = chains.data()[piece.share].data() + piece.hop;
+      most = std::max({most, ++sends.data()[along[0]], ++receives.data()[along[1]]});
+    }
+  return most;
+}
+
+/// Appends what each node has to pass on inside: the shares that enter it, from its entry rank to
+/// the other receivers.
+constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
+                           nodes_of_mesh const& nodes) {
+  for (auto const& share : c.between.shares)
+    for (std::size_t k = 1; k < share.chain.size(); ++k) {
+      int const node = share.chain.data()[k];
+      auto others = nodes.in_node(c.tasks.data()[share.task].receivers, node);
+      int const entry = entry_of(c, share.task, node);
+      others.erase(std::find(others.begin(), others.end(), entry));
+      if (!others.empty())
+        inside.data()[node].tasks.push_back(
+            {share.size, {nodes.port(entry)}, nodes.ports(others), share.task, share.begin});
+    }
+}
+
+/// Orders the tasks of a stage. The shares of the result are ranges of unit tasks.
+constexpr port_schedule ordered(port_problem const& p) {
+  auto schedule = pipelined_order(p);
+  for (auto& share : schedule.shares) {
+    auto const& t = p.tasks.data()[share.task];
+    share.task = t.unit;
+    share.begin += t.begin;
+  }
+  return schedule;
+}
+
+}  // namespace detail
+
+/// Returns a bound of the seconds of a crossing with these tasks.
+constexpr double bound_of(crossing_ports const& p, machine const& m, int element_size) {
+  double bound = double(crossing_bound(p.between)) * m.inter.beta;
+  for (auto const& node : p.held)
+    bound = std::max(bound, double(crossing_bound(node)) * m.intra.beta);
+  return bound * element_size;
+}
+
+/// Plans the crossing of a tensor. Expects placements without partial axes, on parts of `whole`
+/// without common ranks.
+constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_part const& source,
+                                 placement const& from, mesh_part const& target,
+                                 placement const& to, topology const& whole, machine const& m) {
+  crossing c;
+  c.tasks = unit_tasks(extents, source, from, target, to);
+  auto ports = ports_of(c.tasks, whole);
+  c.bound = bound_of(ports, m, element_size);
+  detail::nodes_of_mesh const nodes(whole);
+  c.entries = ports.entries;
+  auto const stage = [&](port_schedule const& s, int messages, link const& l) {
+    return crossing_stage{s.hops, messages * l.alpha, double(s.elements()) * element_size * l.beta};
+  };
+  c.between = detail::ordered(ports.between);
+  detail::add_entered(ports.held, c, nodes);
+  auto const between = stage(
+      c.between,
+      detail::most_messages(c.between, whole.ranks(),
+                            [&](std::size_t i) { return detail::ranks_between(c, i, nodes); }),
+      m.inter);
+  crossing_stage inside;
+  for (auto const& node : ports.held) {
+    c.inside.push_back(detail::ordered(node));
+    auto const& order = c.inside.back();
+    auto const own = stage(
+        order,
+        detail::most_messages(order, node.ports,
+                              [&](std::size_t i) { return order.shares.data()[i].chain; }),
+        m.intra);
+    inside = {std::max(inside.hops, own.hops), std::max(inside.latency, own.latency),
+              std::max(inside.transfer, own.transfer)};
+  }
+  std::int64_t largest = 1;
+  for (auto const& t : c.tasks) largest = std::max(largest, t.region.elements());
+  constexpr std::int64_t most = 1 << 16;
+  c.chunks = best_chunks(between, inside, static_cast<int>(std::min(largest, most)));
+  // No message has more than a GiB, since MPI counts bytes with an int.
+  double const gib = double(largest) * element_size / double(1 << 30);
+  while (c.chunks < gib) ++c.chunks;
+  c.seconds = crossing_seconds(between, inside, c.chunks);
+  return c;
+}
+
+}  // namespace ashlar

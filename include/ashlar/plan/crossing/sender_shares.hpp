@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Divides the tasks of a crossing among their senders, so that the port that sends most sends as
+// little as possible. A task may be cut among all ports that have it.
+//
+// For any set U of ports, the tasks that only these ports have must leave them. So the largest load
+// is at least bytes(U) / |U|. The division is a flow from tasks to ports: where it cannot be
+// continued, the ports that it reaches are such a set, and the permitted load rises to this bound.
+// Hence the largest load of the result is the least possible, or the load that is permitted at first.
+
+#include <vector>
+
+#include <ashlar/plan/crossing/port_task.hpp>
+#include <ashlar/support/scratch.hpp>
+
+namespace ashlar {
+
+/// A range of the elements of a task, in row-major order, and the port that sends it.
+struct sender_share {
+  int task = 0, sender = 0;
+  std::int64_t begin = 0, size = 0;
+  friend constexpr bool operator==(sender_share const&, sender_share const&) = default;
+};
+
+struct sender_shares {
+  std::vector<sender_share> shares;  ///< sorted by task
+  std::int64_t bound =
+      0;  ///< no division has a smaller largest load; 0 if the permitted load sufficed
+};
+
+namespace detail {
+
+class sender_flow {
+ public:
+  constexpr explicit sender_flow(port_problem const& p)
+      : problem_(p), load_(static_cast<std::size_t>(p.ports)), first_(p.tasks.size() + 1),
+        by_(load_.size()), reached_(load_.size()), queue_(load_.size()) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < p.tasks.size(); ++i) {
+      first_.data()[i] = n;
+      n += p.tasks.data()[i].senders.size();
+    }
+    first_.data()[p.tasks.size()] = n;
+    amount_ = scratch<std::int64_t>(n);
+  }
+
+  constexpr sender_shares run(std::int64_t least) {
+    most_ = least;
+    sender_shares result;
+    // Tasks with few senders come first, since the others can avoid those senders.
+    std::size_t widest = 0;
+    for (auto const& t : problem_.tasks) widest = std::max(widest, t.senders.size());
+    for (std::size_t width = 1; width <= widest; ++width)
+      for (std::size_t i = 0; i < problem_.tasks.size(); ++i)
+        if (problem_.tasks.data()[i].senders.size() == width) place(static_cast<int>(i));
+    for (std::size_t i = 0; i < problem_.tasks.size(); ++i) {
+      auto const& t = problem_.tasks.data()[i];
+      std::int64_t begin = 0;
+      for (std::size_t k = 0; k < t.senders.size(); ++k) {
+        auto const n = amount_.data()[first_.data()[i] + k];
+        if (n > 0) result.shares.push_back({static_cast<int>(i), t.senders.data()[k], begin, n});
+        begin += n;
+      }
+    }
+    result.bound = bound_;
+    return result;
+  }
+
+ private:
+  constexpr std::int64_t& amount(int task, std::size_t k) {
+    return amount_.data()[first_.data()[task] + k];
+  }
+
+  constexpr void place(int task) {
+    auto const& t = problem_.tasks.data()[task];
+    std::int64_t left = t.size;
+    // The whole task goes to the port with the least load if it fits there.
+    std::size_t least = 0;
+    for (std::size_t k = 1; k < t.senders.size(); ++k)
+      if (load_.data()[t.senders.data()[k]] < load_.data()[t.senders.data()[least]]) least = k;
+    if (load_.data()[t.senders.data()[least]] + left <= most_) {
+      amount(task, least) += left;
+      load_.data()[t.senders.data()[least]] += left;
+      return;
+    }
+    while (left > 0) {
+      int const end = reach(task);
+      if (end < 0) raise();
+      else left -= push(task, end, left);
+    }
+  }
+
+  /// Searches breadth first for a port with room, through ports whose tasks other ports have too.
+  /// Returns it, or -1.
+  constexpr int reach(int task) {
+    std::size_t in = 0, out = 0;
+    for (auto& r : reached_) r = false;
+    auto const visit = [&](int port, int by) {
+      if (reached_.data()[port]) return;
+      reached_.data()[port] = true;
+      by_.data()[port] = by;
+      queue_.data()[in++] = port;
+    };
+    for (int const s : problem_.tasks.data()[task].senders) visit(s, task);
+    while (out < in) {
+      int const port = queue_.data()[out++];
+      if (load_.data()[port] < most_) return port;
+      for (std::size_t i = 0; i < problem_.tasks.size(); ++i) {
+        auto const& t = problem_.tasks.data()[i];
+        if (t.senders.size() < 2) continue;
+        int const k = index(t, port);
+        if (k < 0 || amount(static_cast<int>(i), static_cast<std::size_t>(k)) == 0) continue;
+        from_.resize(load_.size());
+        for (int const s : t.senders) {
+          if (!reached_.data()[s]) from_.data()[s] = port;
+          visit(s, static_cast<int>(i));
+        }
+      }
+    }
+    return -1;
+  }
+  static constexpr int index(port_task const& t, int port) {
+    for (std::size_t k = 0; k < t.senders.size(); ++k)
+      if (t.senders.data()[k] == port) return static_cast<int>(k);
+    return -1;
+  }
+
+  /// Moves load along the path that `reach` found, and gives `task` the room. Returns how much.
+  constexpr std::int64_t push(int task, int end, std::int64_t left) {
+    std::int64_t size = std::min(left, most_ - load_.data()[end]);
+    for (int port = end; by_.data()[port] != task; port = from_.data()[port])
+      size = std::min(size, of(by_.data()[port], from_.data()[port]));
+    load_.data()[end] += size;
+    int port = end;
+    for (; by_.data()[port] != task; port = from_.data()[port]) {
+      of(by_.data()[port], port) += size;
+      of(by_.data()[port], from_.data()[port]) -= size;
+    }
+    of(task, port) += size;
+    return size;
+  }
+  constexpr std::int64_t& of(int task, int port) {
+    return amount(task, static_cast<std::size_t>(index(problem_.tasks.data()[task], port)));
+  }
+
+  /// Raises the permitted load to the bound of the set of ports that were reached.
+  constexpr void raise() {
+    std::int64_t sum = 0, ports = 0;
+    for (bool const r : reached_) ports += r;
+    for (auto const& t : problem_.tasks) {
+      bool inside = true;
+      for (int const s : t.senders) inside = inside && reached_.data()[s];
+      if (inside) sum += t.size;
+    }
+    most_ = bound_ = (sum + ports - 1) / ports;
+  }
+
+  port_problem const& problem_;
+  scratch<std::int64_t> load_;
+  scratch<std::size_t> first_;    ///< where the amounts of a task begin
+  scratch<std::int64_t> amount_;  ///< by task and sender
+  /// Of the last search: the task by which a port was reached, and the port before it on the path.
+  scratch<int> by_;
+  std::vector<int> from_;
+  scratch<bool> reached_;
+  scratch<int> queue_;
+  std::int64_t most_ = 0, bound_ = 0;
+};
+
+}  // namespace detail
+
+/// Divides the tasks so that no port sends more than `least` elements, or more than the least
+/// possible largest load if that is greater.
+constexpr sender_shares share_senders(port_problem const& p, std::int64_t least) {
+  return detail::sender_flow(p).run(least);
+}
+
+/// Returns a lower bound of the units of time that any crossing takes in which a port sends and
+/// receives one element per unit: what a port has to receive, and the least largest load of the
+/// senders.
+constexpr std::int64_t crossing_bound(port_problem const& p) {
+  std::int64_t most = 0;
+  for (int h = 0; h < p.ports; ++h) most = std::max(most, p.received(h));
+  return std::max(most, share_senders(p, most).bound);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The messages of a crossing between ranks, in the order in which all ranks begin them. Each message
+// has a range of the elements of a unit task, in row-major order of the task's region. A message that
+// passes on what another one brought comes later in the order, so ranks that carry out their messages
+// in this order never wait for each other in a circle.
+
+#include <ashlar/plan/crossing/plan_crossing.hpp>
+
+namespace ashlar {
+
+struct crossing_transfer {
+  int from = 0, to = 0;  ///< ranks of the whole mesh
+  int task = 0;
+  std::int64_t begin = 0, size = 0;
+  friend constexpr bool operator==(crossing_transfer const&, crossing_transfer const&) = default;
+};
+
+namespace detail {
+
+/// The messages of one stage in all periods are those of its pieces, with another chunk each time.
+struct stage_of_crossing {
+  port_schedule const* order;
+  scratch<std::vector<int>> chains;    ///< the ranks along the chain of each share
+  std::vector<crossing_piece> pieces;  ///< in the order of the rounds
+};
+
+/// Returns a stage whose shares have the given chains of ranks, with the pieces that `only` sends or
+/// receives, or with all pieces if `only` is negative.
+template <class Chain>
+constexpr stage_of_crossing stage_with(port_schedule const& s, Chain const& chain, int only) {
+  stage_of_crossing stage{&s, scratch<std::vector<int>>(s.shares.size()), {}};
+  for (std::size_t i = 0; i < s.shares.size(); ++i) stage.chains.data()[i] = chain(i);
+  for (auto const& round : s.rounds)
+    for (auto const& piece : round.pieces) {
+      auto const* const along = stage.chains.data()[piece.share].data() + piece.hop;
+      if (only < 0 || along[0] == only || along[1] == only) stage.pieces.push_back(piece);
+    }
+  return stage;
+}
+
+/// Calls f(transfer) for each message of a stage in one period.
+template <class F>
+constexpr void transfers_of_period(stage_of_crossing const& stage, int period, int chunks,
+                                   F const& f) {
+  auto const& s = *stage.order;
+  for (auto const& piece : stage.pieces) {
+    int const chunk = period - piece.hop;
+    if (chunk < 0 || chunk >= chunks) continue;
+    auto const& share = s.shares.data()[piece.share];
+    // The chunk is a range of the share. The piece is the same part of the chunk as of the share.
+    auto const own = balanced_part({share.begin, share.size}, chunks, chunk);
+    auto const at = [&](std::int64_t position) {
+      return own.begin +
+             static_cast<std::int64_t>(double(own.size) * double(position) / double(share.size));
+    };
+    std::int64_t const begin = at(piece.begin);
+    std::int64_t const end = piece.begin + piece.size == share.size ? own.end()
+                                                                    : at(piece.begin + piece.size);
+    if (end > begin)
+      f(crossing_transfer{stage.chains.data()[piece.share].data()[piece.hop],
+                          stage.chains.data()[piece.share].data()[piece.hop + 1], share.task, begin,
+                          end - begin});
+  }
+}
+
+}  // namespace detail
+
+/// Calls f(transfer) for each message of a crossing, in order, or only for the messages that rank
+/// `only` sends or receives.
+template <class F>
+constexpr void for_each_transfer(crossing const& c, topology const& whole, F const& f,
+                                 int only = -1) {
+  detail::nodes_of_mesh const nodes(whole);
+  auto const between = detail::stage_with(
+      c.between, [&](std::size_t i) { return detail::ranks_between(c, i, nodes); }, only);
+  std::vector<detail::stage_of_crossing> inside;
+  int inside_hops = 0;
+  for (int n = 0; n < static_cast<int>(c.inside.size()); ++n) {
+    auto const& own = c.inside.data()[n];
+    inside_hops = std::max(inside_hops, own.hops);
+    inside.push_back(detail::stage_with(
+        own,
+        [&](std::size_t i) {
+          auto ranks = own.shares.data()[i].chain;
+          for (int& r : ranks) r = nodes.rank(n, r);
+          return ranks;
+        },
+        only));
+  }
+  int const periods = c.chunks + c.between.hops + inside_hops - 1;
+  for (int period = 0; period < periods; ++period) {
+    detail::transfers_of_period(between, period, c.chunks, f);
+    // What comes from another node has arrived before, whatever its place in the chain of nodes.
+    for (auto const& own : inside)
+      detail::transfers_of_period(own, period - c.between.hops, c.chunks, f);
+  }
+}
+
+}  // namespace ashlar

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A crossing moves a tensor between two meshes that have no rank in common. It consists of unit
+// tasks: each is a box of the tensor that has to reach certain ranks of the target, and that any of
+// certain ranks of the source can send.
+//
+//   region      the common box of a tile of the source and a tile of the target
+//   owners      the ranks that hold the tile of the source
+//   receivers   the ranks that hold the tile of the target
+//
+// Tiles are the distinct boxes that the ranks of a mesh hold. The term is that of the paper on
+// cross-mesh resharding (section 2.2), which cuts at the tiles of the source alone. Cutting at both
+// sides' tiles is what its example with 64 unit tasks counts.
+
+#include <vector>
+
+#include <ashlar/layout/layout.hpp>
+#include <ashlar/mesh/mesh_part.hpp>
+
+namespace ashlar {
+
+struct unit_task {
+  box region;
+  std::vector<int> owners, receivers;  ///< numbers of ranks on the whole mesh, ascending
+  friend constexpr bool operator==(unit_task const&, unit_task const&) = default;
+};
+
+namespace detail {
+
+/// A box of a tensor and the ranks that hold it.
+struct tile {
+  box region;
+  std::vector<int> ranks;
+};
+
+/// Returns the tiles of a tensor on a part of a mesh, without empty ones, in the order of their
+/// first ranks on the part.
+constexpr std::vector<tile> tiles(shape const& extents, mesh_part const& part, placement const& p) {
+  std::vector<tile> found;
+  // Ranks with equal coordinates along all axes that split the tensor hold the same tile.
+  scratch<int> number(part.ranks.size(), -1);
+  for (int i = 0; i < part.axes.ranks(); ++i) {
+    auto first = part.axes.coordinates_of(i);
+    for (int a = 0; a < p.axes(); ++a)
+      if (!p[a].is_split()) first[static_cast<std::size_t>(a)] = 0;
+    int const same = part.axes.rank_of(first);
+    if (same == i) {
+      auto const region = local_box(extents, part.axes, p, first);
+      if (region.elements() == 0) continue;
+      number.data()[i] = static_cast<int>(found.size());
+      found.push_back({region, {}});
+    }
+    int const k = number.data()[same];
+    if (k >= 0) found.data()[k].ranks.push_back(part.ranks.data()[i]);
+  }
+  return found;
+}
+
+}  // namespace detail
+
+/// Returns the unit tasks of a crossing of a tensor, in the order of the tiles of the target and then of the source.
+/// Expects placements without partial axes.
+constexpr std::vector<unit_task> unit_tasks(shape const& extents, mesh_part const& source,
+                                            placement const& from, mesh_part const& target,
+                                            placement const& to) {
+  std::vector<unit_task> tasks;
+  auto const given = detail::tiles(extents, source, from);
+  auto const wanted = detail::tiles(extents, target, to);
+  for (auto const& b : wanted)
+    for (auto const& a : given) {
+      auto const common = intersect(a.region, b.region);
+      if (common.elements() > 0) tasks.push_back({common, a.ranks, b.ranks});
+    }
+  return tasks;
+}
+
+}  // namespace ashlar

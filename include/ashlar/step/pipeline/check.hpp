@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Checks a pipeline schedule:
+//
+//   complete     each part runs, for each of its chunks and each micro-batch, F once, and either B
+//                once or I and W once each
+//   in order     each stage runs its forward passes in the order of the micro-batches, and its
+//                gradients too, so that every schedule adds gradients in the same order
+//   possible     no pass waits for itself, through the order of the parts and through what passes
+//                send to each other
+//
+// A transfer is one node in this graph for its sender and its receiver. If the graph has no circle,
+// the parts can begin their passes and transfers in one common order, in which the first unfinished
+// one always has both ends ready. So nothing stops even if every send waits for its receive. If it
+// has a circle, some parts wait for ever.
+
+#include <string>
+
+#include <ashlar/step/pipeline/replay.hpp>
+#include <ashlar/step/pipeline/text.hpp>
+
+namespace ashlar::pipelines {
+
+namespace detail {
+
+/// Returns what is wrong with the passes of one position, or an empty text.
+inline std::string fault_of(schedule const& s, int position) {
+  std::string const where = "position " + std::to_string(position) + ": ";
+  auto const& order = s.order[static_cast<std::size_t>(position)];
+  // A text may name any micro-batch, so the passes are counted before memory is asked for.
+  if (double(s.micro_batches) * s.chunks > 1000 + 16 * double(order.size()))
+    return where + std::to_string(order.size()) + " passes are too few for " +
+           std::to_string(s.micro_batches) + " micro-batches and " + std::to_string(s.chunks) +
+           " chunks.";
+  auto const micro_batches = static_cast<std::size_t>(s.micro_batches);
+  struct state {
+    std::vector<bool> forward, input, weight;
+    int last_forward = -1, last_input = -1, last_weight = -1;
+  };
+  std::vector<state> chunks(static_cast<std::size_t>(s.chunks),
+                            {std::vector<bool>(micro_batches), std::vector<bool>(micro_batches),
+                             std::vector<bool>(micro_batches)});
+  for (auto const& a : order) {
+    auto const name = to_string(a);
+    if (a.chunk < 0 || a.chunk >= s.chunks)
+      return where + name + " is of chunk " + std::to_string(a.chunk) + ", but there are " +
+             std::to_string(s.chunks) + ".";
+    if (a.micro_batch < 0 || a.micro_batch >= s.micro_batches)
+      return where + name + " is of micro-batch " + std::to_string(a.micro_batch) +
+             ", but there are " + std::to_string(s.micro_batches) + ".";
+    auto& c = chunks[static_cast<std::size_t>(a.chunk)];
+    auto const m = static_cast<std::size_t>(a.micro_batch);
+    auto const take = [&](std::vector<bool>& done, int& last, char const* what) -> std::string {
+      if (done[m]) return where + name + " repeats " + what + ".";
+      if (a.micro_batch < last)
+        return where + name + " comes after that of micro-batch " + std::to_string(last) +
+               ". Each stage takes the micro-batches in their order.";
+      done[m] = true;
+      last = a.micro_batch;
+      return {};
+    };
+    std::string fault;
+    if (a.what == pass::forward) {
+      fault = take(c.forward, c.last_forward, "a forward pass");
+    } else {
+      if (!c.forward[m]) return where + name + " comes before its forward pass.";
+      if (a.what == pass::weight_gradient && !c.input[m])
+        return where + name + " comes before the gradient of the input.";
+      if (makes_input_gradient(a.what))
+        fault = take(c.input, c.last_input, "the gradient of the input");
+      if (fault.empty() && makes_weight_gradient(a.what))
+        fault = take(c.weight, c.last_weight, "the gradients of the parameters");
+    }
+    if (!fault.empty()) return fault;
+  }
+  for (int k = 0; k < s.chunks; ++k) {
+    auto const& c = chunks[static_cast<std::size_t>(k)];
+    for (int m = 0; m < s.micro_batches; ++m) {
+      auto const at = static_cast<std::size_t>(m);
+      if (c.forward[at] && c.input[at] && c.weight[at]) continue;
+      return where + "micro-batch " + std::to_string(m) + " of chunk " + std::to_string(k) +
+             " has no " +
+             (!c.forward[at] ? "forward pass."
+              : !c.input[at] ? "gradient of the input."
+                             : "gradients of the parameters.");
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// Returns what is wrong with a schedule, in one sentence that names the first wrong pass, or an
+/// empty text.
+inline std::string fault_of(schedule const& s) {
+  if (s.positions < 1 || s.micro_batches < 1 || s.chunks < 1)
+    return "a schedule needs at least one position, micro-batch and chunk.";
+  if (static_cast<int>(s.order.size()) != s.positions)
+    return "the schedule has the passes of " + std::to_string(s.order.size()) +
+           " positions, not of " + std::to_string(s.positions) + ".";
+  for (int p = 0; p < s.positions; ++p)
+    if (auto fault = detail::fault_of(s, p); !fault.empty()) return fault;
+  auto const t = replay(s, pipeline_costs(static_cast<std::size_t>(s.stages()), {1, 1, 1, 0, 0}));
+  if (t.complete) return {};
+  std::string text = "the positions wait for each other in a circle: ";
+  bool first = true;
+  for (int p = 0; p < s.positions; ++p) {
+    auto const& own = s.order[static_cast<std::size_t>(p)];
+    auto const at = static_cast<std::size_t>(t.stopped_at[static_cast<std::size_t>(p)]);
+    if (at == own.size()) continue;
+    text += std::string(first ? "" : ", ") + "position " + std::to_string(p) + " at its pass " +
+            std::to_string(at) + ", " + to_string(own[at]);
+    first = false;
+  }
+  return text + ".";
+}
+
+}  // namespace ashlar::pipelines

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Lowers a pipeline schedule to one common order of all passes and transfers. A transfer is one line
+// for its sender and its receiver. Each part begins its own lines in this order. At any time the
+// first line that has not ended has both of its parts ready, so no part waits for ever, even if
+// every send waits until its receive has begun.
+//
+// The order is that of the replay: passes by the time at which they end, each transfer right after
+// the pass whose result it carries.
+
+#include <ashlar/step/pipeline/replay.hpp>
+
+namespace ashlar::pipelines {
+
+struct lowered_line {
+  bool is_transfer = false;
+  int position = 0;  ///< of the part that runs the pass, or sends
+  int target = 0;    ///< of the part that receives; for a pass the same as `position`
+  action what;       ///< the pass; for a transfer, the pass whose result it carries
+  friend constexpr bool operator==(lowered_line const&, lowered_line const&) = default;
+};
+
+/// Returns the lines. Expects a schedule without faults (check.hpp).
+constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs const& costs) {
+  std::vector<lowered_line> lines;
+  for (auto const& it : replay(s, costs).sequence) {
+    auto const& a = s.order.data()[it.position].data()[it.number];
+    lines.push_back({false, it.position, it.position, a});
+    int const stage = s.stage_of(it.position, a.chunk);
+    int const next = a.what == pass::forward        ? stage + 1
+                     : makes_input_gradient(a.what) ? stage - 1
+                                                    : -1;
+    if (next < 0 || next >= s.stages()) continue;
+    int const target = s.position_of(next);
+    if (target != it.position) lines.push_back({true, it.position, target, a});
+  }
+  return lines;
+}
+
+}  // namespace ashlar::pipelines

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Schedules that split the backward pass in the gradient of the input (I), for which the stage
+// before waits, and the gradients of the parameters (W), for which nobody waits (zero bubble
+// pipelines, Qi et al. 2023). Two limits bound the memory of each position, counted in chunks:
+//
+//   ahead   micro-batches whose forward pass has run, but not the gradient of the input
+//   held    micro-batches whose forward pass has run, but not the gradients of the parameters
+//
+//   zb_h1   ahead s - j, held s                 the memory that the first stage has with 1F1B
+//   zb_h2   ahead 2 (s - j) - 1, held 2 s - 1   about twice that
+//   zb_v    ahead 2 s, held 2 s                 two chunks a part in a vee; the memory of zb_h1
+//
+// An order is made by a replay with given costs: whenever a part is free, it runs the most urgent
+// pass whose input is there, which is I before F before W, and a later chunk before an earlier one.
+// Two variations often help, and the shortest of all orders is returned:
+//
+//   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
+//             that the two alternate as in 1F1B
+//   waiting   W comes before F while more than a certain number of them wait, which is larger at
+//             later positions
+
+#include <algorithm>
+#include <string>
+
+#include <ashlar/step/pipeline/bound.hpp>
+#include <ashlar/step/pipeline/replay.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::pipelines {
+
+struct split_limits {
+  int ahead = 1, held = 1;
+};
+
+namespace detail {
+
+class split_builder {
+ public:
+  constexpr split_builder(schedule shape, pipeline_costs const& costs,
+                          std::vector<split_limits> const& limits, int waiting, bool in_turn)
+      : made_(static_cast<schedule&&>(shape)), costs_(costs), limits_(limits), waiting_(waiting),
+        in_turn_(in_turn), next_(static_cast<std::size_t>(made_.stages())), clock_(made_, costs_) {
+    made_.order.resize(static_cast<std::size_t>(made_.positions));
+  }
+  split_builder(split_builder const&) = delete;  // the clock refers to the schedule
+  split_builder& operator=(split_builder const&) = delete;
+
+  constexpr schedule run() {
+    for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
+      candidate first;
+      int where = -1;
+      for (int p = 0; p < made_.positions; ++p)
+        if (auto const c = best(p); c.begin >= 0 && (where < 0 || c.begin < first.begin))
+          first = c, where = p;
+      if (where < 0) return {};  // the limits let no pass run
+      clock_.run(where, first.what);
+      made_.order.data()[where].push_back(first.what);
+      auto& own = next_.data()[made_.stage_of(where, first.what.chunk)];
+      ++own.of(first.what.what);
+    }
+    return made_;
+  }
+
+ private:
+  /// The next micro-batch of each pass of a stage.
+  struct progress {
+    int forward = 0, input = 0, weight = 0;
+    constexpr int& of(pass p) {
+      return p == pass::forward ? forward : p == pass::input_gradient ? input : weight;
+    }
+  };
+  struct candidate {
+    action what;
+    double begin = -1;
+  };
+
+  /// Returns the pass that the part runs next, with its begin, or a negative begin if none can run.
+  constexpr candidate best(int position) {
+    // A new micro-batch needs room in all chunks, and those in flight keep what they need.
+    int ahead = made_.chunks - 1, held = ahead;
+    bool may_more = false;
+    for (int c = 0; c < made_.chunks; ++c) {
+      auto const& own = next_.data()[made_.stage_of(position, c)];
+      ahead += own.forward - own.input;
+      held += own.forward - own.weight;
+      may_more = may_more || own.forward < made_.micro_batches;
+      if (c > 0) {
+        int const reserved = next_.data()[made_.stage_of(position, 0)].forward - own.forward;
+        ahead += reserved;
+        held += reserved;
+      }
+    }
+    auto const& limit = limits_.data()[position];
+    bool const may_forward = ahead < limit.ahead && held < limit.held;
+    bool const is_late = held - ahead > waiting_ + position;
+    candidate best;
+    for (pass const what : {pass::input_gradient, is_late ? pass::weight_gradient : pass::forward,
+                            is_late ? pass::forward : pass::weight_gradient})
+      for (int c = made_.chunks - 1; c >= 0; --c) {
+        int const m = next_.data()[made_.stage_of(position, c)].of(what);
+        if (m == made_.micro_batches || (what == pass::forward && c == 0 && !may_forward)) continue;
+        if (what == pass::input_gradient && in_turn_ && may_forward && may_more) continue;
+        action const a{what, m, c};
+        double const begin = clock_.begin_of(position, a);
+        if (begin >= 0 && (best.begin < 0 || begin < best.begin)) best = {a, begin};
+      }
+    return best;
+  }
+
+  schedule made_;
+  pipeline_costs const& costs_;
+  std::vector<split_limits> const& limits_;
+  int waiting_;
+  bool in_turn_;
+  scratch<progress> next_;
+  pipeline_clock clock_;
+};
+
+}  // namespace detail
+
+/// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs` has an entry for each stage and `limits` one for each
+/// position. Throws ashlar::error if a limit is below the number of chunks, so that not even one
+/// micro-batch has room, or if the limits let the positions wait for each other for ever.
+constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
+                                  pipeline_costs const& costs,
+                                  std::vector<split_limits> const& limits) {
+  for (auto const& l : limits)
+    if (l.ahead < chunks || l.held < chunks)
+      throw error("pipelines::split_backward",
+                  "a limit is below " + std::to_string(chunks) +
+                      ", the number of chunks, so that not even one micro-batch has room.");
+  schedule best{positions, micro_batches, chunks, wired, {}};
+  double const least = bound(best, costs, true);
+  double seconds = -1;
+  for (bool const in_turn : {false, true})
+    for (int waiting = -positions; waiting <= chunks * positions && seconds != least; ++waiting) {
+      auto made = detail::split_builder({positions, micro_batches, chunks, wired, {}}, costs,
+                                        limits, waiting, in_turn)
+                      .run();
+      if (made.order.empty()) continue;
+      double const now = replay(made, costs).seconds;
+      if (seconds >= 0 && now >= seconds) continue;
+      seconds = now <= least * (1 + 1e-12) ? least : now;
+      best = static_cast<schedule&&>(made);
+    }
+  if (seconds < 0)
+    throw error("pipelines::split_backward",
+                "within these limits the positions wait for each other for ever. Raise them.");
+  return best;
+}
+
+namespace detail {
+
+template <class Limits>
+constexpr schedule split_with(int positions, int micro_batches, int chunks, wiring wired,
+                              pipeline_costs costs, Limits const& of) {
+  if (costs.empty())  // all passes take equal time
+    for (int i = 0; i < positions * chunks; ++i) costs.push_back({1, 1, 1, 0, 0});
+  std::vector<split_limits> limits;
+  for (int j = 0; j < positions; ++j) limits.push_back(of(j));
+  return split_backward(positions, micro_batches, chunks, wired, costs, limits);
+}
+
+}  // namespace detail
+
+/// In the following functions, `costs` has an entry for each stage. If it is empty, all passes take
+/// equal time, and transfers none.
+constexpr schedule zb_h1(int positions, int micro_batches, pipeline_costs const& costs = {}) {
+  return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, [&](int j) {
+    return split_limits{positions - j, positions};
+  });
+}
+constexpr schedule zb_h2(int positions, int micro_batches, pipeline_costs const& costs = {}) {
+  return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, [&](int j) {
+    return split_limits{2 * (positions - j) - 1, 2 * positions - 1};
+  });
+}
+constexpr schedule zb_v(int positions, int micro_batches, pipeline_costs const& costs = {}) {
+  return detail::split_with(positions, micro_batches, 2, wiring::vee, costs, [&](int) {
+    return split_limits{2 * positions, 2 * positions};
+  });
+}
+
+}  // namespace ashlar::pipelines

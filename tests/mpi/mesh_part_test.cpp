@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Tests parts of a mesh: tensors, moves and products on some of the ranks, while other parts do the
+// same, in shared memory and by messages. On other ranks nothing happens.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/naive_placement.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/comm/communication_log.hpp>
+#include <ashlar/tensor/cross_mesh.hpp>
+#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/matmul.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::placement;
+constexpr transport transports[] = {transport::shared_memory, transport::messages};
+
+/// Returns all values of a tensor that must be equal on the members; empty on other ranks.
+template <class Tensor>
+void check_equal(ashlar::mesh const& whole, Tensor const& x,
+                 std::vector<typename Tensor::value_type> const& wanted) {
+  auto const found = ashlar::to_full(x);
+  if (x.mesh().is_here()) CHECK(found == wanted);
+  else CHECK(found.empty());
+  CHECK(whole.is_here());
+}
+
+}  // namespace
+
+TEST_CASE("all moves on every part of a mesh equal those on a mesh of its own") {
+  for (auto const on : transports) {
+    int const n = world_size();
+    auto const whole = mesh_on(on, {{"rank", n}});
+    std::vector<std::vector<int>> sets{{0}, {n - 1}};
+    std::vector<int> even, all;
+    for (int r = n - 1; r >= 0; --r) all.push_back(r);
+    for (int r = 0; r < n; r += 2) even.push_back(r);
+    sets.push_back(even);
+    sets.push_back(all);
+    for (auto const& ranks : sets) {
+      auto const size = static_cast<int>(ranks.size());
+      for (auto const& axes : topologies(size)) {
+        auto const m = whole.part(ranks, axes);
+        auto const member = std::find(ranks.begin(), ranks.end(), whole.rank()) - ranks.begin();
+        CHECK(m.is_here() == (member < size));
+        if (m.is_here()) CHECK(m.rank() == member);
+        CHECK(m.ranks() == size);
+        auto const x = ashlar::normal<double, 2>(m, {5, 6}, placement::all_broadcast(m.axes()),
+                                                 {.seed = 3});
+        auto const values = ashlar::to_full(x);
+        auto const placements = all_placements(2, m.axes());
+        for (std::size_t i = 0; i < placements.size(); i += 3)
+          for (std::size_t j = i % 2; j < placements.size(); j += 2) {
+            auto const y = redistribute(x, placements[i]);
+            if (!m.is_here()) CHECK(y.local_elements() == 0);
+            check_equal(whole, redistribute(y, placements[j]), values);
+            check_equal(whole, redistribute_async(y, placements[j]).wait(), values);
+          }
+        double sums[]{1, double(whole.rank())};
+        m.all_reduce(std::span<double>(sums));
+        double wanted = 0;
+        for (int const r : ranks) wanted += r;
+        if (m.is_here()) CHECK(sums[0] == size);
+        CHECK(sums[1] == (m.is_here() ? wanted : whole.rank()));
+        m.barrier();
+      }
+    }
+  }
+}
+
+TEST_CASE("parts work at the same time, beside the whole mesh") {
+  if (world_size() % 2 != 0) return;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"stage", 2}, {"gpu", world_size() / 2}});
+    auto const stages = whole.split("stage");
+    REQUIRE(stages.size() == 2);
+    CHECK(stages[0].is_here() != stages[1].is_here());
+    placement const rows = placement::all_broadcast(1).with_split(0, 0),
+                    copies = placement::all_broadcast(1);
+    for (int turn = 0; turn < 20; ++turn) {
+      std::vector<ashlar::tensor<float, 2>> x, w;
+      for (int s = 0; s < 2; ++s) {
+        auto const seed = static_cast<std::uint64_t>(turn + s);
+        x.push_back(
+            ashlar::normal<float, 2>(stages[std::size_t(s)], {16, 8}, rows, {.seed = seed}));
+        w.push_back(ashlar::normal<float, 2>(stages[std::size_t(s)], {8, 12}, rows, {.seed = 5}));
+      }
+      auto const all = ashlar::normal<float, 2>(
+          whole, {7, 9}, placement::all_broadcast(2).with_split(0, 1), {.seed = 9});
+      auto pending = redistribute_async(all, placement::all_broadcast(2));
+      for (int s : {1, 0}) {
+        auto const at = static_cast<std::size_t>(s);
+        auto gathered = redistribute_async(w[at], copies);
+        auto const y = ashlar::matmul(x[at], gathered.wait(), rows);
+        auto const found = ashlar::to_full(y);
+        // The same on a mesh of this rank alone.
+        auto const alone = ashlar::mesh(MPI_COMM_SELF, {{"gpu", 1}});
+        auto const seed = static_cast<std::uint64_t>(turn + s);
+        auto const wanted = ashlar::to_full(
+            ashlar::matmul(ashlar::normal<float, 2>(alone, {16, 8}, rows, {.seed = seed}),
+                           ashlar::normal<float, 2>(alone, {8, 12}, rows, {.seed = 5}), rows));
+        if (stages[at].is_here()) {
+          REQUIRE(found.size() == wanted.size());
+          for (std::size_t i = 0; i < wanted.size(); ++i)
+            CHECK(found[i] == doctest::Approx(wanted[i]).epsilon(1e-4));
+        }
+      }
+      CHECK(ashlar::to_full(pending.wait()).size() == 63);
+    }
+  }
+}
+
+TEST_CASE("more groups than the window has slots go on by messages") {
+  auto const whole = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  std::vector<int> all(static_cast<std::size_t>(world_size()));
+  for (int r = 0; r < world_size(); ++r) all[static_cast<std::size_t>(r)] = r;
+  for (int turn = 0; turn < 80; ++turn) {
+    auto const m = whole.part(all, {{"gpu", world_size()}});
+    float sum = 1;
+    m.all_reduce(std::span(&sum, 1));
+    CHECK(sum == float(world_size()));
+  }
+}
+
+TEST_CASE("every placement crosses to every placement of another part, and back") {
+  int const n = world_size();
+  if (n == 1) return;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"rank", n}});
+    for (int first = 1; first < n; ++first) {
+      std::vector<int> ranks[2];
+      for (int r = 0; r < n; ++r) ranks[r < first ? 0 : 1].push_back(r);
+      if (n > 4 && first % 3 != 1) continue;
+      for (auto const& one : topologies(first))
+        for (auto const& two : topologies(n - first)) {
+          auto const a = whole.part(ranks[0], one), b = whole.part(ranks[1], two);
+          auto const from = all_placements(2, a.axes()), to = all_placements(2, b.axes());
+          for (ashlar::shape const& extents :
+               {ashlar::shape{{5, 7}}, ashlar::shape{{1, 3}}, ashlar::shape{{0, 2}}}) {
+            auto const x = ashlar::normal<double, 2>(a, extents, placement::all_broadcast(a.axes()),
+                                                     {.seed = 3});
+            std::vector<double> values(static_cast<std::size_t>(extents.elements()));
+            if (a.is_here()) values = ashlar::to_full(x);
+            whole.broadcast(std::span<double>(values));
+            std::size_t const step = 1 + from.size() * to.size() / (n > 4 ? 10 : 60);
+            for (std::size_t k = 0; k < from.size() * to.size(); k += step) {
+              auto const& p = from[k / to.size()];
+              auto const& q = to[k % to.size()];
+              auto const y = redistribute(redistribute(x, p), b, q);
+              check_equal(whole, y, values);
+              check_equal(whole, redistribute(y, a, p), values);
+            }
+          }
+        }
+    }
+  }
+}
+
+TEST_CASE("crossings of any element type and of many chunks") {
+  int const n = world_size();
+  if (n < 4) return;
+  auto const whole = mesh_on(transport::messages, {{"node", 2}, {"gpu", n / 2}});
+  if (n % 2 != 0) return;
+  // A machine on which many chunks pay.
+  whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
+  auto const parts = whole.split("node");
+  placement const copies = placement::all_broadcast(1);
+  auto const x = ashlar::from_index<std::int32_t, 2>(parts[0], {40, 30}, copies, [](auto const& i) {
+    return static_cast<std::int32_t>(100 * i[0] + i[1]);
+  });
+  auto const plan = plan_redistribution(x, parts[1], copies);
+  CHECK(plan.plan.across.chunks > 1);
+  auto const y = redistribute(x, parts[1], copies);
+  if (parts[1].is_here()) CHECK(ashlar::to_full(y)[31] == 101);
+  else CHECK(y.local_elements() == 0);
+  auto const typed = y | ashlar::to<ashlar::placements::S<1>>.on(parts[0]);
+  static_assert(
+      std::is_same_v<std::remove_const_t<decltype(typed)>,
+                     ashlar::tensor<std::int32_t, 2, ashlar::sbp<ashlar::placements::S<1>>>>);
+  if (parts[0].is_here()) CHECK(ashlar::to_full(typed)[31] == 101);
+  auto const z = redistribute(y, parts[0], copies);
+  if (parts[0].is_here()) CHECK(local_values(z) == local_values(x));
+}
+
+TEST_CASE("wrong crossings are refused") {
+  auto const whole = mesh_on(transport::messages, {{"gpu", world_size()}});
+  auto const x = ashlar::full<float>(whole, {4}, placement::all_broadcast(1), 1);
+  auto const other = mesh_on(transport::messages, {{"gpu", world_size()}});
+  CHECK(has(message_of([&] { redistribute(x, other, placement::all_broadcast(1)); }),
+            "these are not parts of one mesh. Make both by mesh.part or mesh.split."));
+  CHECK(has(message_of([&] {
+              redistribute(x, whole.part({0}, {{"gpu", 1}}), placement::all_broadcast(1));
+            }),
+            "both have the same rank. A tensor crosses between parts without common ranks."));
+  CHECK(has(message_of([&] { redistribute(x, whole, placement::all_broadcast(2)); }),
+            "redistribute: "));
+}
+
+TEST_CASE("wrong parts are refused on every rank") {
+  auto const whole = mesh_on(transport::shared_memory, {{"gpu", world_size()}});
+  CHECK(has(message_of([&] { whole.part({0, 0}, {{"gpu", 2}}); }), "rank 0 is given twice."));
+  CHECK(has(message_of([&] {
+              whole.part({world_size()}, {{"gpu", 1}});
+            }),
+            "is not one of the mesh"));
+  CHECK(has(message_of([&] { whole.split("node"); }), "has no axis node."));
+  if (world_size() == 1) return;
+  auto const said = message_of([&] { whole.part({whole.rank() == 1 ? 1 : 0}, {{"gpu", 1}}); });
+  CHECK(has(said,
+            "the ranks ask for different parts of the mesh: rank 1 has another one than rank 0."));
+}
+
+}  // namespace ashlar_test

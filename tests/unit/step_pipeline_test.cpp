@@ -1,0 +1,372 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests pipeline schedules: that the builders make schedules that can run, with the bubbles of
+// their closed forms, and that the check finds every fault.
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/step/pipeline/best_warm_ups.hpp>
+#include <ashlar/step/pipeline/bound.hpp>
+#include <ashlar/step/pipeline/check.hpp>
+#include <ashlar/step/pipeline/interleaved.hpp>
+#include <ashlar/step/pipeline/lower.hpp>
+#include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/warm_up.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::pipelines;
+
+pipeline_costs equal(int stages, double f, double i, double w, double c) {
+  return pipeline_costs(static_cast<std::size_t>(stages), {f, i, w, c, c});
+}
+
+std::vector<schedule> all_schedules(int s, int m) {
+  std::vector<schedule> all{gpipe(s, m), one_f_one_b(s, m), eager(s, m),
+                            zb_h1(s, m), zb_h2(s, m),       zb_v(s, m)};
+  for (int v = 1; v <= 4; ++v)
+    if (m % s == 0) all.push_back(interleaved(s, m, v));
+  return all;
+}
+
+/// Returns the largest number of micro-batches, over all positions, whose forward pass has run but
+/// not the pass `until`, counted by chunks.
+int in_flight(schedule const& s, bool (*until)(pass)) {
+  int most = 0;
+  for (auto const& order : s.order) {
+    int now = 0;
+    for (auto const& a : order) {
+      now += a.what == pass::forward;
+      most = std::max(most, now);
+      now -= until(a.what);
+    }
+  }
+  return most;
+}
+
+/// Runs the passes in some order in which each part runs its own one after another, and returns
+/// whether all of them can run. If one such order comes to the end, each does.
+bool ends(schedule const& s) {
+  std::set<std::pair<int, std::pair<int, int>>> done;  // pass, stage, micro-batch
+  auto const has = [&](pass p, int stage, int m) {
+    return done.count({static_cast<int>(p), {stage, m}}) > 0;
+  };
+  auto const has_dx = [&](int stage, int m) {
+    return has(pass::backward, stage, m) || has(pass::input_gradient, stage, m);
+  };
+  std::vector<std::size_t> next(s.order.size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t p = 0; p < s.order.size(); ++p) {
+      if (next[p] == s.order[p].size()) continue;
+      auto const& a = s.order[p][next[p]];
+      int const stage = s.stage_of(static_cast<int>(p), a.chunk), m = a.micro_batch;
+      bool const ready = a.what == pass::forward ? stage == 0 || has(pass::forward, stage - 1, m)
+                         : a.what == pass::weight_gradient
+                             ? has_dx(stage, m)
+                             : has(pass::forward, stage, m) &&
+                                   (stage + 1 == s.stages() || has_dx(stage + 1, m));
+      if (!ready) continue;
+      done.insert({static_cast<int>(a.what), {stage, m}});
+      ++next[p];
+      moved = true;
+    }
+  }
+  for (std::size_t p = 0; p < s.order.size(); ++p)
+    if (next[p] < s.order[p].size()) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("every builder makes schedules that can run, and their text is read back") {
+  for (int s = 1; s <= 8; ++s)
+    for (int m : {1, 2, 3, 4, 7, 8, 16, 32})
+      for (auto const& made : all_schedules(s, m)) {
+        CAPTURE(s);
+        CAPTURE(m);
+        CHECK(fault_of(made) == "");
+        CHECK(parse_schedule(to_string(made)) == made);
+        auto const costs = equal(made.stages(), 1, 1.25, 0.75, 0.25);
+        bool split = false;
+        for (auto const& a : made.order[0]) split = split || a.what == pass::weight_gradient;
+        CHECK(replay(made, costs).seconds >= bound(made, costs, split) * (1 - 1e-12));
+      }
+}
+
+TEST_CASE("bubbles without transfers have their closed forms") {
+  for (int s : {2, 4, 8})
+    for (int m : {2 * s, 4 * s}) {
+      double const f = 1, i = 1, w = 1, all = f + i + w;
+      auto const bubble = [&](schedule const& made) {
+        return replay(made, equal(made.stages(), f, i, w, 0)).seconds - m * made.chunks * all;
+      };
+      CAPTURE(s);
+      CAPTURE(m);
+      CHECK(bubble(gpipe(s, m)) == doctest::Approx((s - 1) * all));
+      CHECK(bubble(one_f_one_b(s, m)) == doctest::Approx((s - 1) * all));
+      CHECK(bubble(eager(s, m)) == doctest::Approx((s - 1) * all));
+      // A chunk's passes are a v-th of a part's, so in units of its passes the bubble stays.
+      for (int v : {2, 4}) CHECK(bubble(interleaved(s, m, v)) == doctest::Approx((s - 1) * all));
+      // (s - 1) (F + I - W). The others have no bubble but the begin of a step, when the last part
+      // waits for (s - 1) F, which the papers do not count.
+      CHECK(bubble(zb_h1(s, m)) == doctest::Approx((s - 1) * (f + i - w)));
+      CHECK(bubble(zb_h2(s, m)) == doctest::Approx((s - 1) * f));
+      CHECK(bubble(zb_v(s, m)) == doctest::Approx((s - 1) * f));
+    }
+}
+
+TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 micro-batches") {
+  // F = 1, B = 2, transfers of c: c, GPipe, 1F1B, eager-1F1B, bound; from replays by other means.
+  double const rows[][5] = {{0, 57, 57, 57, 57},     {0.25, 58.5, 64, 58.5, 58.5},
+                            {0.5, 60, 71, 60, 60},   {1, 63, 85, 63, 63},
+                            {1.5, 73.5, 99, 66, 66}, {2, 84, 113, 75, 69}};
+  for (auto const& r : rows) {
+    auto const costs = equal(4, 1, 1, 1, r[0]);
+    CAPTURE(r[0]);
+    CHECK(replay(gpipe(4, 16), costs).seconds == doctest::Approx(r[1]));
+    CHECK(replay(one_f_one_b(4, 16), costs).seconds == doctest::Approx(r[2]));
+    CHECK(replay(eager(4, 16), costs).seconds == doctest::Approx(r[3]));
+    CHECK(bound(eager(4, 16), costs, false) == doctest::Approx(r[4]));
+  }
+  struct split_row {
+    double transfer, most, bound;
+  };
+  for (auto const& r : {split_row{0, 51, 51}, {0.5, 53, 52.5}, {1, 56, 54}}) {
+    auto const costs = equal(4, 1, 1, 1, r.transfer);
+    auto const made = zb_h2(4, 16, costs);
+    CHECK(replay(made, costs).seconds <= r.most);
+    CHECK(bound(made, costs, true) == doctest::Approx(r.bound));
+  }
+  // The link between two parts carries the transfers of all their chunks.
+  CHECK(bound(interleaved(4, 16, 4), equal(16, 1, 1, 1, 10), false) >= 4 * 16 * 10);
+}
+
+TEST_CASE(
+    "the best warm-ups reach the bound, with no more micro-batches in flight than that takes") {
+  // s = 4, m = 16, F = 1, B = 2: the shortest of all depths, and the depths found by trying all.
+  struct row {
+    double transfer, seconds;
+    std::vector<int> depths;
+  };
+  for (auto const& r : {row{0, 57, {4, 3, 2, 1}},
+                        {0.25, 58.5, {6, 5, 3, 1}},
+                        {0.5, 60, {7, 5, 3, 1}},
+                        {1, 63, {7, 5, 3, 1}},
+                        {1.5, 66, {7, 5, 3, 1}},
+                        {2, 69, {9, 7, 4, 1}}}) {
+    auto const costs = equal(4, 1, 1, 1, r.transfer);
+    auto const found = best_warm_ups(16, costs, {16, 16, 16, 16});
+    CAPTURE(r.transfer);
+    CHECK(replay(with_warm_ups(found, 16), costs).seconds == doctest::Approx(r.seconds));
+    int ours = 0, theirs = 0;
+    for (std::size_t j = 0; j < 4; ++j) ours += found[j], theirs += r.depths[j];
+    CHECK(ours <= theirs);
+  }
+  // Unequal stages, against all depths.
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> any(0.2, 2);
+  for (int turn = 0; turn < 30; ++turn) {
+    pipeline_costs costs;
+    for (int j = 0; j < 3; ++j)
+      costs.push_back({any(random), any(random), any(random), any(random), any(random)});
+    int const m = 6;
+    double least = 1e9;
+    for (int a = 1; a <= m; ++a)
+      for (int b = 1; b <= m; ++b)
+        for (int c = 1; c <= m; ++c) {
+          int const depths[]{a, b, c};
+          auto const t = replay(with_warm_ups(depths, m), costs);
+          if (t.complete) least = std::min(least, t.seconds);
+        }
+    auto const found = best_warm_ups(m, costs, {m, m, m});
+    CHECK(replay(with_warm_ups(found, m), costs).seconds <= least * 1.01);
+  }
+  CHECK(best_warm_ups(8, equal(2, 1, 1, 1, 0), {1, 1}) == std::vector<int>{1, 1});
+  // Memory for less at an earlier position limits the later ones too.
+  CHECK(best_warm_ups(16, equal(4, 1, 1, 1, 0.5), {2, 16, 16, 16}) == std::vector<int>{2, 2, 1, 1});
+}
+
+TEST_CASE("in the common order every send can wait for its receive") {
+  for (int s = 1; s <= 6; ++s)
+    for (int m : {1, 4, 6})
+      for (auto const& made : all_schedules(s, m))
+        for (double const c : {0., 0.5}) {
+          auto const lines = lowered(made, equal(made.stages(), 1, c, 0.5, c));
+          // Each part takes its lines one after another. A pass needs its input, and a transfer both
+          // of its parts at the same time.
+          std::vector<std::vector<lowered_line const*>> own(static_cast<std::size_t>(s));
+          std::size_t passes = 0;
+          for (auto const& line : lines) {
+            own[static_cast<std::size_t>(line.position)].push_back(&line);
+            if (line.is_transfer) own[static_cast<std::size_t>(line.target)].push_back(&line);
+            else ++passes;
+          }
+          std::size_t wanted = 0;
+          for (auto const& order : made.order) wanted += order.size();
+          CHECK(passes == wanted);
+          std::size_t boundaries = 0;
+          for (int k = 0; k + 1 < made.stages(); ++k)
+            boundaries += made.position_of(k) != made.position_of(k + 1);
+          CHECK(lines.size() - passes == 2 * boundaries * static_cast<std::size_t>(m));
+          std::vector<std::size_t> next(own.size());
+          std::set<std::pair<int, int>> x, dy;  // what has arrived: stage, micro-batch
+          std::set<std::pair<int, std::pair<int, bool>>> made_by;  // what a stage has made
+          bool right = true, moved = true;
+          while (moved) {
+            moved = false;
+            for (std::size_t p = 0; p < own.size(); ++p) {
+              if (next[p] == own[p].size()) continue;
+              auto const& line = *own[p][next[p]];
+              auto const& a = line.what;
+              int const stage = made.stage_of(line.position, a.chunk);
+              bool const forward = a.what == pass::forward;
+              if (line.is_transfer) {
+                auto const q = static_cast<std::size_t>(
+                    static_cast<int>(p) == line.position ? line.target : line.position);
+                if (next[q] == own[q].size() || own[q][next[q]] != &line) continue;
+                right = right && made_by.count({stage, {a.micro_batch, forward}}) > 0;
+                (forward ? x : dy).insert({stage + (forward ? 1 : -1), a.micro_batch});
+                ++next[q];
+              } else {
+                bool const edge = forward ? stage == 0 : stage + 1 == made.stages();
+                if (a.what != pass::weight_gradient && !edge)
+                  right = right && (forward ? x : dy).count({stage, a.micro_batch}) > 0;
+                if (a.what != pass::weight_gradient)
+                  made_by.insert({stage, {a.micro_batch, forward}});
+                int const to = stage + (forward ? 1 : -1);
+                if (to >= 0 && to < made.stages() && a.what != pass::weight_gradient &&
+                    made.position_of(to) == line.position)
+                  (forward ? x : dy).insert({to, a.micro_batch});
+              }
+              ++next[p];
+              moved = true;
+            }
+          }
+          CHECK(right);
+          for (std::size_t p = 0; p < own.size(); ++p) CHECK(next[p] == own[p].size());
+        }
+}
+
+TEST_CASE("split schedules exist for all costs, within their limits") {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> any(0, 3);
+  for (int turn = 0; turn < 60; ++turn) {
+    int const s = 1 + turn % 5, m = 1 + turn % 7;
+    for (int chunks : {1, 2}) {
+      pipeline_costs costs;
+      for (int k = 0; k < s * chunks; ++k)
+        costs.push_back({any(random), any(random), any(random), any(random), any(random)});
+      for (auto const& made : chunks == 1 ? std::vector{zb_h1(s, m, costs), zb_h2(s, m, costs)}
+                                          : std::vector{zb_v(s, m, costs)}) {
+        CHECK(fault_of(made) == "");
+        CHECK(replay(made, costs).seconds >= bound(made, costs, true) * (1 - 1e-12));
+        CHECK(in_flight(made, makes_weight_gradient) <= (chunks == 2 ? 2 * s : 2 * s - 1));
+      }
+      auto const least = split_backward(
+          s, m, chunks, wiring::vee, costs,
+          std::vector<split_limits>(std::size_t(s), {chunks, chunks}));
+      CHECK(fault_of(least) == "");
+      CHECK(in_flight(least, makes_weight_gradient) <= chunks);
+    }
+  }
+  CHECK(has(message_of([] {
+              split_backward(2, 2, 2, wiring::vee, equal(4, 1, 1, 1, 0), {{2, 2}, {1, 1}});
+            }),
+            "a limit is below 2, the number of chunks"));
+}
+
+TEST_CASE("memory: what is in flight") {
+  for (int s : {2, 4, 8}) {
+    int const m = 4 * s;
+    CHECK(in_flight(gpipe(s, m), makes_input_gradient) == m);
+    CHECK(in_flight(one_f_one_b(s, m), makes_input_gradient) == s);
+    CHECK(in_flight(eager(s, m), makes_input_gradient) == 2 * s - 1);
+    CHECK(in_flight(zb_h1(s, m), makes_weight_gradient) <= s);
+    CHECK(in_flight(zb_h2(s, m), makes_weight_gradient) <= 2 * s - 1);
+    CHECK(in_flight(zb_v(s, m), makes_weight_gradient) <= 2 * s);
+  }
+}
+
+TEST_CASE("the check refuses exactly the schedules that cannot run") {
+  std::mt19937 random(1);
+  auto const below = [&](std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random);
+  };
+  int refused = 0, stuck = 0;
+  for (int turn = 0; turn < 10'000; ++turn) {
+    int const s = 1 + static_cast<int>(below(3)), m = 1 + static_cast<int>(below(4));
+    auto const all = all_schedules(s, m);
+    auto mutant = all[below(all.size())];
+    auto& order = mutant.order[below(mutant.order.size())];
+    auto const before = order;
+    switch (below(4)) {
+      case 0: std::swap(order[below(order.size())], order[below(order.size())]); break;
+      case 1: order.erase(order.begin() + static_cast<std::ptrdiff_t>(below(order.size()))); break;
+      case 2: order.push_back(order[below(order.size())]); break;
+      default: order[below(order.size())].micro_batch = static_cast<int>(below(5)); break;
+    }
+    auto const fault = fault_of(mutant);
+    // The same by other means: coverage and order of each stage, then the passes one by one.
+    bool right = true;
+    for (auto const& own : mutant.order) {
+      std::map<std::pair<int, int>, std::vector<int>> made;  // by chunk and kind of result
+      for (auto const& a : own) {
+        if (a.micro_batch >= m || a.chunk >= mutant.chunks) right = false;
+        if (a.what == pass::forward) made[{a.chunk, 0}].push_back(a.micro_batch);
+        if (makes_input_gradient(a.what)) made[{a.chunk, 1}].push_back(a.micro_batch);
+        if (makes_weight_gradient(a.what)) made[{a.chunk, 2}].push_back(a.micro_batch);
+      }
+      std::vector<int> each(static_cast<std::size_t>(m));
+      for (int k = 0; k < m; ++k) each[static_cast<std::size_t>(k)] = k;
+      for (int c = 0; c < mutant.chunks; ++c)
+        for (int k = 0; k < 3; ++k) right = right && made[{c, k}] == each;
+    }
+    bool const runs = right && ends(mutant);
+    CHECK((fault == "") == runs);
+    refused += fault != "";
+    stuck += fault.find("in a circle") != std::string::npos;
+  }
+  CHECK(refused > 5000);
+  CHECK(stuck > 50);
+}
+
+TEST_CASE("bad schedules are refused in a sentence") {
+  auto const fault = [](char const* text) { return fault_of(parse_schedule(text)); };
+  CHECK(fault("0: F0 B0 F1 B1") == "");
+  CHECK(fault("# two parts\n0: F0 F1 B0 B1\n1: F0 B0 F1 B1") == "");
+  CHECK(fault("0: F0 F1 B0") ==
+        "position 0: micro-batch 1 of chunk 0 has no gradient of the input.");
+  CHECK(fault("0: B0 F0") == "position 0: B0 comes before its forward pass.");
+  CHECK(fault("0: F1 F0 B0 B1") ==
+        "position 0: F0 comes after that of micro-batch 1. Each stage takes the micro-batches in "
+        "their order.");
+  CHECK(fault("0: F0 W0 I0") == "position 0: W0 comes before the gradient of the input.");
+  CHECK(
+      fault("0: F0 B0 F1 B1\n1: F0 F1 B0 B1") ==
+      "the positions wait for each other in a circle: position 0 at its pass 1, B0, position 1 at "
+      "its pass 1, F1.");
+  CHECK(fault("0: F999999.999999") ==
+        "position 0: 1 passes are too few for 1000000 micro-batches and 1000000 chunks.");
+  auto const message = [](char const* text) { return message_of([&] { parse_schedule(text); }); };
+  CHECK(message("") == "parse_schedule: the text has no position.");
+  CHECK(message("1: F0") ==
+        "parse_schedule: line 1: expected the passes of position 0, as in \"0: F0 F1 B0\".");
+  CHECK(
+      message("0: F0\n1: F0 X3") ==
+      "parse_schedule: line 2: \"X3\" is not a pass: F, B, I or W with a micro-batch, as in F3, or "
+      "with a chunk, as in F3.1.");
+  CHECK(has(message("0: F9999999"), "\"F9999999\" is not a pass"));
+  CHECK(has(message_of([] { interleaved(4, 6, 2); }), "6 micro-batches cannot go in groups of 4"));
+  int const none[]{1, 0};
+  CHECK(has(message_of([&] { with_warm_ups(none, 4); }), "a warm-up depth is below 1"));
+}
+
+}  // namespace ashlar_test
