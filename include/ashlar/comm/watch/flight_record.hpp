@@ -127,7 +127,7 @@ class flight_record {
     bool has_ended = false;
     int part = 0;
   };
-  struct part {
+  struct part_of_mesh {
     topology axes;
     std::vector<int> ranks;
     int here;
@@ -187,7 +187,7 @@ class flight_record {
   std::uint64_t last_ = 0, first_open_ = 1;
   std::uint64_t whole_ = 0;               // the operations that are no transfers
   std::uint64_t begun_[1 << max_axes]{};  // the last ticket of each set of axes
-  std::vector<part> parts_;
+  std::vector<part_of_mesh> parts_;
   mutable std::mutex mutex_;
 
   std::atomic<std::int64_t> step_{-1};

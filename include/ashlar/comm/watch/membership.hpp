@@ -33,11 +33,11 @@ class membership {
   void leave() const;
 
   /// The memberships of this process.
-  struct list {
+  struct all_members {
     std::mutex mutex;
     std::vector<membership const*> all;
   };
-  static list& present();
+  static all_members& present();
 
   peer_socket const& socket_;
   int rank_;
@@ -79,8 +79,8 @@ ASHLAR_INLINE void membership::leave() const {
       socket_.send(r, peer_socket::kind::leave);
 }
 
-ASHLAR_INLINE membership::list& membership::present() {
-  static auto* const one = new list;  // never destroyed: a process may end in any thread
+ASHLAR_INLINE membership::all_members& membership::present() {
+  static auto* const one = new all_members;  // never destroyed: a process may end in any thread
   return *one;
 }
 
