@@ -86,6 +86,28 @@ TEST_CASE("a report has the last operations") {
   CHECK(watch::report_from_lines(to_lines(r)) == r);
 }
 
+TEST_CASE("operations of a part of the mesh are told from those of the whole") {
+  // Ranks 3 and 1 of the mesh, in this order, are a part along "pair".
+  auto const report_of = [](int rank, bool comes) {
+    watch::flight_record record(two_by_two);
+    int const part = record.add_part({{"pair", 2}}, {3, 1}, rank == 3 ? 0 : 1);
+    ashlar::topology const pair{{"pair", 2}};
+    auto const what = ashlar::flat_all_reduce(8, {0}, pair, {}, ashlar::reduction::sum);
+    record.ended(record.began("the creation of groups of ranks", part));
+    if (comes) record.began({&what, ashlar::element_type::f32, nullptr, nullptr, 1, nullptr}, part);
+    return record.report(rank, comes ? 5 : -1);
+  };
+  auto const waits = report_of(3, true), other = report_of(1, false);
+  CHECK(waits.begun == std::map<std::string, std::uint64_t>{{"@3,1", 1}, {"pair@3,1", 1}});
+  CHECK(watch::report_from_lines(to_lines(waits)) == waits);
+  watch::rank_report idle[2];
+  idle[1].rank = 2;
+  CHECK(has(watch::diagnose(two_by_two, std::vector{idle[0], other, idle[1], waits}),
+            "Rank 3 has waited for 5.0 s in all-reduce along pair of 8 float sum (number 1 along "
+            "pair), for rank 1. Rank 1 makes no transfer now: its last one, the creation of groups "
+            "of ranks (number 1), began "));
+}
+
 /// Returns a report of a rank that has begun `number` operations along "gpu". The last one is open
 /// if `waits` is not negative.
 watch::rank_report at(int rank, std::uint64_t number, double waits,

@@ -20,7 +20,7 @@ namespace ashlar::watch {
 struct reported_operation {
   std::uint64_t number = 0;  ///< counts the operations along the same axes, from 1
   /// "gpu" or "node+gpu"; "gpu@4,5" in a part of the mesh, with the group's ranks on the whole mesh;
-  /// empty for an operation of all ranks
+  /// empty for an operation of all ranks, "@4,5" for one of all ranks of a part
   std::string axes;
   bool has_ended = false;
   double age = 0;          ///< seconds since it began

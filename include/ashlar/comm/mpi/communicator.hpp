@@ -82,7 +82,7 @@ class communicator final : public ashlar::communicator {
   }
 
   void barrier() override {
-    auto const number = record_->began("a barrier");
+    auto const number = record_->began("a barrier", part_);
     {
       watch::flight_record::waiting const noted(*record_);
       check(MPI_Barrier(comm_));
@@ -216,7 +216,7 @@ class communicator final : public ashlar::communicator {
   group const& group_of(axis_list const& axes) {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
-    auto const number = record_->began("the creation of groups of ranks");
+    auto const number = record_->began("the creation of groups of ranks", part_);
     watch::flight_record::waiting const noted(*record_);
     group g;
     // Groups along the same axes in another order share tickets, and therefore a slot.

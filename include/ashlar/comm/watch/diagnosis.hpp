@@ -52,7 +52,7 @@ ASHLAR_INLINE std::string waited_text(double seconds) {
 
 ASHLAR_INLINE std::string place_of(reported_operation const& o) {
   std::string text = o.text + " (number " + std::to_string(o.number);
-  if (!o.axes.empty()) text += " along " + o.axes.substr(0, o.axes.find('@'));
+  if (auto const axes = o.axes.substr(0, o.axes.find('@')); !axes.empty()) text += " along " + axes;
   if (o.step >= 0) text += ", step " + std::to_string(o.step);
   return text + ")";
 }

@@ -45,7 +45,7 @@ class flight_record {
   /// whole mesh, by rank of the part. Returns a number for `began`.
   int add_part(topology const& t, std::vector<int> ranks, int here) {
     std::lock_guard const lock(mutex_);
-    parts_.push_back({t, std::move(ranks), here, {}});
+    parts_.push_back({t, std::move(ranks), here, {}, 0});
     return static_cast<int>(parts_.size());
   }
 
@@ -54,9 +54,9 @@ class flight_record {
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
-  /// Records that an operation of all ranks began that is no transfer. `what` must be a literal,
-  /// such as "a barrier".
-  std::uint64_t began(char const* what) { return add({}, 0, what, nullptr, 0); }
+  /// Records that an operation of all ranks of the mesh, or of a part, began that is no transfer.
+  /// `what` must be a literal, such as "a barrier".
+  std::uint64_t began(char const* what, int part = 0) { return add({}, 0, what, nullptr, part); }
   /// Records that an operation ended.
   void ended(std::uint64_t number) {
     {
@@ -132,13 +132,15 @@ class flight_record {
     std::vector<int> ranks;
     int here;
     std::uint64_t begun[1 << max_axes];
+    std::uint64_t whole = 0;
   };
 
   std::uint64_t add(transfer_title const& title, std::uint64_t ticket, char const* what,
                     char const* label, int part) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
-    if (what != nullptr) ticket = ++whole_;
+    if (what != nullptr)
+      ticket = ++(part == 0 ? whole_ : parts_[static_cast<std::size_t>(part) - 1].whole);
     at(number) = {number,
                   ticket,
                   title,
@@ -168,8 +170,14 @@ class flight_record {
     auto const& t = axes_of(part);
     for (int a = 0; a < t.axes(); ++a)
       if ((set >> a & 1) != 0) axes.push_back(static_cast<signed char>(a));
-    std::string text = to_string(axes, t);
+    return to_string(axes, t) + ranks_text(axes, part);
+  }
+  /// Returns a text such as "@4,5" for the ranks of a group of a part, or an empty text for the whole
+  /// mesh.
+  std::string ranks_text(axis_list const& axes, int part) const {
+    std::string text;
     if (part == 0) return text;
+    auto const& t = axes_of(part);
     auto const& own = parts_[static_cast<std::size_t>(part) - 1];
     for (int j = 0; j < t.group_size(axes); ++j)
       text += (j == 0 ? '@' : ',') + std::to_string(own.ranks[static_cast<std::size_t>(t.rank_of(
@@ -233,6 +241,10 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
     for (unsigned set = 0; set < std::size(begun_); ++set)
       if (parts_[k].begun[set] > 0)
         r.begun[text_of(set, static_cast<int>(k) + 1)] = parts_[k].begun[set];
+  for (std::size_t k = 0; k < parts_.size(); ++k)
+    if (parts_[k].whole > 0)
+      r.begun[ranks_text(all_axes(parts_[k].axes.axes()), static_cast<int>(k) + 1)] =
+          parts_[k].whole;
   if (whole_ > 0) r.begun[""] = whole_;
   for (std::uint64_t n = oldest(); n <= last_; ++n) {
     auto const& e = at(n);
@@ -243,6 +255,7 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
     o.age =
         std::chrono::duration<double>(now - clock::time_point(clock::duration(e.began))).count();
     if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes), e.part);
+    else o.axes = ranks_text(all_axes(axes_of(e.part).axes()), e.part);
     o.text = e.what == nullptr ? to_string(e.title, axes_of(e.part)) : e.what;
     if (e.label[0] != '\0') o.text += std::string(" (") + e.label + ")";
     r.operations.push_back(std::move(o));
