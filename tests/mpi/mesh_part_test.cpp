@@ -151,7 +151,7 @@ TEST_CASE("every placement crosses to every placement of another part, and back"
             std::vector<double> values(static_cast<std::size_t>(extents.elements()));
             if (a.is_here()) values = ashlar::to_full(x);
             whole.broadcast(std::span<double>(values));
-            std::size_t const step = 1 + from.size() * to.size() / (n > 4 ? 10 : 60);
+            std::size_t const step = 1 + from.size() * to.size() / (n > 3 ? 10 : 60);
             for (std::size_t k = 0; k < from.size() * to.size(); k += step) {
               auto const& p = from[k / to.size()];
               auto const& q = to[k % to.size()];
