@@ -7,10 +7,12 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/mpi_traffic.hpp>
 #include <support/naive_placement.hpp>
 #include <support/placed.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
+#include <ashlar/plan/crossing/transfers.hpp>
 #include <ashlar/tensor/cross_mesh.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
@@ -179,7 +181,19 @@ TEST_CASE("crossings of any element type and of many chunks") {
   });
   auto const plan = plan_redistribution(x, parts[1], copies);
   CHECK(plan.plan.across.chunks > 1);
+  std::int64_t planned = 0;  // bytes that this rank receives
+  for_each_transfer(plan.plan.across, whole.topology(), [&](auto const& t) {
+    if (t.to == whole.rank()) planned += t.size * 4;
+  });
+  auto const& steps = parts[0].is_here() ? plan.plan.before : plan.plan.after;
+  auto const& own = parts[parts[0].is_here() ? 0 : 1];
+  planned += steps.received_bytes(own.topology(), own.coordinate());
+  mpi_traffic::listen();
   auto const y = redistribute(x, parts[1], copies);
+  mpi_traffic::stop();
+  std::int64_t received = 0;
+  for (auto const& c : mpi_traffic::calls) received += c.received_bytes;
+  CHECK(received == planned);
   if (parts[1].is_here()) CHECK(ashlar::to_full(y)[31] == 101);
   else CHECK(y.local_elements() == 0);
   auto const typed = y | ashlar::to<ashlar::placements::S<1>>.on(parts[0]);
