@@ -19,23 +19,24 @@ namespace {
 
 using namespace ashlar;
 
-/// p3.8xlarge: four V100 with NVLink in a node, 10 Gb/s between nodes.
-machine const p3{{5e-6, 2e-11}, {50e-6, 8e-10}, 1e13, 8e11, 0};
-topology const nodes({{"node", 4}, {"gpu", 4}});
+/// p3_machine.8xlarge: four V100 with NVLink in a node, 10 Gb/s between nodes.
+machine const p3_machine{{5e-6, 2e-11}, {50e-6, 8e-10}, 1e13, 8e11, 0};
+topology const four_nodes({{"node", 4}, {"gpu", 4}});
 
 std::vector<mesh_part> halves() {
   std::vector<mesh_part> parts;
   for (int h = 0; h < 2; ++h) {
     std::vector<int> ranks;
     for (int r = 0; r < 8; ++r) ranks.push_back(8 * h + r);
-    parts.push_back(part_of(nodes, ranks, {{"node", 2}, {"gpu", 4}}));
+    parts.push_back(part_of(four_nodes, ranks, {{"node", 2}, {"gpu", 4}}));
   }
   return parts;
 }
 
-cross_mesh_plan plan(shape const& s, char const* from, char const* to) {
+cross_mesh_plan between_halves(shape const& s, char const* from, char const* to) {
   auto const h = halves();
-  return plan_cross_mesh(s, 4, h[0], parse_placement(from), h[1], parse_placement(to), nodes, p3);
+  return plan_cross_mesh(s, 4, h[0], parse_placement(from), h[1], parse_placement(to), four_nodes,
+                         p3_machine);
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ TEST_CASE("no pair of placements is cheaper") {
       auto const all = all_placements(2, 2);
       for (std::size_t i = 0; i < all.size(); i += 2)
         for (std::size_t j = 1; j < all.size(); j += 5) {
-          machine const& m = *std::array{&p3, &latency, &equal,
+          machine const& m = *std::array{&p3_machine, &latency, &equal,
                                          &machines::gpu_cluster}[std::size_t(turn++ % 4)];
           auto const p = plan_cross_mesh(s, 4, source, all[i], target, all[j], whole, m);
           CHECK(p.before.from == all[i]);
@@ -78,19 +79,20 @@ TEST_CASE("no pair of placements is cheaper") {
 
 TEST_CASE("strategies are found by cost") {
   shape const large{{1024, 1024, 64}}, small{{4, 4, 4}};
-  double const t = double(large.elements()) * 4 * p3.inter.beta;
+  double const t = double(large.elements()) * 4 * p3_machine.inter.beta;
   // Replicated to replicated: each node sends a half, which then goes on to the other node.
-  auto const copies = plan(large, "B,B", "B,B");
+  auto const copies = between_halves(large, "B,B", "B,B");
   CHECK(copies.seconds < 1.05 * t);
   CHECK(copies.seconds >= t);
   // Partial sums are reduced before they cross: the addends of 8 ranks would be 8 times the bytes.
-  auto const sums = plan(large, "P,P", "S(0),B");
+  auto const sums = between_halves(large, "P,P", "S(0),B");
   CHECK_FALSE(sums.before.steps.empty());
   CHECK_FALSE(sums.before.to.has_partial());
   // A partial target needs no more bytes than a whole one: the rest is made of zeros.
-  CHECK(plan(large, "S(0),B", "P,P").seconds <= plan(large, "S(0),B", "B,B").seconds);
-  CHECK(plan(small, "B,B", "B,B").across.chunks == 1);
-  CHECK(plan(shape{{0, 4, 4}}, "S(0),B", "B,B").seconds == 0);
+  CHECK(between_halves(large, "S(0),B", "P,P").seconds <=
+        between_halves(large, "S(0),B", "B,B").seconds);
+  CHECK(between_halves(small, "B,B", "B,B").across.chunks == 1);
+  CHECK(between_halves(shape{{0, 4, 4}}, "S(0),B", "B,B").seconds == 0);
 }
 
 TEST_CASE("a plan is printed as it runs") {
@@ -99,9 +101,9 @@ TEST_CASE("a plan is printed as it runs") {
   auto const p = plan_cross_mesh(
       {{4096, 1024}}, 4, part_of(whole, first, {{"node", 2}, {"gpu", 2}}),
       parse_placement("P,S(0)"), part_of(whole, second, {{"node", 2}, {"gpu", 2}}),
-      parse_placement("S(1),B"), whole, p3);
+      parse_placement("S(1),B"), whole, p3_machine);
   std::ostringstream text;
-  text << cross_mesh_report{p, whole, p3};
+  text << cross_mesh_report{p, whole, p3_machine};
   CHECK(text.str() ==
         "4096x1024 [P,S(0)]@node=2,gpu=2 -> [S(1),B]@node=2,gpu=2 on other ranks of "
         "node=4,gpu=2, 13.61 ms\n"

@@ -27,7 +27,7 @@ using namespace ashlar;
 
 /// Returns the part of a mesh of nodes with `devices` ranks each: the first `used` ranks of `nodes`
 /// nodes, beginning with node `first`.
-mesh_part part(topology const& whole, int first, int nodes, int used) {
+mesh_part some_nodes(topology const& whole, int first, int nodes, int used) {
   std::vector<int> ranks;
   for (int n = first; n < first + nodes; ++n)
     for (int d = 0; d < used; ++d) ranks.push_back(n * whole.ranks_per_node() + d);
@@ -54,15 +54,15 @@ case_of_table_2 const table_2[] = {
     {"S(1),B", "S(2),B", {2, 4}, {2, 4}, 4, 3. / 4, 3. / 4, 1. / 2},
 };
 
-topology const p3({{"node", 5}, {"gpu", 4}});
-shape const extents{{48, 96, 24}};
+topology const five_nodes({{"node", 5}, {"gpu", 4}});
+shape const of_figure_6{{48, 96, 24}};
 
 port_problem ports_of(case_of_table_2 const& c) {
-  auto const source = part(p3, 0, c.send[0], c.send[1]);
-  auto const target = part(p3, c.send[0], c.receive[0], c.receive[1]);
-  return ports_of(
-             unit_tasks(extents, source, parse_placement(c.from), target, parse_placement(c.to)),
-             p3)
+  auto const source = some_nodes(five_nodes, 0, c.send[0], c.send[1]);
+  auto const target = some_nodes(five_nodes, c.send[0], c.receive[0], c.receive[1]);
+  return ports_of(unit_tasks(of_figure_6, source, parse_placement(c.from), target,
+                             parse_placement(c.to)),
+                  five_nodes)
       .between;
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("table 2: tasks, the paper's orders, the bound, and the order that rea
     CAPTURE(c.to);
     auto const p = ports_of(c);
     auto const part_of_tensor = [&](double fraction) {
-      return doctest::Approx(fraction * double(extents.elements()));
+      return doctest::Approx(fraction * double(of_figure_6.elements()));
     };
     CHECK(p.tasks.size() == c.tasks);
     CHECK(double(naive_order(p).length) == part_of_tensor(c.naive));
@@ -257,7 +257,8 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
             ++receives[t.to];
           });
           for (auto const* of : {&sends, &receives})
-            for (auto const& [rank, messages] : *of) {
+            for (auto const& entry : *of) {
+              int const rank = entry.first, messages = entry.second;
               CHECK(c.seconds >= messages * slow.intra.alpha);
               int own = 0;
               for_each_transfer(
