@@ -106,7 +106,7 @@ TEST_CASE("the hash of data changes with every byte, with the length and with th
                         {101, 0xfbfdf3fa1a53bc7f, 0xae2431c2de631e2e}}) {
     CHECK(ashlar::content_hash(data.data(), k.bytes) == k.hash);
     CHECK(ashlar::content_hash(data.data(), k.bytes, 12345) == k.hash_with_seed);
-    for (std::size_t const part : {1, 7, 31, 32, 33}) {
+    for (auto const part : std::array<std::size_t, 5>{1, 7, 31, 32, 33}) {
       ashlar::content_hasher parts;
       for (std::size_t at = 0; at < k.bytes; at += part)
         parts.add(data.data() + at, std::min(part, k.bytes - at));

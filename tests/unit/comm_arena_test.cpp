@@ -35,7 +35,8 @@ TEST_CASE("if a region has no more pages, blocks come from the heap") {
     ashlar::arena memory(static_cast<std::byte*>(at), addresses);
     std::vector<std::pair<void*, std::size_t>> blocks;
     int in_region = 0;
-    for (std::size_t const bytes : {3 * 4096, 4 * 4096, 8 * 4096, 4096, 4096, 600, 64 * 4096}) {
+    for (std::size_t const bytes :
+         std::vector<std::size_t>{3 * 4096, 4 * 4096, 8 * 4096, 4096, 4096, 600, 64 * 4096}) {
       blocks.emplace_back(memory.allocate(bytes), bytes);
       std::memset(blocks.back().first, 1, bytes);  // ends the program if no page backs the block
       in_region += memory.offset_in_region(blocks.back().first) >= 0 ? 1 : 0;

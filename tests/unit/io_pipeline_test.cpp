@@ -117,12 +117,13 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
       {"batches of 3x8", [](json& j) { j["input"] = {3, 8}; }},
       {"another net", [](json& j) { j["elements"].erase(3); }},
       {"wrong number of axes", [](json& j) { j["elements"][2]["x"] = "B"; }}};
-  for (auto const& [says, make] : mistakes) {
+  for (auto const& mistake : mistakes) {
+    std::string const says = mistake.first;
     auto j = good;
-    make(j);
+    mistake.second(j);
     std::ofstream(s.path) << j.dump();
     auto const said = message_of([&] { s.load(); });
-    CAPTURE(std::string(says));
+    CAPTURE(says);
     CAPTURE(said);
     CHECK(has(said, "load_pipeline: "));
     CHECK(has(said, s.path));

@@ -33,7 +33,9 @@ TEST_CASE("machines with a name are found by it, and no others") {
 }
 
 TEST_CASE("machines with a name have plausible numbers") {
-  for (auto const& [name, m] : ashlar::named_machines) {
+  for (auto const& entry : ashlar::named_machines) {
+    auto const& name = entry.name;
+    auto const* const m = entry.is;
     CAPTURE(name);
     check_sane(m->intra);
     check_sane(m->inter);

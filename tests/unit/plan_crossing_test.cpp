@@ -172,7 +172,6 @@ TEST_CASE("table 2: tasks, the paper's orders, the bound, and the order that rea
 }
 
 TEST_CASE("each element of a tensor reaches each rank of the target once") {
-  topology const whole({{"node", 4}, {"gpu", 2}});
   auto const halves = parts_along(topology({{"stage", 2}, {"node", 2}, {"gpu", 2}}), "stage");
   char const* const placements[] = {"B,B",       "S(0),B",        "B,S(1)",
                                     "S(0),S(0)", "S(0,1),S(0,0)", "S(1),S(0)"};

@@ -113,7 +113,8 @@ TEST_CASE("a halo is every row that a rank's windows read and it does not own, a
         for (std::int64_t padding = 0; padding < extent && padding <= 2; ++padding)
           for (std::int64_t const n : {11, 12, 13, 16, 17, 31, 64}) {
             sliding_window const w{extent, stride, padding};
-            CAPTURE(to_string(t));
+            std::string const mesh = to_string(t);
+            CAPTURE(mesh);
             CAPTURE(extent);
             CAPTURE(stride);
             CAPTURE(padding);

@@ -18,6 +18,7 @@
 // least entry lasts, is one round. Subtracting it leaves a matrix of the same kind.
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include <ashlar/support/scratch.hpp>
