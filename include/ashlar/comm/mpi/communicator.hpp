@@ -44,6 +44,7 @@ class communicator final : public ashlar::communicator {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     here_ = t.coordinates_of(rank);
+    first_slot_ = window.reserve_slots(comm, t.axes());
   }
 
   /// Makes this the transport of a part of a mesh. `ranks` are the ranks of the whole mesh, by rank
@@ -220,11 +221,9 @@ class communicator final : public ashlar::communicator {
     watch::flight_record::waiting const noted(*record_);
     group g;
     // Groups along the same axes in another order share tickets, and therefore a slot.
-    auto const [own, is_new] = slot_of_.try_emplace(operation_queue::group_of(axes), 0);
-    if (is_new) own->second = window_->number_groups(comm_);
-    unsigned const slot = own->second;
+    unsigned const slot = first_slot_ + operation_queue::group_of(axes);
     bool const has_slot = slot < shared_window::slot_count;
-    if (is_new && has_slot) window_->obtain_stages(slot);
+    if (has_slot) window_->obtain_stages(slot);
     // The color for MPI_Comm_split is the rank of the member whose coordinates along the group's
     // axes are 0. This color is the same for all members of a group, and different for different
     // groups.
@@ -269,7 +268,7 @@ class communicator final : public ashlar::communicator {
   waiting const* waiting_;
   coordinates here_{};
   std::unordered_map<std::uint32_t, group> groups_;
-  std::unordered_map<unsigned, unsigned> slot_of_;  // the slots of the window, by set of axes
+  unsigned first_slot_;  // of the window, for this mesh
 };
 
 }  // namespace ashlar::mpi

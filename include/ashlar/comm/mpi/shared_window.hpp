@@ -99,19 +99,22 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
-  /// Gives a number to the groups that the ranks of `comm` are about to form: the next one that is
-  /// free on all of them. Collective over `comm`. Returns slot_count or more if there is none.
-  unsigned number_groups(MPI_Comm comm) {
-    unsigned number = next_group_;
-    check(MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UNSIGNED, MPI_MAX, comm));
-    next_group_ = number + 1;
-    return number;
+  /// Reserves the slots of all groups of a mesh with `axes` axes, one for each set of axes. Returns
+  /// the first of them, the next one that is free on all ranks of `comm`. Slots from slot_count on
+  /// do not exist. Collective over `comm`, but communicates nothing for the first mesh.
+  unsigned reserve_slots(MPI_Comm comm, int axes) {
+    unsigned first = next_slot_;
+    if (first > 0) check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_UNSIGNED, MPI_MAX, comm));
+    next_slot_ = first + (1u << axes);
+    return first;
   }
-  /// Obtains the pages for this rank's two stages of a group. If the system has no pages left, the
-  /// slot's `stages` stays 0, and shards of this group are not staged. Other ranks may use the
-  /// stages (stages_of) after the next collective call of the group's ranks.
+  /// Obtains the pages for this rank's two stages of a group, in the first call for each group. If
+  /// the system has no pages left, the slot's `stages` stays 0, and shards of this group are not
+  /// staged. Other ranks may use the stages (stages_of) after the next collective call of the
+  /// group's ranks.
   void obtain_stages(unsigned group) {
-    if (mine_ == nullptr) return;
+    if (mine_ == nullptr || (asked_ >> group & 1) != 0) return;
+    asked_ |= std::uint64_t(1) << group;
     if (shared::obtain_pages(mine_ + stages_offset(group), pair_bytes) < pair_bytes) return;
     reinterpret_cast<shared::slot*>(mine_)[group].stages.store(
         shared::ranks_share_cores(ranks_on_node_) ? shared::stage_bytes
@@ -254,7 +257,9 @@ class shared_window {
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
   std::vector<std::byte*> window_of_;
-  unsigned next_group_ = 0;
+  unsigned next_slot_ = 0;
+  std::uint64_t asked_ = 0;  // bit mask of groups for which obtain_stages was called
+  static_assert(slot_count <= 64);
   bool keeps_pages_ = false;
 };
 
