@@ -10,8 +10,9 @@
 //   chosen.mesh       the mesh of one stage. On `axis`, it has the extent of the whole mesh divided
 //                     by the number of stages
 //   whole_mesh(p)     the mesh of all ranks
+//   schedule_of(p)    the order of passes: the plan's own, or 1F1B if it has none
 //   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
-//                     min(m, s - j) for m micro-batches and s stages
+//                     min(m, s - j) for m micro-batches and s stages under 1F1B
 //   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute get
 //                     the lowest numbers, because a plan stores only how many segments it
 //                     recomputes, and these are always the ones with the lowest numbers
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include <ashlar/search/stages.hpp>
+#include <ashlar/step/pipeline/warm_up.hpp>
 #include <ashlar/step/plan.hpp>
 
 namespace ashlar::search {
@@ -44,6 +46,9 @@ struct pipeline_plan {
   plan chosen;
   int axis = -1;  ///< the mesh axis that the stages divide; -1 for one stage
   std::vector<pipeline_stage> stages;
+  /// The order of the passes on each part of the mesh. Its positions are these parts. If each part
+  /// holds several chunks, `stages` are in the order of the net. Empty: 1F1B.
+  pipelines::schedule order;
   double bubble = 0;  ///< seconds of a step in which a stage waits for other stages
   /// A lower bound of the seconds of every plan with the numbers of stages and micro-batches that
   /// the search tried.
@@ -55,6 +60,12 @@ struct pipeline_plan {
     return std::min(micro_batches(), static_cast<int>(stages.size()) - stage);
   }
 };
+
+/// Returns the order of passes of a plan.
+inline pipelines::schedule schedule_of(pipeline_plan const& p) {
+  if (!p.order.order.empty()) return p.order;
+  return pipelines::one_f_one_b(static_cast<int>(p.stages.size()), p.micro_batches());
+}
 
 /// Returns the index of the first element of every stage, followed by the number of all elements.
 inline std::vector<int> limits_of(pipeline_plan const& p) {
