@@ -256,7 +256,6 @@ class basic_mesh {
     auto const timed = time();
     state_->back->until([&] { return p.join(); });
   }
-  /// Returns the queue of pending transfers.
   ashlar::operation_queue& operations() const { return *state_->operations; }
   /// Advances all pending transfers. A long computation should call it now and then.
   void progress() const {
@@ -312,19 +311,23 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), machine());
   }
-  /// Carries out a crossing between two parts, on a rank of either. `shard` has the elements of box
-  /// `tile` of the tensor. Every rank of the whole mesh calls this function, in the same order.
+  /// Carries out a crossing between two parts. `shard` has the elements of box `tile` of the tensor.
+  /// Every rank of the whole mesh calls this function, in the same order.
   void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
              std::size_t element_size) const {
     int const number = state_->whole_mesh().crossings++;
-    refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const noted = record().began("a crossing between two parts");
-    if (takes_part) {
-      auto const timed = time();
-      if constexpr (requires { state_->back->cross(c, tile, shard, element_size, number); })
-        state_->back->cross(c, tile, shard, element_size, number);
-    }
+    if (takes_part) wait(*start_crossing(c, tile, shard, element_size, number));
     record().ended(noted);
+  }
+
+  /// Begins this rank's part of a crossing in the background. Both parts give the same `number`, other
+  /// crossings under way have others. `c` and `shard` must outlive the result.
+  std::unique_ptr<pending_operation> start_crossing(crossing const& c, box const& tile, void* shard,
+                                                    std::size_t element_size, int number) const {
+    refuse_if_forbidden(collective::permute, all_axes(axes()));
+    auto const timed = time();
+    return state_->back->start_crossing(c, tile, shard, element_size, number);
   }
 
   /// Returns the cache of this mesh's plans, for redistributions and for matrix products.

@@ -19,7 +19,7 @@
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
 #include <ashlar/comm/mpi/communicator.hpp>
-#include <ashlar/comm/mpi/crossing_messages.hpp>
+#include <ashlar/comm/mpi/running_crossing.hpp>
 #endif
 
 namespace ashlar {
@@ -91,9 +91,11 @@ class backend {
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part,
                                                        operation_queue& operations);
 
-  /// Carries out this rank's messages of a crossing between two parts of the mesh. `shard` has the
-  /// elements of box `tile`. All ranks of the two parts must give the same `number`.
-  void cross(crossing const& c, box const& tile, void* shard, std::size_t element_size, int number);
+  /// Begins this rank's messages of a crossing between two parts of the mesh. `shard` has the elements
+  /// of box `tile`. All ranks of the two parts must give the same `number`. `c` and `shard` must
+  /// outlive the result.
+  std::unique_ptr<pending_operation> start_crossing(crossing const& c, box const& tile, void* shard,
+                                                    std::size_t element_size, int number);
 
   template <class Condition>
   void until(Condition ended) const {
@@ -119,16 +121,12 @@ ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
   return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
                                         operations_, record_, waiting_);
 }
-ASHLAR_INLINE void backend::cross(crossing const& c, box const& tile, void* shard,
-                                  std::size_t element_size, int number) {
-  try {
-    crossing_messages messages(c, topology_, rank_in(handles_.comm()), tile, shard, element_size,
-                               handles_.comm(), number % 32'768);
-    waiting_.until([&] { return messages.advance(); });
-  } catch (...) {
-    operations_.abandon();
-    throw;
-  }
+ASHLAR_INLINE std::unique_ptr<pending_operation>
+backend::start_crossing(crossing const& c, box const& tile, void* shard, std::size_t element_size,
+                        int number) {
+  return std::make_unique<running_crossing>(operations_, c, topology_, rank_in(handles_.comm()),
+                                            tile, shard, element_size, handles_.comm(),
+                                            number % 32'768);
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, operation_queue& operations) {
