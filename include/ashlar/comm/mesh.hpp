@@ -311,16 +311,9 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), machine());
   }
-  /// Carries out a crossing between two parts. `shard` has the elements of box `tile` of the tensor.
-  /// Every rank of the whole mesh calls this function, in the same order.
-  void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
-             std::size_t element_size) const {
-    int const number = state_->whole_mesh().crossings++;
-    auto const noted = record().began("a crossing between two parts");
-    if (takes_part) wait(*start_crossing(c, tile, shard, element_size, number));
-    record().ended(noted);
-  }
-
+  /// Returns the number of the next crossing between parts. Every rank of the whole mesh calls this
+  /// function for each crossing, in the same order.
+  int next_crossing() const { return state_->whole_mesh().crossings++; }
   /// Begins this rank's part of a crossing in the background. Both parts give the same `number`, other
   /// crossings under way have others. `c` and `shard` must outlive the result.
   std::unique_ptr<pending_operation> start_crossing(crossing const& c, box const& tile, void* shard,
