@@ -141,12 +141,8 @@ backend::make_transport(mesh_part const& part, operation_queue& operations) {
   MPI_Group_free(&whole);
   check(status);
   handles_.keep_communicator(comm);
-  auto made = std::make_shared<communicator>(comm, handles_, part.axes, window_, memory_,
-                                             operations, record_, waiting_);
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  made->be_part(part.ranks, record_.add_part(part.axes, part.ranks, rank));
-  return made;
+  return std::make_shared<communicator>(comm, handles_, part.axes, window_, memory_, operations,
+                                        record_, waiting_, part.ranks);
 }
 #endif
 
