@@ -46,8 +46,8 @@ cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& 
                        placement const& from, mesh_part const& target, placement const& to,
                        topology const& whole, machine const& m) {
   for (auto const& p : plans_)
-    if (p->target == target && p->before.extents == extents &&
-        p->before.element_size == element_size && p->before.from == from && p->after.to == to)
+    if (p->before.extents == extents && p->before.element_size == element_size &&
+        p->before.from == from && p->after.to == to && p->target == target)
       return p;
   for (int const r : source.ranks)
     if (std::find(target.ranks.begin(), target.ranks.end(), r) != target.ranks.end())
