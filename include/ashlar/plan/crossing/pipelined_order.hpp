@@ -22,8 +22,7 @@ namespace ashlar {
 
 constexpr port_schedule pipelined_order(port_problem const& p) {
   port_schedule s;
-  std::int64_t received = 0;
-  for (int h = 0; h < p.ports; ++h) received = std::max(received, p.received(h));
+  auto const received = p.most_received();
   auto const divided = share_senders(p, received);
   s.bound = std::max(received, divided.bound);
 

@@ -182,9 +182,8 @@ constexpr sender_shares share_senders(port_problem const& p, std::int64_t least)
 /// receives one element per unit: what a port has to receive, and the least largest load of the
 /// senders.
 constexpr std::int64_t crossing_bound(port_problem const& p) {
-  std::int64_t most = 0;
-  for (int h = 0; h < p.ports; ++h) most = std::max(most, p.received(h));
-  return std::max(most, share_senders(p, most).bound);
+  auto const received = p.most_received();
+  return std::max(received, share_senders(p, received).bound);
 }
 
 }  // namespace ashlar
