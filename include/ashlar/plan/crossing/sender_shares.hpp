@@ -37,7 +37,7 @@ class sender_flow {
  public:
   constexpr explicit sender_flow(port_problem const& p)
       : problem_(p), load_(static_cast<std::size_t>(p.ports)), first_(p.tasks.size() + 1),
-        by_(load_.size()), reached_(load_.size()), queue_(load_.size()) {
+        by_(load_.size()), from_(by_), reached_(load_.size()), queue_(load_.size()) {
     std::size_t n = 0;
     for (std::size_t i = 0; i < p.tasks.size(); ++i) {
       first_.data()[i] = n;
@@ -113,7 +113,6 @@ class sender_flow {
         if (t.senders.size() < 2) continue;
         int const k = index(t, port);
         if (k < 0 || amount(static_cast<int>(i), static_cast<std::size_t>(k)) == 0) continue;
-        from_.resize(load_.size());
         for (int const s : t.senders) {
           if (!reached_.data()[s]) from_.data()[s] = port;
           visit(s, static_cast<int>(i));
@@ -163,8 +162,7 @@ class sender_flow {
   scratch<std::size_t> first_;    ///< where the amounts of a task begin
   scratch<std::int64_t> amount_;  ///< by task and sender
   /// Of the last search: the task by which a port was reached, and the port before it on the path.
-  scratch<int> by_;
-  std::vector<int> from_;
+  scratch<int> by_, from_;
   scratch<bool> reached_;
   scratch<int> queue_;
   std::int64_t most_ = 0, bound_ = 0;
