@@ -24,7 +24,7 @@
 
 namespace ashlar {
 
-struct crossing;
+struct prepared_crossing;
 
 namespace mpi {
 
@@ -93,7 +93,8 @@ class backend {
 
   /// Carries out this rank's messages of a crossing between two parts of the mesh. `shard` has the
   /// elements of box `tile`. All ranks of the two parts must give the same `number`.
-  void cross(crossing const& c, box const& tile, void* shard, std::size_t element_size, int number);
+  void cross(prepared_crossing const& c, box const& tile, void* shard, std::size_t element_size,
+             int number);
 
   template <class Condition>
   void until(Condition ended) const {
@@ -119,11 +120,10 @@ ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
   return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
                                         operations_, record_, waiting_);
 }
-ASHLAR_INLINE void backend::cross(crossing const& c, box const& tile, void* shard,
+ASHLAR_INLINE void backend::cross(prepared_crossing const& c, box const& tile, void* shard,
                                   std::size_t element_size, int number) {
   try {
-    crossing_messages messages(c, topology_, rank_in(handles_.comm()), tile, shard, element_size,
-                               handles_.comm(), number % 32'768);
+    crossing_messages messages(c, tile, shard, element_size, handles_.comm(), number % 32'768);
     waiting_.until([&] { return messages.advance(); });
   } catch (...) {
     operations_.abandon();

@@ -22,27 +22,19 @@
 #include <mpi.h>
 
 #include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/layout/range_of_region.hpp>
-#include <ashlar/plan/crossing/transfers.hpp>
 
 namespace ashlar::mpi {
 
 class crossing_messages {
  public:
-  /// `rank` is this rank on the whole mesh. `shard` has the elements of box `tile` of the tensor, of
-  /// the source or of the target. All other ranks of the crossing must give the same `tag`.
-  crossing_messages(crossing const& c, topology const& whole, int rank, box const& tile,
-                    void* shard, std::size_t element_size, MPI_Comm comm, int tag)
-      : crossing_(&c), tile_(tile), shard_(static_cast<std::byte*>(shard)), size_(element_size),
-        comm_(comm), tag_(tag) {
-    for_each_transfer(
-        c, whole,
-        [&](crossing_transfer const& t) {
-          if (t.from == rank) sends_.push_back(t);
-          if (t.to == rank) receives_.push_back(t);
-        },
-        rank);
-  }
+  /// `shard` has the elements of box `tile` of the tensor, of the source or of the target. All other
+  /// ranks of the crossing must give the same `tag`. `c` must outlive this object.
+  crossing_messages(prepared_crossing const& c, box const& tile, void* shard,
+                    std::size_t element_size, MPI_Comm comm, int tag)
+      : tasks_(c.plan.across.tasks), sends_(c.sends), receives_(c.receives), tile_(tile),
+        shard_(static_cast<std::byte*>(shard)), size_(element_size), comm_(comm), tag_(tag) {}
   crossing_messages(crossing_messages const&) = delete;
   crossing_messages& operator=(crossing_messages const&) = delete;
   ~crossing_messages() {
@@ -73,7 +65,7 @@ class crossing_messages {
   };
 
   box const& region_of(crossing_transfer const& t) const {
-    return crossing_->tasks[static_cast<std::size_t>(t.task)].region;
+    return tasks_[static_cast<std::size_t>(t.task)].region;
   }
   std::size_t bytes_of(crossing_transfer const& t) const {
     return static_cast<std::size_t>(t.size) * size_;
@@ -158,13 +150,13 @@ class crossing_messages {
     return after != found->second.begin() && std::prev(after)->second >= t.begin + t.size;
   }
 
-  crossing const* crossing_;
+  std::vector<unit_task> const& tasks_;
+  std::vector<crossing_transfer> const &sends_, &receives_;
   box tile_;
   std::byte* shard_;
   std::size_t size_;
   MPI_Comm comm_;
   int tag_;
-  std::vector<crossing_transfer> sends_, receives_;
   std::size_t next_send_ = 0, next_receive_ = 0, open_receives_ = 0;
   std::vector<open_message> open_;
   std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: begins and ends

@@ -12,13 +12,6 @@
 
 namespace ashlar {
 
-struct crossing_transfer {
-  int from = 0, to = 0;  ///< ranks of the whole mesh
-  int task = 0;
-  std::int64_t begin = 0, size = 0;
-  friend constexpr bool operator==(crossing_transfer const&, crossing_transfer const&) = default;
-};
-
 namespace detail {
 
 /// The messages of one stage in all periods are those of its pieces, with another chunk each time.
