@@ -118,7 +118,7 @@ constexpr port_schedule ordered(port_problem const& p) {
 
 }  // namespace detail
 
-/// Returns a bound of the seconds of a crossing with these tasks.
+/// Returns a lower bound, in seconds, of every crossing with these tasks.
 constexpr double bound_of(crossing_ports const& p, machine const& m, int element_size) {
   double bound = double(crossing_bound(p.between)) * m.inter.beta;
   for (auto const& node : p.held)
