@@ -24,7 +24,7 @@ constexpr port_schedule pipelined_order(port_problem const& p) {
   port_schedule s;
   auto const received = p.most_received();
   auto const divided = share_senders(p, received);
-  s.bound = std::max(received, divided.bound);
+  s.least_elements = std::max(received, divided.least_load);
 
   auto const ports = static_cast<std::size_t>(p.ports);
   scratch<std::int64_t> sends(ports);

@@ -120,9 +120,9 @@ constexpr port_schedule ordered(port_problem const& p) {
 
 /// Returns a lower bound, in seconds, of every crossing with these tasks.
 constexpr double bound_of(crossing_ports const& p, machine const& m, int element_size) {
-  double bound = double(crossing_bound(p.between)) * m.inter.beta;
+  double bound = double(least_elements(p.between)) * m.inter.beta;
   for (auto const& node : p.held)
-    bound = std::max(bound, double(crossing_bound(node)) * m.intra.beta);
+    bound = std::max(bound, double(least_elements(node)) * m.intra.beta);
   return bound * element_size;
 }
 
