@@ -27,11 +27,11 @@ namespace detail {
 template <class Processor>
 class running_departure final : public pending_operation {
  public:
-  running_departure(any_tensor<Processor> const& x, std::shared_ptr<cross_mesh_plan const> plan,
+  running_departure(any_tensor<Processor> const& x, std::shared_ptr<prepared_crossing const> plan,
                     int number)
       : mesh_(x.mesh()), plan_(std::move(plan)), number_(number),
         steps_(x, mesh_.prepared(x.extents(), static_cast<int>(size_of(x.type())),
-                                 plan_->before.from, plan_->before.to)) {
+                                 plan_->plan.before.from, plan_->plan.before.to)) {
     mesh_.operations().add(*this);
     advance();
   }
@@ -43,15 +43,15 @@ class running_departure final : public pending_operation {
     if (crossing_ == nullptr) {
       if (!steps_.advance()) return false;
       auto const& sent = steps_.result();
-      crossing_ = mesh_.start_crossing(plan_->across, sent.local_box(), sent.data(),
-                                       size_of(sent.type()), number_);
+      crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(), size_of(sent.type()),
+                                       number_);
     }
     return crossing_->advance();
   }
 
  private:
   basic_mesh<Processor> mesh_;
-  std::shared_ptr<cross_mesh_plan const> plan_;
+  std::shared_ptr<prepared_crossing const> plan_;
   int number_;
   running_plan<Processor> steps_;
   std::unique_ptr<pending_operation> crossing_;  // null until the steps have ended
@@ -67,19 +67,20 @@ class crossing_tensor {
   using processor_type = typename Tensor::processor_type;
 
   crossing_tensor(any_tensor<processor_type> const& x, basic_mesh<processor_type> const& other,
-                  std::shared_ptr<cross_mesh_plan const> plan)
-      : mesh_(x.mesh()), result_(other, x.extents(), plan->after.to, x.type()), plan_(plan) {
+                  std::shared_ptr<prepared_crossing const> plan)
+      : mesh_(x.mesh()), result_(other, x.extents(), plan->plan.after.to, x.type()), plan_(plan) {
     int const number = mesh_.next_crossing();
     auto const size = size_of(x.type());
     if (mesh_.is_here()) {
       run_ = std::make_unique<detail::running_departure<processor_type>>(x, plan, number);
     } else if (other.is_here()) {
-      any_tensor<processor_type> const received(other, x.extents(), plan->after.from, x.type());
-      auto const& after = other.prepared(x.extents(), static_cast<int>(size), plan->after.from,
-                                         plan->after.to);
+      any_tensor<processor_type> const received(other, x.extents(), plan->plan.after.from,
+                                                x.type());
+      auto const& after = other.prepared(x.extents(), static_cast<int>(size), plan->plan.after.from,
+                                         plan->plan.after.to);
       auto made = std::make_unique<detail::running_plan<processor_type>>(
           received, after,
-          other.start_crossing(plan->across, received.local_box(), received.data(), size, number));
+          other.start_crossing(*plan, received.local_box(), received.data(), size, number));
       arriving_ = made.get();
       run_ = std::move(made);
     }
@@ -110,7 +111,7 @@ class crossing_tensor {
  private:
   basic_mesh<processor_type> mesh_;
   any_tensor<processor_type> result_;
-  std::shared_ptr<cross_mesh_plan const> plan_;  // kept alive, since the mesh's cache may drop it
+  std::shared_ptr<prepared_crossing const> plan_;  // kept alive, since the mesh's cache may drop it
   std::unique_ptr<pending_operation> run_;
   detail::running_plan<processor_type>* arriving_ = nullptr;  // run_, on the target
   exception_watch watch_;

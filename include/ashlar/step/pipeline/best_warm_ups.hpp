@@ -19,8 +19,8 @@
 
 namespace ashlar::pipelines {
 
-/// Returns the depths. `costs` has an entry for each position and `most` the largest depth that the
-/// memory of each position permits.
+/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its stage,
+/// and the largest depth that its memory permits.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most) {
   auto const s = costs.size();

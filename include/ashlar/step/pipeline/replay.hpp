@@ -132,24 +132,43 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs);
-  for (;;) {
-    // The pass that ends first runs next, so that links carry transfers in the order of time.
-    int first = -1;
-    double earliest = 0;
-    for (int p = 0; p < s.positions; ++p) {
-      auto const& own = s.order.data()[p];
-      if (next.data()[p] == own.size()) continue;
-      auto const& a = own.data()[next.data()[p]];
-      double const begin = clock.begin_of(p, a);
-      if (begin < 0) continue;
-      double const end = begin + costs.data()[s.stage_of(p, a.chunk)].of(a.what);
-      if (first < 0 || end < earliest) first = p, earliest = end;
-    }
-    if (first < 0) break;
-    auto const done = clock.run(first, s.order.data()[first].data()[next.data()[first]++]);
+  // The next pass of each position, if its input is there, as a heap. The pass that ends first runs
+  // first, so that links carry transfers in the order of time.
+  struct candidate {
+    double end;
+    int position;
+  };
+  std::vector<candidate> ready;
+  scratch<bool> is_ready(s.order.size());
+  auto const comes_after = [](candidate const& a, candidate const& b) {
+    return a.end != b.end ? a.end > b.end : a.position > b.position;
+  };
+  auto const consider = [&](int p) {
+    auto const& own = s.order.data()[p];
+    if (is_ready.data()[p] || next.data()[p] == own.size()) return;
+    auto const& a = own.data()[next.data()[p]];
+    double const begin = clock.begin_of(p, a);
+    if (begin < 0) return;
+    is_ready.data()[p] = true;
+    ready.push_back({begin + costs.data()[s.stage_of(p, a.chunk)].of(a.what), p});
+    std::push_heap(ready.begin(), ready.end(), comes_after);
+  };
+  for (int p = 0; p < s.positions; ++p) consider(p);
+  while (!ready.empty()) {
+    std::pop_heap(ready.begin(), ready.end(), comes_after);
+    int const first = ready.back().position;
+    ready.pop_back();
+    is_ready.data()[first] = false;
+    auto const& a = s.order.data()[first].data()[next.data()[first]++];
+    auto const done = clock.run(first, a);
     t.sequence.push_back({first, static_cast<int>(t.passes.data()[first].size())});
     t.passes.data()[first].push_back(done);
     t.seconds = std::max(t.seconds, done.end);
+    // What the pass made is an input of its own stage or of a neighbouring one.
+    int const stage = s.stage_of(first, a.chunk);
+    consider(first);
+    if (stage > 0) consider(s.position_of(stage - 1));
+    if (stage + 1 < s.stages()) consider(s.position_of(stage + 1));
   }
   for (std::size_t p = 0; p < s.order.size(); ++p) {
     t.stopped_at.push_back(static_cast<int>(next.data()[p]));
