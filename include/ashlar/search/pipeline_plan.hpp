@@ -67,6 +67,25 @@ inline pipelines::schedule schedule_of(pipeline_plan const& p) {
   return pipelines::one_f_one_b(static_cast<int>(p.stages.size()), p.micro_batches());
 }
 
+/// Returns a hash of the placements, the stages and the schedule.
+inline std::uint64_t fingerprint(pipeline_plan const& p) {
+  std::uint64_t h = fingerprint(p.chosen);
+  auto const mix = [&](int value) {
+    h = (h ^ static_cast<std::uint64_t>(value)) * 1099511628211ull;
+  };
+  mix(p.axis);
+  for (auto const& s : p.stages)
+    for (int const value : {s.first, s.last, s.recomputed}) mix(value);
+  auto const order = schedule_of(p);
+  mix(static_cast<int>(order.wired));
+  for (auto const& own : order.order) {
+    mix(-1);
+    for (auto const& a : own)
+      for (int const value : {static_cast<int>(a.what), a.micro_batch, a.chunk}) mix(value);
+  }
+  return h;
+}
+
 /// Returns the index of the first element of every stage, followed by the number of all elements.
 inline std::vector<int> limits_of(pipeline_plan const& p) {
   std::vector<int> limits{0};

@@ -40,11 +40,9 @@ any_tensor<Processor> run_plan(any_tensor<Processor> const& x, basic_mesh<Proces
   any_tensor<Processor> const received(other, extents, p.after.from, x.type());
   auto const& own = m.is_here() ? sent : received;
   int const number = m.next_crossing();
-  auto const noted = m.record().began("a crossing between two parts");
   if (m.is_here() || other.is_here())
     m.wait(*m.start_crossing(prepared, own.local_box(), own.data(), static_cast<std::size_t>(size),
                              number));
-  m.record().ended(noted);
   return run_plan(received, *other.prepared(extents, size, p.after.from, p.after.to));
 }
 
