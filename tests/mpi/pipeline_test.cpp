@@ -20,6 +20,7 @@
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
 
 namespace ashlar_test {
 namespace {

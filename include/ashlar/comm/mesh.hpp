@@ -310,10 +310,6 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine());
   }
-  /// Returns this rank's messages of a crossing between two parts of the whole mesh.
-  prepared_crossing prepared(cross_mesh_plan const& p) const {
-    return prepared_for(p, whole(), state_->whole_mesh().rank);
-  }
   /// Returns the number of the next crossing between parts. Every rank of the whole mesh calls this
   /// function for each crossing, in the same order.
   int next_crossing() const { return state_->whole_mesh().crossings++; }
