@@ -77,6 +77,9 @@ class pipeline_clock {
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
 
+  /// Returns when the part has ended its passes so far.
+  constexpr double free_at(int position) const { return free_.data()[position]; }
+
   /// Runs a pass whose input is there, and the transfer of its result.
   constexpr interval_of_time run(int position, action const& a) {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
