@@ -28,6 +28,7 @@
 #include <string>
 
 #include <ashlar/step/pipeline/bound.hpp>
+#include <ashlar/step/pipeline/earliest.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 #include <ashlar/support/error.hpp>
 
@@ -39,7 +40,7 @@ struct split_limits {
 
 namespace detail {
 
-inline constexpr double most_split_passes = 2e6;  // of all orders that are tried
+inline constexpr double most_split_passes = 3e6;  // of all orders that are tried
 
 class split_builder {
  public:
@@ -47,7 +48,7 @@ class split_builder {
                           std::vector<split_limits> const& limits, int waiting, bool in_turn)
       : made_(static_cast<schedule&&>(shape)), costs_(costs), limits_(limits), waiting_(waiting),
         in_turn_(in_turn), next_(static_cast<std::size_t>(made_.stages())),
-        urgent_(static_cast<std::size_t>(made_.positions)), begins_(urgent_.size()),
+        urgent_(static_cast<std::size_t>(made_.positions)), begins_(made_.positions),
         left_(urgent_.size()), clock_(made_, costs_) {
     made_.order.resize(urgent_.size());
     for (int stage = 0; stage < made_.stages(); ++stage)
@@ -61,9 +62,8 @@ class split_builder {
   constexpr schedule run(double most) {
     for (int p = 0; p < made_.positions; ++p) look(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
-      auto const where = static_cast<int>(std::min_element(begins_.begin(), begins_.end()) -
-                                          begins_.begin());
-      if (begins_.data()[where] == never) return {};
+      int const where = begins_.first();
+      if (begins_.at(where) == earliest::never) return {};
       auto const a = urgent_.data()[where];
       int const stage = made_.stage_of(where, a.chunk);
       auto const done = clock_.run(where, a);
@@ -91,7 +91,6 @@ class split_builder {
       return p == pass::forward ? forward : p == pass::input_gradient ? input : weight;
     }
   };
-  static constexpr double never = std::numeric_limits<double>::infinity();
 
   /// Finds the pass that the part runs next, and its begin.
   constexpr void look(int position) {
@@ -113,7 +112,7 @@ class split_builder {
     bool const may_forward = ahead < limit.ahead && held < limit.held;
     bool const is_late = held - ahead > waiting_ + position;
     action& urgent = urgent_.data()[position];
-    double& first = begins_.data()[position] = never;
+    double first = earliest::never;
     for (pass const what : {pass::input_gradient, is_late ? pass::weight_gradient : pass::forward,
                             is_late ? pass::forward : pass::weight_gradient})
       for (int c = made_.chunks - 1; c >= 0; --c) {
@@ -125,8 +124,9 @@ class split_builder {
         if (begin < 0 || begin >= first) continue;
         first = begin;
         urgent = a;
-        if (begin == clock_.free_at(position)) return;  // none begins earlier
+        if (begin == clock_.free_at(position)) return begins_.set(position, begin);
       }
+    begins_.set(position, first);
   }
 
   schedule made_;
@@ -135,8 +135,9 @@ class split_builder {
   int waiting_;
   bool in_turn_;
   scratch<progress> next_;
-  scratch<action> urgent_;         // the next pass of each position
-  scratch<double> begins_, left_;  // its begin; seconds of all passes that are still to come
+  scratch<action> urgent_;  // the next pass of each position
+  earliest begins_;         // its begin
+  scratch<double> left_;    // seconds of all passes that are still to come
   double seconds_ = 0;
   pipeline_clock clock_;
 };
