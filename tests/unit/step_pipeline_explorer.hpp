@@ -31,7 +31,7 @@
 
 namespace ashlar_test {
 
-namespace explorer {
+namespace pipeline_explorer {
 
 /// Where the result of a pass is read: a stage, or -1.
 inline int reader_of(ashlar::pipelines::schedule const& s, int stage,
@@ -224,24 +224,24 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
   return true;
 }
 
-}  // namespace explorer
+}  // namespace pipeline_explorer
 
 /// Returns whether all passes can run with rendezvous, wherever parts receive.
 inline bool some_run_ends(ashlar::pipelines::schedule const& s) {
-  return explorer::free_receives(s).some_run_ends();
+  return pipeline_explorer::free_receives(s).some_run_ends();
 }
 /// Returns whether all passes run in every interleaving of the lists of lower.hpp, and no pass of the
 /// schedule is missing in them.
 inline bool every_lowered_run_ends(ashlar::pipelines::schedule const& s,
                                    ashlar::pipelines::pipeline_costs const& costs) {
-  auto const parts = explorer::lines_of_parts(s, lowered(s, costs));
+  auto const parts = pipeline_explorer::lines_of_parts(s, lowered(s, costs));
   for (std::size_t p = 0; p < parts.size(); ++p) {
     std::vector<ashlar::pipelines::action> passes;
     for (auto const& it : parts[p])
       if (!it.is_transfer) passes.push_back(it.what);
     if (passes != s.order[p]) return false;
   }
-  return explorer::every_run_ends(s, parts);
+  return pipeline_explorer::every_run_ends(s, parts);
 }
 
 }  // namespace ashlar_test

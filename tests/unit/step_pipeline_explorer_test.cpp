@@ -137,9 +137,11 @@ TEST_CASE("the common order matters: 1F1B deadlocks if parts receive just before
   auto const made = one_f_one_b(2, 2);
   CHECK(some_run_ends(made));
   CHECK(every_lowered_run_ends(made, equal(2, 1, 1, 1, 0)));
-  CHECK_FALSE(explorer::every_run_ends(made, explorer::lines_without_common_order(made)));
+  CHECK_FALSE(
+      pipeline_explorer::every_run_ends(made, pipeline_explorer::lines_without_common_order(made)));
   auto const serial = with_warm_ups(std::vector{1, 1}, 2);  // one micro-batch at a time needs none
-  CHECK(explorer::every_run_ends(serial, explorer::lines_without_common_order(serial)));
+  CHECK(pipeline_explorer::every_run_ends(serial,
+                                          pipeline_explorer::lines_without_common_order(serial)));
   for (int s = 1; s <= 3; ++s)
     for (int m = 1; m <= 4; ++m)
       for (auto const& one : all_schedules(s, m)) {
