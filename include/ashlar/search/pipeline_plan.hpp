@@ -110,7 +110,7 @@ basic_plan<N> plan_of_stage(pipeline_plan const& p, int j) {
 /// Returns the mesh of all stages together.
 inline topology whole_mesh(pipeline_plan const& p) {
   topology t = p.chosen.mesh;
-  if (p.axis >= 0) t.axis[p.axis].extent *= static_cast<int>(p.stages.size());
+  if (p.axis >= 0) t.axis[p.axis].extent *= schedule_of(p).positions;
   return t;
 }
 
