@@ -16,7 +16,7 @@
 //
 // An order is made by a replay with given costs: whenever a part is free, it runs the most urgent
 // pass whose input is there, which is I before F before W, and a later chunk before an earlier one.
-// Two variations often help, and the shortest of all orders is returned:
+// Two variations often help, and the shortest of the orders that are tried is returned:
 //
 //   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
 //             that the two alternate as in 1F1B
