@@ -181,8 +181,9 @@ TEST_CASE("wrong pipelines are refused on every rank") {
   };
   auto const last = static_cast<std::size_t>(n) - 1;
   CHECK(has(refused([&](auto& p) {
-              p.order = pipelines::one_f_one_b(n, 2);
-              std::swap(p.order.order[last][0], p.order.order[last][1]);
+              std::vector<int> depths(static_cast<std::size_t>(n), 1);
+              depths[last] = 2;
+              p.order = pipelines::with_warm_ups(depths, 2);
             }),
             "nn::place: the pipeline's schedule does not run: the positions wait for each other in "
             "a circle"));
