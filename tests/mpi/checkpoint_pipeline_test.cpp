@@ -232,6 +232,32 @@ TEST_CASE("each value is written once, and the ranks of a stage write nearly equ
   for (std::size_t k = 0; k < arrays.size(); ++k) CHECK(covered[k] == arrays[k].extents.elements());
 }
 
+TEST_CASE("a part of a mesh keeps an array, and another part reads it") {
+  shared_folder const f;
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", n}});
+  auto const halves = ashlar::divided(whole.topology(), 0, 2);
+  auto const first = whole.part(halves[0].ranks, halves[0].axes),
+             second = whole.part(halves[1].ranks, halves[1].axes);
+  auto const rows = ashlar::placement::all_broadcast(1).with(0, ashlar::split(0, 0));
+  std::vector<double> const values{1, 2, 3, 4, 5};
+  auto const x = ashlar::from_full<1>(second, {5}, rows, std::span<double const>(values));
+  ashlar::tensor<double, 1> y(first, {5}, rows), z(second, {5}, rows);
+  auto const array = [](auto& t) {
+    return std::vector{checkpoint::array_like("x", t, ashlar::element_type::f64, t.data())};
+  };
+  // The ranks outside of a part do nothing.
+  checkpoint::save(
+      f.path(), second,
+      {checkpoint::array_like("x", x, ashlar::element_type::f64, const_cast<double*>(x.data()))},
+      1);
+  whole.barrier();
+  checkpoint::load(f.path(), first, array(y), 1);
+  checkpoint::load(f.path(), whole, array(z), 1);
+  CHECK(ashlar::to_full(y) == (first.is_here() ? values : std::vector<double>{}));
+  CHECK(ashlar::to_full(z) == (second.is_here() ? values : std::vector<double>{}));
+}
+
 TEST_CASE("an array on ranks outside of the mesh is refused") {
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const first = whole.part({0}, {{"one", 1}});
