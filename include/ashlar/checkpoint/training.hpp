@@ -4,7 +4,8 @@
 #pragma once
 
 // Keeps a training in a folder: the values of all parameters, the state of the optimizer and the
-// number of steps. It can go on with another number of ranks, another mesh and another plan.
+// number of steps. It can go on with another number of ranks, another mesh and another plan, with
+// other pipeline stages or none.
 //
 //   train::trainer trainer(model, train::adam_w{});
 //   checkpoint::resume("run", trainer);                   // nothing happens in an empty folder
@@ -33,7 +34,7 @@ template <class Model, class Optimizer>
 std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   std::vector<stored_array> arrays;
   t.for_each_array([&](std::string const& name, element_type type, auto const& like, void* shard) {
-    arrays.push_back({name, type, like.extents(), like.placement(), shard});
+    arrays.push_back(array_like(name, like, type, shard));
   });
   return arrays;
 }
@@ -47,8 +48,7 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
                      load_options const& options = {}) {
   std::vector<stored_array> arrays;
   model.for_each_parameter([&](auto& p) {
-    auto const& x = p.value();
-    arrays.push_back({p.path(), x.type(), x.extents(), x.placement(), x.data()});
+    arrays.push_back(array_like(p.path(), p.value(), p.value().type(), p.value().data()));
   });
   load_files(files, model.mesh(), arrays, map, options);
   model.for_each_parameter([](auto& p) { p.round(); });
