@@ -43,8 +43,8 @@ class running_departure final : public pending_operation {
     if (crossing_ == nullptr) {
       if (!steps_.advance()) return false;
       auto const& sent = steps_.result();
-      crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(), size_of(sent.type()),
-                                       number_);
+      crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(),
+                                       static_cast<std::size_t>(size_of(sent.type())), number_);
     }
     return crossing_->advance();
   }
