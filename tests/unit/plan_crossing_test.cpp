@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
+#include <support/table_2.hpp>
 
 #include <ashlar/placement/text.hpp>
 #include <ashlar/plan/crossing/chunks.hpp>
@@ -24,35 +25,6 @@ namespace ashlar_test {
 namespace {
 
 using namespace ashlar;
-
-/// Returns the part of a mesh of nodes with `devices` ranks each: the first `used` ranks of `nodes`
-/// nodes, beginning with node `first`.
-mesh_part some_nodes(topology const& whole, int first, int nodes, int used) {
-  std::vector<int> ranks;
-  for (int n = first; n < first + nodes; ++n)
-    for (int d = 0; d < used; ++d) ranks.push_back(n * whole.ranks_per_node() + d);
-  return part_of(whole, ranks, {{"node", nodes}, {"gpu", used}});
-}
-
-struct case_of_table_2 {
-  char const *from, *to;
-  int send[2], receive[2];
-  std::size_t tasks;
-  double naive, balanced, bound;  ///< as fractions of the tensor
-};
-
-// Placements along (node, gpu). Shard depths give the order of S^01.
-case_of_table_2 const table_2[] = {
-    {"S(0),B", "S(0),B", {2, 4}, {2, 4}, 2, 1. / 2, 1. / 2, 1. / 2},
-    {"B,B", "S(0),B", {2, 4}, {2, 4}, 2, 1, 1. / 2, 1. / 2},
-    {"S(1),B", "S(0),B", {2, 4}, {2, 4}, 4, 3. / 4, 3. / 4, 1. / 2},
-    {"S(1),S(1)", "S(0),S(0)", {2, 4}, {2, 4}, 64, 15. / 16, 15. / 16, 1. / 2},
-    {"B,S(0)", "S(0),B", {2, 4}, {2, 4}, 4, 1, 3. / 4, 1. / 2},
-    {"S(0),B", "S(0),B", {2, 4}, {3, 4}, 4, 1, 2. / 3, 1. / 2},
-    {"B,S(0)", "B,B", {1, 4}, {2, 4}, 4, 1, 1, 1},
-    {"B,B", "B,B", {2, 3}, {3, 2}, 1, 1, 1, 1},
-    {"S(1),B", "S(2),B", {2, 4}, {2, 4}, 4, 3. / 4, 3. / 4, 1. / 2},
-};
 
 topology const five_nodes({{"node", 5}, {"gpu", 4}});
 shape const of_figure_6{{48, 96, 24}};
