@@ -23,14 +23,18 @@ namespace ashlar {
 
 namespace detail {
 
-/// What all crossings from or to a placement have in common, if no node has ranks of both parts.
+/// What all crossings from or to a placement have in common. Some of it counts only if no node has
+/// ranks of both parts.
 struct crossing_end {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< elements that one rank holds
   int ranks = 1;           ///< ranks of the part in one node
   std::int64_t most = 0;   ///< elements that one node holds
-  int hops = 1;            ///< nodes in the longest chain (target)
-  int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
+  std::vector<std::int64_t> held;  ///< elements that each node holds
+  std::vector<detail::tile> tiles;
+  std::vector<std::vector<int>> nodes;  ///< of the ranks of each tile
+  int hops = 1;                         ///< nodes in the longest chain (target)
+  int inside = 0;  ///< ranks of one node that receive the same tile, but the first (target)
 };
 
 constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& part,
@@ -38,11 +42,13 @@ constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& pa
                                        nodes_of_mesh const& nodes) {
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
-  scratch<std::int64_t> held(static_cast<std::size_t>(nodes.nodes()));
   crossing_end end;
-  for (auto const& t : tiles(extents, part, p)) {
-    auto const own = nodes.of(t.ranks);
-    for (int const n : own) held.data()[n] += t.region.elements();
+  end.held.resize(static_cast<std::size_t>(nodes.nodes()));
+  end.tiles = tiles(extents, part, p);
+  for (auto const& t : end.tiles) {
+    end.nodes.push_back(nodes.of(t.ranks));
+    auto const& own = end.nodes.back();
+    for (int const n : own) end.held.data()[n] += t.region.elements();
     end.tile = std::max(end.tile, t.region.elements());
     if (is_source) {
       all.tasks.push_back({t.region.elements(), own, {outside}});
@@ -52,7 +58,7 @@ constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& pa
     for (int const n : own)
       end.inside = std::max(end.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
   }
-  for (auto const n : held) end.most = std::max(end.most, n);
+  for (auto const n : end.held) end.most = std::max(end.most, n);
   for (int n = 0; n < nodes.nodes(); ++n)
     end.ranks = std::max(end.ranks, static_cast<int>(nodes.in_node(part.ranks, n).size()));
   end.least = is_source ? share_senders(all, 0).bound : end.most;
@@ -93,16 +99,23 @@ class crossing_side {
 /// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
 /// no node has ranks of both parts. A node that needs more than any node of the source holds then
 /// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
-/// together hold what it needs. Its ranks share these messages.
+/// together hold what it needs. Its ranks share these messages. If nodes have ranks of both, what a
+/// node needs and cannot hold comes from other nodes.
 constexpr double least_seconds(crossing_end const& source, crossing_end const& target, bool apart,
                                int element_size, machine const& m) {
   if (target.most == 0) return 0;
   if (!apart) {
     // A rank gets its tile over both links at the same time at best.
     double const both = m.intra.beta + m.inter.beta;
-    return std::max(
+    double least = std::max(
         std::min(m.inter.alpha, m.intra.alpha),
         both > 0 ? double(target.tile) * element_size * m.intra.beta * m.inter.beta / both : 0);
+    for (std::size_t n = 0; n < target.held.size(); ++n) {
+      auto const missing = target.held.data()[n] - source.held.data()[n];
+      if (missing > 0)
+        least = std::max(least, m.inter.alpha + double(missing) * element_size * m.inter.beta);
+    }
+    return least;
   }
   std::int64_t partners = 1;
   if (source.most > 0 && target.most > source.most)
@@ -114,6 +127,30 @@ constexpr double least_seconds(crossing_end const& source, crossing_end const& t
   constexpr int most = 1 << 30;
   return crossing_seconds(between, {}, best_chunks(between, {}, most)) +
          target.inside * m.intra.alpha;
+}
+
+/// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node gets
+/// what it does not hold over its link, and its ranks get the rest of their tiles inside it.
+constexpr double least_seconds_inside(crossing_end const& source, crossing_end const& target,
+                                      int element_size, machine const& m) {
+  scratch<std::int64_t> missing(target.held.size());
+  std::int64_t inside = 0, between = 0;
+  for (std::size_t i = 0; i < target.tiles.size(); ++i)
+    for (int const n : target.nodes.data()[i]) {
+      auto const& wanted = target.tiles.data()[i].region;
+      std::int64_t found = 0;
+      for (std::size_t k = 0; k < source.tiles.size(); ++k) {
+        auto const& own = source.nodes.data()[k];
+        if (std::find(own.begin(), own.end(), n) != own.end())
+          found += intersect(wanted, source.tiles.data()[k].region).elements();
+      }
+      inside = std::max(inside, found);
+      between = std::max(between, missing.data()[n] += wanted.elements() - found);
+    }
+  auto const seconds = [&](link const& l, std::int64_t elements) {
+    return elements == 0 ? 0 : l.alpha + double(elements) * element_size * l.beta;
+  };
+  return std::max(seconds(m.inter, between), seconds(m.intra, inside));
 }
 
 }  // namespace detail
@@ -158,6 +195,10 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (auto const& p : pairs) {
     if (p.bound >= seconds) break;
     auto const &a = before.states().data()[p.before], &b = after.states().data()[p.after];
+    if (!apart &&
+        a.seconds + b.seconds + detail::least_seconds_inside(a.end, b.end, element_size, m) >=
+            seconds)
+      continue;
     auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, whole, m);
     double const sum = a.seconds + c.seconds + b.seconds;
     if (sum >= seconds) continue;
