@@ -47,11 +47,11 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Returns the least CPU seconds of five calls, so that caches are warm and interruptions few.
+/// Returns the least CPU seconds of ten calls, so that caches are warm and interruptions few.
 template <class Call>
 double least_seconds(Call call) {
   double least = 1e300;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 10; ++i) {
     double const begin = cpu_seconds();
     call();
     least = std::min(least, cpu_seconds() - begin);

@@ -35,6 +35,8 @@ struct crossing_end {
   std::vector<std::vector<int>> nodes;  ///< of the ranks of each tile
   int hops = 1;                         ///< nodes in the longest chain (target)
   int inside = 0;  ///< ranks of one node that receive the same tile, but the first (target)
+  std::int64_t passed =
+      0;  ///< elements that a rank gets from others of its node, at least (target)
 };
 
 constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& part,
@@ -44,6 +46,7 @@ constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& pa
   port_problem all{nodes.nodes() + 1, {}};
   crossing_end end;
   end.held.resize(static_cast<std::size_t>(nodes.nodes()));
+  scratch<std::int64_t> passed(end.held.size());
   end.tiles = tiles(extents, part, p);
   for (auto const& t : end.tiles) {
     end.nodes.push_back(nodes.of(t.ranks));
@@ -55,12 +58,18 @@ constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& pa
       continue;
     }
     end.hops = std::max(end.hops, static_cast<int>(own.size()));
-    for (int const n : own)
-      end.inside = std::max(end.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
+    for (int const n : own) {
+      int const others = static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1;
+      end.inside = std::max(end.inside, others);
+      passed.data()[n] += others * t.region.elements();
+    }
   }
   for (auto const n : end.held) end.most = std::max(end.most, n);
-  for (int n = 0; n < nodes.nodes(); ++n)
-    end.ranks = std::max(end.ranks, static_cast<int>(nodes.in_node(part.ranks, n).size()));
+  for (int n = 0; n < nodes.nodes(); ++n) {
+    int const ranks = static_cast<int>(nodes.in_node(part.ranks, n).size());
+    end.ranks = std::max(end.ranks, ranks);
+    if (ranks > 0) end.passed = std::max(end.passed, passed.data()[n] / ranks);
+  }
   end.least = is_source ? share_senders(all, 0).bound : end.most;
   return end;
 }
@@ -124,9 +133,13 @@ constexpr double least_seconds(crossing_end const& source, crossing_end const& t
   crossing_stage const between{target.hops, messages * m.inter.alpha,
                                double(std::max(source.least, target.least)) * element_size *
                                    m.inter.beta};
+  crossing_stage const inside{target.inside, m.intra.alpha,
+                              double(target.passed) * element_size * m.intra.beta};
+  // The pace is that of the stage between nodes, or less. For this pace the best number is exact.
+  double const filling = (between.hops - 1) * between.transfer + inside.hops * inside.transfer;
   constexpr int most = 1 << 30;
-  return crossing_seconds(between, {}, best_chunks(between, {}, most)) +
-         target.inside * m.intra.alpha;
+  int const chunks = between.latency > 0 ? least_product(filling / between.latency, most) : most;
+  return (chunks - 1 + between.hops) * between.period(chunks) + inside.hops * inside.period(chunks);
 }
 
 /// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node gets
