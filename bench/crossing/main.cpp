@@ -79,7 +79,7 @@ algorithm const algorithms[] = {
 void compare(std::string const& name, std::vector<ashlar::port_problem> const& problems,
              bool tries_all, csv_file& csv) {
   std::vector<double> bounds;
-  for (auto const& p : problems) bounds.push_back(double(crossing_bound(p)));
+  for (auto const& p : problems) bounds.push_back(double(least_elements(p)));
   std::map<std::string, std::vector<double>> gaps;
   for (auto const& [label, order] : algorithms) {
     if (order == shortest && !tries_all) continue;

@@ -105,7 +105,7 @@ class node_bytes {
   }
 
  private:
-  ashlar::detail::nodes_of_mesh nodes_;
+  ashlar::nodes_of_mesh nodes_;
   std::vector<std::int64_t> out_, in_;
 };
 
@@ -127,7 +127,7 @@ class subject {
     return double(extents_.elements()) * sizeof(float) * whole_.machine().inter.beta;
   }
   double bound() const {
-    return double(crossing_bound(ports_.between)) / double(extents_.elements());
+    return double(least_elements(ports_.between)) / double(extents_.elements());
   }
   ashlar::port_problem const& ports() const { return ports_.between; }
 

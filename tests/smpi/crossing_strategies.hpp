@@ -115,7 +115,7 @@ inline std::vector<strategy_task> strategy_list(strategy how,
                                                 ashlar::list_order const& order, bool in_turns,
                                                 bool exclusive, int element_size,
                                                 ashlar::topology const& whole) {
-  ashlar::detail::nodes_of_mesh const nodes(whole);
+  ashlar::nodes_of_mesh const nodes(whole);
   std::vector<strategy_task> list;
   std::map<int, std::int64_t> load;           // of a rank
   std::map<int, std::vector<int>> sent, got;  // ranks of a node's last task
@@ -226,7 +226,7 @@ class strategy_runner {
   }
 
   MPI_Comm comm_;
-  ashlar::detail::nodes_of_mesh nodes_;
+  ashlar::nodes_of_mesh nodes_;
   ashlar::machine machine_;
   int rank_ = 0;
   std::vector<std::byte> buffer_;

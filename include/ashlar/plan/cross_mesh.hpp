@@ -25,53 +25,51 @@ namespace detail {
 
 /// What all crossings from or to a placement have in common. Some of it counts only if no node has
 /// ranks of both parts.
-struct crossing_end {
+struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< elements that one rank holds
-  int ranks = 1;           ///< ranks of the part in one node
   std::int64_t most = 0;   ///< elements that one node holds
+  int hops = 1;            ///< nodes in the longest chain (target)
+  int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
+  std::int64_t passed =
+      0;  ///< elements that a rank gets from others of its node, at least (target)
   std::vector<std::int64_t> held;  ///< elements that each node holds
   std::vector<detail::tile> tiles;
   std::vector<std::vector<int>> nodes;  ///< of the ranks of each tile
-  int hops = 1;                         ///< nodes in the longest chain (target)
-  int inside = 0;  ///< ranks of one node that receive the same tile, but the first (target)
-  std::int64_t passed =
-      0;  ///< elements that a rank gets from others of its node, at least (target)
 };
 
-constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& part,
-                                       placement const& p, bool is_source,
-                                       nodes_of_mesh const& nodes) {
+constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& part,
+                                         placement const& p, bool is_source,
+                                         nodes_of_mesh const& nodes) {
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
-  crossing_end end;
-  end.held.resize(static_cast<std::size_t>(nodes.nodes()));
-  scratch<std::int64_t> passed(end.held.size());
-  end.tiles = tiles(extents, part, p);
-  for (auto const& t : end.tiles) {
-    end.nodes.push_back(nodes.of(t.ranks));
-    auto const& own = end.nodes.back();
-    for (int const n : own) end.held.data()[n] += t.region.elements();
-    end.tile = std::max(end.tile, t.region.elements());
+  crossing_load load;
+  load.held.resize(static_cast<std::size_t>(nodes.nodes()));
+  scratch<std::int64_t> passed(load.held.size());
+  load.tiles = tiles(extents, part, p);
+  for (auto const& t : load.tiles) {
+    load.nodes.push_back(nodes.of(t.ranks));
+    auto const& own = load.nodes.back();
+    for (int const n : own) load.held.data()[n] += t.region.elements();
+    load.tile = std::max(load.tile, t.region.elements());
     if (is_source) {
       all.tasks.push_back({t.region.elements(), own, {outside}});
       continue;
     }
-    end.hops = std::max(end.hops, static_cast<int>(own.size()));
+    load.hops = std::max(load.hops, static_cast<int>(own.size()));
     for (int const n : own) {
       int const others = static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1;
-      end.inside = std::max(end.inside, others);
+      load.inside = std::max(load.inside, others);
       passed.data()[n] += others * t.region.elements();
     }
   }
-  for (auto const n : end.held) end.most = std::max(end.most, n);
   for (int n = 0; n < nodes.nodes(); ++n) {
-    int const ranks = static_cast<int>(nodes.in_node(part.ranks, n).size());
-    end.ranks = std::max(end.ranks, ranks);
-    if (ranks > 0) end.passed = std::max(end.passed, passed.data()[n] / ranks);
+    auto const ranks = static_cast<std::int64_t>(nodes.in_node(part.ranks, n).size());
+    if (ranks > 0) load.passed = std::max(load.passed, passed.data()[n] / ranks);
   }
-  end.least = is_source ? share_senders(all, 0).bound : end.most;
-  return end;
+  for (auto const n : load.held) load.most = std::max(load.most, n);
+  load.least = is_source ? share_senders(all, 0).least_load : load.most;
+  return load;
 }
 
 /// The placements of a tensor on one side of a crossing that are not partial, each with the seconds
@@ -81,7 +79,7 @@ class crossing_side {
   struct state {
     placement at;
     double seconds = 0;  ///< of the steps
-    crossing_end end;
+    crossing_load load;
   };
 
   constexpr crossing_side(shape const& extents, int element_size, mesh_part const& part,
@@ -108,10 +106,11 @@ class crossing_side {
 /// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
 /// no node has ranks of both parts. A node that needs more than any node of the source holds then
 /// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
-/// together hold what it needs. Its ranks share these messages. If nodes have ranks of both, what a
-/// node needs and cannot hold comes from other nodes.
-constexpr double least_seconds(crossing_end const& source, crossing_end const& target, bool apart,
-                               int element_size, machine const& m) {
+/// together hold what it needs. Its ranks share these messages, and no node has more than `sharing`
+/// ranks of the target. If nodes have ranks of both, what a node needs and cannot hold comes from
+/// other nodes.
+constexpr double least_seconds(crossing_load const& source, crossing_load const& target,
+                               int sharing, bool apart, int element_size, machine const& m) {
   if (target.most == 0) return 0;
   if (!apart) {
     // A rank gets its tile over both links at the same time at best.
@@ -129,7 +128,7 @@ constexpr double least_seconds(crossing_end const& source, crossing_end const& t
   std::int64_t partners = 1;
   if (source.most > 0 && target.most > source.most)
     partners = target.hops > 1 ? 2 : (target.most + source.most - 1) / source.most;
-  double const messages = double((partners + target.ranks - 1) / target.ranks);
+  double const messages = double((partners + sharing - 1) / sharing);
   crossing_stage const between{target.hops, messages * m.inter.alpha,
                                double(std::max(source.least, target.least)) * element_size *
                                    m.inter.beta};
@@ -144,7 +143,7 @@ constexpr double least_seconds(crossing_end const& source, crossing_end const& t
 
 /// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node gets
 /// what it does not hold over its link, and its ranks get the rest of their tiles inside it.
-constexpr double least_seconds_inside(crossing_end const& source, crossing_end const& target,
+constexpr double least_seconds_inside(crossing_load const& source, crossing_load const& target,
                                       int element_size, machine const& m) {
   scratch<std::int64_t> missing(target.held.size());
   std::int64_t inside = 0, between = 0;
@@ -174,16 +173,20 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
                                           mesh_part const& source, placement const& from,
                                           mesh_part const& target, placement const& to,
                                           topology const& whole, machine const& m) {
-  detail::nodes_of_mesh const nodes(whole);
+  nodes_of_mesh const nodes(whole);
   bool apart = true;
   for (int const a : nodes.of(source.ranks))
     for (int const b : nodes.of(target.ranks)) apart = apart && a != b;
 
   detail::crossing_side before(extents, element_size, source, from, true, m);
   detail::crossing_side after(extents, element_size, target, to, false, m);
+  int sharing = 1;
+  for (int n = 0; n < nodes.nodes(); ++n)
+    sharing = std::max(sharing, static_cast<int>(nodes.in_node(target.ranks, n).size()));
   for (bool const is_source : {true, false})
     for (auto& s : (is_source ? before : after).states())
-      s.end = detail::end_of_crossing(extents, is_source ? source : target, s.at, is_source, nodes);
+      s.load = detail::load_of_crossing(extents, is_source ? source : target, s.at, is_source,
+                                        nodes);
 
   struct pair {
     double bound;
@@ -193,7 +196,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (std::size_t i = 0; i < before.states().size(); ++i)
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
-      double const across = detail::least_seconds(a.end, b.end, apart, element_size, m);
+      double const across = detail::least_seconds(a.load, b.load, sharing, apart, element_size, m);
       pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }
   std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {
@@ -209,10 +212,10 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
     if (p.bound >= seconds) break;
     auto const &a = before.states().data()[p.before], &b = after.states().data()[p.after];
     if (!apart &&
-        a.seconds + b.seconds + detail::least_seconds_inside(a.end, b.end, element_size, m) >=
+        a.seconds + b.seconds + detail::least_seconds_inside(a.load, b.load, element_size, m) >=
             seconds)
       continue;
-    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, whole, m);
+    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, nodes, m);
     double const sum = a.seconds + c.seconds + b.seconds;
     if (sum >= seconds) continue;
     seconds = sum;
