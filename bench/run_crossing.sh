@@ -34,7 +34,7 @@ if [ "$report_only" = no ]; then
   } >"$figures/simulated.csv"
   sed -nE 's/^# (.*): simulated \/ planned ([0-9.]+), ([0-9]+) chunks$/\1,\2,\3/p' \
     "$figures/output.txt" >"$figures/planned.csv"
-  rm "$figures/output.txt" "$figures"/{orders,plans}.csv -f
+  rm -f "$figures/output.txt" "$figures"/{orders,plans}.csv
   "$build/bench/crossing" --large "$large" --csv "$figures/orders.csv" --plans "$figures/plans.csv"
   printf '%s, CPU time on one of %s cores of %s, %s.\n' "$(LC_ALL=C date '+%d %B %Y')" "$(nproc)" \
     "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
