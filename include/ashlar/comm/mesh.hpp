@@ -40,7 +40,7 @@
 
 namespace ashlar {
 
-struct crossing;
+struct part_in_crossing;
 
 template <class Processor>
 class basic_mesh {
@@ -313,7 +313,7 @@ class basic_mesh {
   }
   /// Carries out a crossing between two parts. `shard` has the elements of box `tile` of the tensor.
   /// Every rank of the whole mesh calls this function, in the same order.
-  void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
+  void cross(part_in_crossing const& c, bool takes_part, box const& tile, void* shard,
              std::size_t element_size) const {
     int const number = state_->whole_mesh().crossings++;
     auto const noted = record().began("a crossing between two parts");
@@ -321,10 +321,10 @@ class basic_mesh {
     record().ended(noted);
   }
 
-  /// Begins this rank's part of a crossing in the background. Both parts give the same `number`, other
-  /// crossings under way have others. `c` and `shard` must outlive the result.
-  std::unique_ptr<pending_operation> start_crossing(crossing const& c, box const& tile, void* shard,
-                                                    std::size_t element_size, int number) const {
+  /// Begins this rank's part of a crossing in the background. All its ranks give one `number`, which no
+  /// other crossing under way has. `c` and `shard` must outlive the result.
+  auto start_crossing(part_in_crossing const& c, box const& tile, void* shard,
+                      std::size_t element_size, int number) const {
     refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const timed = time();
     return state_->back->start_crossing(c, tile, shard, element_size, number);

@@ -34,6 +34,7 @@
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
+#include <ashlar/plan/crossing/part_in_crossing.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -53,6 +54,8 @@ class executor {
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
         ranges_(m, elements, p), names_(move_names(elements, p)), moving_(p.moves.size()),
         buckets_(p.moves.size()), crossing_(p.crossings.size()) {
+    for (auto const& plan : p.crossing_plans)
+      parts_.push_back(part_in(plan.across, m.whole(), rank_on_whole(m.as_part(), m.rank())));
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
@@ -237,7 +240,8 @@ class executor {
     run.tensor = c.is_send ? on_.tensor(c.value)
                            : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from,
                                                    activations_);
-    run.under_way = mesh_.start_crossing(plan.across, run.tensor.local_box(), run.tensor.data(),
+    run.under_way = mesh_.start_crossing(parts_[static_cast<std::size_t>(c.plan)],
+                                         run.tensor.local_box(), run.tensor.data(),
                                          size_of(run.tensor.type()), c.number);
   }
   void end_crossing(step::action const& a) {
@@ -308,7 +312,8 @@ class executor {
     any_tensor<Processor> tensor;
     std::unique_ptr<pending_operation> under_way;  // destroyed before the tensor
   };
-  std::vector<crossing_run> crossing_;  // one per crossing of the program
+  std::vector<crossing_run> crossing_;   // one per crossing of the program
+  std::vector<part_in_crossing> parts_;  // this rank's, one per plan of crossings
   std::vector<step::time_span> times_;
   stopwatch begun_;
   double waited_ = 0;

@@ -11,6 +11,7 @@
 //
 // Every rank of the whole mesh makes the same calls. A rank outside of both parts does nothing.
 
+#include <ashlar/plan/crossing/part_in_crossing.hpp>
 #include <ashlar/plan/crossing/text.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
@@ -37,8 +38,11 @@ any_tensor<Processor> run_plan(any_tensor<Processor> const& x, basic_mesh<Proces
   auto const sent = run_plan(x, *m.prepared(extents, size, p.before.from, p.before.to));
   any_tensor<Processor> const received(other, extents, p.after.from, x.type());
   auto const& own = m.is_here() ? sent : received;
-  m.cross(p.across, m.is_here() || other.is_here(), own.local_box(), own.data(),
-          static_cast<std::size_t>(size));
+  bool const takes_part = own.mesh().is_here();
+  part_in_crossing part;
+  if (takes_part)
+    part = part_in(p.across, m.whole(), rank_on_whole(own.mesh().as_part(), own.mesh().rank()));
+  m.cross(part, takes_part, own.local_box(), own.data(), static_cast<std::size_t>(size));
   return run_plan(received, *other.prepared(extents, size, p.after.from, p.after.to));
 }
 

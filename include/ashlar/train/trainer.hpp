@@ -33,6 +33,7 @@
 #include <ashlar/comm/agreement_in_sums.hpp>
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
+#include <ashlar/step/crossings_at_once.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
 #include <ashlar/support/content_hash.hpp>
@@ -208,13 +209,13 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Returns the program of a step. Unless `wanted` is overlap::none, transfers overlap with
-  /// computations where this makes the predicted step faster. If the machine's memory is given, it
+  /// Returns the program of a step. With overlap::none, every transfer ends before the program goes on.
+  /// Otherwise transfers overlap with computations where this makes the predicted step faster. If the machine's memory is given, it
   /// limits the memory of the overlapped program. If the serial program needs more, its peak memory
   /// is the limit instead.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
-    if (wanted == overlap::none) return serial;
+    if (wanted == overlap::none) return step::with_crossings_at_once(std::move(serial));
     auto const& m = model.mesh().machine();
     step::overlap_options how;
     if (m.memory > 0)

@@ -24,7 +24,7 @@
 
 namespace ashlar {
 
-struct crossing;
+struct part_in_crossing;
 
 namespace mpi {
 
@@ -94,8 +94,9 @@ class backend {
   /// Begins this rank's messages of a crossing between two parts of the mesh. `shard` has the elements
   /// of box `tile`. All ranks of the two parts must give the same `number`. `c` and `shard` must
   /// outlive the result.
-  std::unique_ptr<pending_operation> start_crossing(crossing const& c, box const& tile, void* shard,
-                                                    std::size_t element_size, int number);
+  std::unique_ptr<pending_operation> start_crossing(part_in_crossing const& c, box const& tile,
+                                                    void* shard, std::size_t element_size,
+                                                    int number);
 
   template <class Condition>
   void until(Condition ended) const {
@@ -122,11 +123,10 @@ ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
                                         operations_, record_, waiting_);
 }
 ASHLAR_INLINE std::unique_ptr<pending_operation>
-backend::start_crossing(crossing const& c, box const& tile, void* shard, std::size_t element_size,
-                        int number) {
-  return std::make_unique<running_crossing>(operations_, c, topology_, rank_in(handles_.comm()),
-                                            tile, shard, element_size, handles_.comm(),
-                                            number % 32'768);
+backend::start_crossing(part_in_crossing const& c, box const& tile, void* shard,
+                        std::size_t element_size, int number) {
+  return std::make_unique<running_crossing>(operations_, c, tile, shard, element_size,
+                                            handles_.comm(), number % 32'768, memory_);
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, operation_queue& operations) {

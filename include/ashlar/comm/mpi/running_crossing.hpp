@@ -6,6 +6,8 @@
 // A crossing between two parts of a mesh that goes on while the program computes. Its messages
 // advance whenever the mesh's pending operations do.
 
+#include <utility>
+
 #include <ashlar/comm/mpi/crossing_messages.hpp>
 #include <ashlar/comm/operation_queue.hpp>
 
@@ -15,8 +17,8 @@ class running_crossing final : public pending_operation {
  public:
   /// The arguments after `operations` are those of crossing_messages.
   template <class... Arguments>
-  explicit running_crossing(operation_queue& operations, Arguments const&... arguments)
-      : operations_(&operations), messages_(arguments...) {
+  explicit running_crossing(operation_queue& operations, Arguments&&... arguments)
+      : operations_(&operations), messages_(std::forward<Arguments>(arguments)...) {
     operations.refuse_if_abandoned();
     operations.add(*this);
   }
