@@ -212,7 +212,7 @@ void run(options const& o, ashlar::mpi::environment const& env) {
     for (auto* t : all) t->take_turn(data, env.world());
   double const used = others.percent();
 
-  csv_file table(o.csv, heading);
+  csv_file table(mesh.rank() == 0 ? o.csv : std::string(), heading);
   auto const name = "gpt " + std::to_string(o.layers) + "x" + std::to_string(o.d_model);
   if (mesh.rank() == 0) {
     std::printf("%d stages of %s, cut at", env.size(), name.c_str());
