@@ -20,6 +20,7 @@
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -138,6 +139,70 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
     }
     MPI_Comm_free(&own);
   }
+}
+
+TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}}),
+      alone(MPI_COMM_SELF, {{"gpu", 1}});
+  nn::token_batch const batch{3, 4, 2};
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const placed = plan_source(problem, {{"stage", 1}, {"gpu", 1}}, whole.machine()).whole();
+  std::mt19937 random(3);
+  auto const plan = search::price_pipeline(problem, placed, random_limits(problem, n, random),
+                                           std::vector<int>(static_cast<std::size_t>(n)), 0, 2,
+                                           whole.machine());
+  auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
+  auto serial = nn::place<double>(pipelined_gpt, alone, plan_source(problem, alone).whole(), 5);
+  auto const data = random_batch<std::int32_t>(nn::token_batch{3, 4, 1}, 7, 7, 1, 4);
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK(staged.predict(data.inputs) == serial.predict(data.inputs));
+    double loss = staged.evaluate(data.inputs, data.targets).sum;
+    whole.all_reduce(std::span(&loss, 1));
+    CHECK(loss == serial.evaluate(data.inputs, data.targets).sum);
+  }
+  CHECK(staged.parameter_count() == serial.parameter_count());
+}
+
+TEST_CASE("wrong pipelines are refused on every rank") {
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}});
+  nn::token_batch const batch{3, 4, 2};
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const placed = plan_source(problem, {{"stage", 1}, {"gpu", 1}}, whole.machine()).whole();
+  std::mt19937 random(3);
+  auto const right = search::price_pipeline(problem, placed, random_limits(problem, n, random),
+                                            std::vector<int>(static_cast<std::size_t>(n)), 0, 2,
+                                            whole.machine());
+  auto const refused = [&](auto change) {
+    auto plan = right;
+    change(plan);
+    return message_of([&] { (void)nn::place<double>(pipelined_gpt, whole, plan, 5); });
+  };
+  auto const last = static_cast<std::size_t>(n) - 1;
+  CHECK(has(refused([&](auto& p) {
+              std::vector<int> depths(static_cast<std::size_t>(n), 1);
+              depths[last] = 2;
+              p.order = pipelines::with_warm_ups(depths, 2);
+            }),
+            "nn::place: the pipeline's schedule does not run: the positions wait for each other in "
+            "a circle"));
+  CHECK(has(refused([&](auto& p) { p.order = pipelines::one_f_one_b(n, 3); }),
+            "the schedule has 3 micro-batches, but the plan has 2."));
+  CHECK(has(refused([&](auto& p) { p.order = pipelines::zb_v(n, 2); }),
+            "stages, but the plan cuts the net into"));
+  CHECK(has(refused([&](auto& p) { p.stages[1].first = p.stages[0].last = 3; }),
+            "no residual is cut."));
+  CHECK(has(refused([&](auto& p) { p.stages[last].recomputed = 9; }),
+            "recomputes 9 segments, but it has"));
+  CHECK(has(refused([&](auto& p) { p.stages[last].last += 1; }), "no residual is cut."));
+  CHECK(has(refused([&](auto& p) { p.chosen.mesh.axis[1].extent = 2; }),
+            "but the model is placed on"));
+  CHECK(has(refused([&](auto& p) {
+              if (whole.rank() == 1) p.order = pipelines::gpipe(n, 2);
+              if (n > 2) p.order.order.resize(static_cast<std::size_t>(n));
+            }),
+            n == 2 ? "the ranks have different plans: rank 1 has another" : "nn::place: "));
 }
 
 }  // namespace ashlar_test

@@ -21,6 +21,7 @@
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/high_water.hpp>
+#include <ashlar/step/pipeline/dual_pipe_v.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 
@@ -393,6 +394,19 @@ TEST_CASE("the schedule that is drawn is the one that is priced") {
     CHECK(replay(ashlar::pipelines::one_f_one_b(s, m), costs).seconds ==
           Approx(replay(forward, backward, m)));
   }
+}
+
+TEST_CASE("what a stage has in flight is that of the plan's schedule") {
+  search::pipeline_plan p;
+  p.stages.resize(4);
+  p.chosen.micro_batches = 6;
+  for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);  // 1F1B
+  p.order = ashlar::pipelines::eager(4, 6);
+  int const eager[]{6, 5, 3, 1};
+  for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == eager[j]);
+  // Two parts with two chunks: the stages are in the order of the net.
+  p.order = ashlar::pipelines::dual_pipe_v(2, 6);
+  for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);
 }
 
 TEST_CASE("stages, their seconds and their memory") {

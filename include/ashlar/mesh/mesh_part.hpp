@@ -41,9 +41,6 @@ struct mesh_part {
   friend constexpr bool operator==(mesh_part const&, mesh_part const&) = default;
 };
 
-/// Returns the number on the whole mesh of rank `rank` of a part.
-constexpr int rank_on_whole(mesh_part const& part, int rank) { return part.ranks.data()[rank]; }
-
 /// Returns the part that is all of a mesh.
 constexpr mesh_part all_of(topology const& whole) {
   mesh_part all{whole, {}};

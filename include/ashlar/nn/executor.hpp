@@ -29,12 +29,12 @@
 #include <functional>
 
 #include <ashlar/comm/operation_label.hpp>
+#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
-#include <ashlar/plan/crossing/part_in_crossing.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -55,7 +55,8 @@ class executor {
         ranges_(m, elements, p), names_(move_names(elements, p)), moving_(p.moves.size()),
         buckets_(p.moves.size()), crossing_(p.crossings.size()) {
     for (auto const& plan : p.crossing_plans)
-      parts_.push_back(part_in(plan.across, m.whole(), rank_on_whole(m.as_part(), m.rank())));
+      crossing_plans_.push_back(
+          prepared_for(plan, m.whole(), m.as_part().ranks[static_cast<std::size_t>(m.rank())]));
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
@@ -235,13 +236,13 @@ class executor {
 
   void begin_crossing(step::action const& a) {
     auto const& c = program_->crossing_of(a);
-    auto const& plan = program_->crossing_plans[static_cast<std::size_t>(c.plan)];
+    auto const& crossing = crossing_plans_[static_cast<std::size_t>(c.plan)];
+    auto const& plan = crossing.plan;
     auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
     run.tensor = c.is_send ? on_.tensor(c.value)
                            : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from,
                                                    activations_);
-    run.under_way = mesh_.start_crossing(parts_[static_cast<std::size_t>(c.plan)],
-                                         run.tensor.local_box(), run.tensor.data(),
+    run.under_way = mesh_.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
                                          size_of(run.tensor.type()), c.number);
   }
   void end_crossing(step::action const& a) {
@@ -312,8 +313,8 @@ class executor {
     any_tensor<Processor> tensor;
     std::unique_ptr<pending_operation> under_way;  // destroyed before the tensor
   };
-  std::vector<crossing_run> crossing_;   // one per crossing of the program
-  std::vector<part_in_crossing> parts_;  // this rank's, one per plan of crossings
+  std::vector<prepared_crossing> crossing_plans_;  // as program::crossing_plans
+  std::vector<crossing_run> crossing_;             // one per crossing of the program
   std::vector<step::time_span> times_;
   stopwatch begun_;
   double waited_ = 0;

@@ -215,6 +215,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
   if (p.stages.size() <= 1) return place<T>(net, m, p.chosen, seed);
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has a number of its own, which check_pipeline looks at
+  m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));
   detail::check_pipeline(p, problem);
   auto part = detail::part_of_pipeline(p, m.topology());

@@ -112,10 +112,11 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
   separate_stages<N> joined;
   joined.chosen.mesh = t;
   double sum = 0, most = 0;
+  auto const flights = pipelines::in_flight(pipelines::one_f_one_b(stages, micro_batches));
   for (int s = 0; s < stages && joined.bound < known; ++s) {
     auto const part = stage_of(chain, limits[static_cast<std::size_t>(s)],
                                limits[static_cast<std::size_t>(s) + 1],
-                               std::min(micro_batches, stages - s));
+                               flights[static_cast<std::size_t>(s)].held);
     auto const placed = layout(part, t, m);
     if (s > 0 && !(placed.mesh == joined.chosen.mesh))
       throw error("search::pipeline",

@@ -11,8 +11,8 @@
 //                     by the number of stages
 //   whole_mesh(p)     the mesh of all ranks
 //   schedule_of(p)    the order of passes: the plan's own, or 1F1B if it has none
-//   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
-//                     min(m, s - j) for m micro-batches and s stages under 1F1B
+//   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished, by
+//                     that order: min(m, s - j) for m micro-batches and s stages under 1F1B
 //   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute get
 //                     the lowest numbers, because a plan stores only how many segments it
 //                     recomputes, and these are always the ones with the lowest numbers
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <ashlar/search/stages.hpp>
+#include <ashlar/step/pipeline/in_flight.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 #include <ashlar/step/plan.hpp>
 
@@ -56,15 +57,37 @@ struct pipeline_plan {
 
   int micro_batches() const { return chosen.micro_batches; }
   double seconds() const { return chosen.seconds; }
-  int in_flight(int stage) const {
-    return std::min(micro_batches(), static_cast<int>(stages.size()) - stage);
-  }
+  /// Of this stage. If those of many stages are needed, pipelines::in_flight(schedule_of(p)) gives all.
+  int in_flight(int stage) const;
 };
 
 /// Returns the order of passes of a plan.
 inline pipelines::schedule schedule_of(pipeline_plan const& p) {
   if (!p.order.order.empty()) return p.order;
   return pipelines::one_f_one_b(static_cast<int>(p.stages.size()), p.micro_batches());
+}
+
+/// Returns a hash of the placements, the stages and the schedule.
+inline std::uint64_t fingerprint(pipeline_plan const& p) {
+  std::uint64_t h = fingerprint(p.chosen);
+  auto const mix = [&](int value) {
+    h = (h ^ static_cast<std::uint64_t>(value)) * 1099511628211ull;
+  };
+  mix(p.axis);
+  for (auto const& s : p.stages)
+    for (int const value : {s.first, s.last, s.recomputed}) mix(value);
+  auto const order = schedule_of(p);
+  mix(static_cast<int>(order.wired));
+  for (auto const& own : order.order) {
+    mix(-1);
+    for (auto const& a : own)
+      for (int const value : {static_cast<int>(a.what), a.micro_batch, a.chunk}) mix(value);
+  }
+  return h;
+}
+
+inline int pipeline_plan::in_flight(int stage) const {
+  return pipelines::in_flight(schedule_of(*this), stage).held;
 }
 
 /// Returns the index of the first element of every stage, followed by the number of all elements.

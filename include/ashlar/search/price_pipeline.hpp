@@ -10,7 +10,7 @@
 //
 //   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
 //
-// Stage j holds the values that min(m, s - j) micro-batches save for the backward pass. With one
+// Stage j holds the values that its micro-batches in flight save for the backward pass. With one
 // stage, T equals the cost of a plan without stages (defined in step/problem.hpp).
 //
 // At a boundary between stages, each rank sends its shard to the rank at the same position in the
@@ -60,9 +60,12 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     result.chosen.recomputed += recomputed[s];
   }
   auto const chain = chain_of(net, result);
+  auto const flights = pipelines::in_flight(schedule_of(result));
   for (int j = 0; j < stages; ++j) {
     auto& stage = result.stages[static_cast<std::size_t>(j)];
-    stage.memory = memory_per_rank(stage_of(chain, result, j), plan_of_stage<N>(result, j));
+    stage.memory = memory_per_rank(
+        stage_of(chain, stage.first, stage.last, flights[std::size_t(j)].held),
+        plan_of_stage<N>(result, j));
   }
   basic_plan<N> whole = chosen;
   whole.recomputed = chain.recomputed;

@@ -133,7 +133,7 @@ struct action {
   double halo_seconds = 0;      ///< seconds of the halo exchange before the computation (halo.hpp)
   std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
   std::int64_t workspace = 0;   ///< bytes that a computation needs in addition to its values
-  value_list reads, makes, adds;
+  value_list reads{}, makes{}, adds{};
 
   friend constexpr bool operator==(action const&, action const&) = default;
 };

@@ -20,10 +20,11 @@
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There is one exception: a residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx.
+//
+// Several micro-batches may be under way at a time. So each has tensors of its own.
 
-#include <ashlar/plan/packing.hpp>
 #include <ashlar/step/memory.hpp>
-#include <ashlar/step/program.hpp>
+#include <ashlar/step/program_writer.hpp>
 #include <ashlar/step/release.hpp>
 #include <ashlar/step/visit.hpp>
 
@@ -33,15 +34,14 @@ inline namespace step {
 namespace step_detail {
 
 template <int N>
-class program_builder {
+class program_builder : public program_writer {
  public:
   constexpr program_builder(basic_problem<N> const& described, basic_plan<N> const& chosen,
                             machine const& m)
-      : net_(described), chosen_(chosen), machine_(m),
+      : program_writer(chosen.mesh, m), net_(described), chosen_(chosen),
         tensors_(elements() * static_cast<std::size_t>(described.micro_batches)),
         parameters_(elements()), factors_(elements()), y_arrives_(elements()),
         dx_arrives_(elements()) {
-    made_.mesh = chosen.mesh;
     made_.micro_batches = described.micro_batches;
     made_.elements = described.size();
   }
@@ -68,7 +68,7 @@ class program_builder {
       layer_choice const& c = chosen_[element_];
       factors_[static_cast<std::size_t>(element_)] = factors_of(spec, c, chosen_.mesh, machine_);
       int const a = net_.accumulation_size;
-      auto& own = parameters_[static_cast<std::size_t>(element_)];
+      auto& own = parameters(element_);
       for (int k = 0; k < spec.parameters.size(); ++k) {
         shape const& extents = spec.parameters[k].extents;
         std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
@@ -135,7 +135,13 @@ class program_builder {
     for (int i = first; i < last; ++i) visit(phase::synchronize, i);
   }
   constexpr void update(int first, int last) {
-    for (int i = first; i < last; ++i) add_updates(i);
+    for (int i = first; i < last; ++i)
+      for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
+        action a{.kind = action_kind::update, .phase = phase::synchronize, .element = i, .part = k};
+        a.reads.push_back(parameters(i).gradient[k]);
+        a.adds.push_back(parameters(i).stored[k]);
+        made_.actions.push_back(a);
+      }
   }
   constexpr program finished() const { return with_releases(made_); }
 
@@ -170,20 +176,6 @@ class program_builder {
     auto const what = forward ? moved::activation : moved::gradient;
     return begin_crossing({false, what, element, b, value, number, plan});
   }
-  /// Adds the end of a send or a receive.
-  constexpr void end_crossing(int index) {
-    auto const& c = made_.crossings[static_cast<std::size_t>(index)];
-    add_crossing_action(c.is_send ? action_kind::end_send : action_kind::end_receive, index);
-  }
-  constexpr cross_mesh_plan const& crossing_plan(int index) const {
-    return made_.crossing_plans[static_cast<std::size_t>(index)];
-  }
-  /// Adds a plan to program::crossing_plans and returns its index.
-  constexpr int add_crossing_plan(cross_mesh_plan plan) {
-    made_.crossing_plans.push_back(static_cast<cross_mesh_plan&&>(plan));
-    return static_cast<int>(made_.crossing_plans.size()) - 1;
-  }
-
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
   // computation and each redistribution of a step. Each function adds actions to the program.
 
@@ -200,11 +192,7 @@ class program_builder {
       own(element_).dx = gradient_;
       return;
     }
-    action a;
-    a.phase = when;
-    a.element = element_;
-    a.part = part;
-    a.micro_batch = micro_batch_;
+    action a{.phase = when, .element = element_, .part = part, .micro_batch = micro_batch_};
     a.seconds = work_seconds(work_of(spec, what), machine_, net_.element_size,
                              factors_[static_cast<std::size_t>(element_)]) /
                 parts;
@@ -268,25 +256,6 @@ class program_builder {
     return forward ? y_extents(net_, i) : x_extents(net_, i);
   }
 
-  constexpr int begin_crossing(program_crossing const& c) {
-    made_.crossings.push_back(c);
-    int const index = static_cast<int>(made_.crossings.size()) - 1;
-    add_crossing_action(c.is_send ? action_kind::begin_send : action_kind::begin_receive, index);
-    return index;
-  }
-  constexpr void add_crossing_action(action_kind kind, int index) {
-    auto const& c = made_.crossings[static_cast<std::size_t>(index)];
-    action a;
-    a.kind = kind;
-    a.phase = c.what == moved::activation ? phase::forward : phase::backward;
-    a.element = c.element;
-    a.micro_batch = c.micro_batch;
-    a.crossing = index;
-    if (c.is_send) a.reads.push_back(c.value);
-    if (kind == action_kind::end_receive) a.makes.push_back(c.value);
-    made_.actions.push_back(a);
-  }
-
   /// Adds the gradients of the parameters of layers that compute them apart from dx.
   constexpr void run_weight_gradients(int first, int last) {
     for (int i = last - 1; i >= first; --i) {
@@ -298,14 +267,6 @@ class program_builder {
       gradient_ = own(i).dy;
       compute(phase::backward, computation::weight_gradient, 0, 1);
     }
-  }
-
-  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
-    made_.values.push_back({kind, element_, index, micro_batch_, again, bytes});
-    return static_cast<int>(made_.values.size()) - 1;
-  }
-  constexpr std::int64_t bytes_of(shape const& extents, placement const& p, int size) const {
-    return max_local_elements(extents, chosen_.mesh, p) * size;
   }
 
   constexpr void enter(phase when, int i) {
@@ -351,31 +312,11 @@ class program_builder {
     m.path = path_of(extents, size, from, to);
     m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
                      when == phase::recompute);
-    action a;
-    a.phase = when;
-    a.element = element_;
-    a.part = index;
-    a.micro_batch = micro_batch_;
-    a.move = static_cast<int>(made_.moves.size());
-    a.kind = action_kind::begin_move;
-    a.reads.push_back(source);
-    made_.actions.push_back(a);
-    a.kind = action_kind::end_move;
-    a.reads = {};
-    a.makes.push_back(m.to);
-    made_.actions.push_back(a);
-    made_.moves.push_back(m);
+    add_actions_of(m);
     return m.to;
   }
-  constexpr int path_of(shape const& extents, int size, placement const& from,
-                        placement const& to) {
-    for (std::size_t i = 0; i < made_.paths.size(); ++i) {
-      auto const& p = made_.paths[i];
-      if (p.extents == extents && p.element_size == size && p.from == from && p.to == to)
-        return static_cast<int>(i);
-    }
-    made_.paths.push_back(plan_redistribution(extents, size, from, to, chosen_.mesh, machine_));
-    return static_cast<int>(made_.paths.size()) - 1;
+  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
+    return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});
   }
 
   constexpr void complete_forward(action& a, phase when, int part, int parts) {
@@ -427,23 +368,8 @@ class program_builder {
         a.adds.push_back(parameters(element_).sum[k]);
   }
 
-  constexpr void add_updates(int i) {
-    for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
-      action a;
-      a.kind = action_kind::update;
-      a.phase = phase::synchronize;
-      a.element = i;
-      a.part = k;
-      a.reads.push_back(parameters(i).gradient[k]);
-      a.adds.push_back(parameters(i).stored[k]);
-      made_.actions.push_back(a);
-    }
-  }
-
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  machine const& machine_;
-  program made_;
   std::vector<element_tensors> tensors_;  // of each micro-batch and element
   std::vector<element_parameters> parameters_;
   std::vector<work_factors> factors_;

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Carries out one rank's messages of a crossing (plan/crossing/part_in_crossing.hpp). Messages begin
-// in the order of the crossing, a few of them at a time. What a rank of the target passes on is sent
-// when it has arrived. Elements that lie side by side in the shard are sent from there and arrive
-// there. Others are packed.
+// Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp). Messages begin in the
+// order of the crossing, a few of them at a time. A rank of the source receives nothing and has all
+// that it sends. A rank of the target passes on what it has received, when it has arrived. Elements
+// that lie side by side in the shard are sent from there and arrive there. Others are packed.
 //
 // The first unfinished message of the whole crossing always can go on: its sender has begun all its
 // earlier ones and has what it sends, and its receiver has begun to receive it. So there is no
@@ -24,8 +24,8 @@
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/layout/range_of_region.hpp>
-#include <ashlar/plan/crossing/part_in_crossing.hpp>
 #include <ashlar/support/recycled.hpp>
 
 namespace ashlar::mpi {
@@ -33,18 +33,19 @@ namespace ashlar::mpi {
 class crossing_messages {
  public:
   /// `shard`, in `memory`, has the elements of box `tile` of the tensor, of the source or of the
-  /// target. All other ranks of the crossing must give the same `tag`. `part` must outlive the object.
-  crossing_messages(part_in_crossing const& part, box const& tile, void* shard,
+  /// target. All other ranks of the crossing must give the same `tag`. `c` and the shard must outlive
+  /// this object.
+  crossing_messages(prepared_crossing const& c, box const& tile, void* shard,
                     std::size_t element_size, MPI_Comm comm, int tag, arena& memory)
-      : part_(&part), tile_(tile), shard_(static_cast<std::byte*>(shard)), size_(element_size),
-        comm_(comm), tag_(tag), memory_(&memory),
-        passes_on_(std::any_of(part.sends.begin(), part.sends.end(),
-                               [](auto const& m) { return m.is_passed_on; })) {}
+      : tasks_(c.plan.across.tasks), sends_(c.sends), receives_(c.receives), tile_(tile),
+        shard_(static_cast<std::byte*>(shard)), size_(element_size), comm_(comm), tag_(tag),
+        memory_(&memory) {}
   crossing_messages(crossing_messages const&) = delete;
   crossing_messages& operator=(crossing_messages const&) = delete;
   ~crossing_messages() {
     if (open_.empty()) return;
-    // An exception ends the crossing. MPI may still use the shard and the buffers, so they stay.
+    // An exception ends the crossing. MPI may still use the shard and the buffers, so they stay for
+    // ever.
     memory_->retire();
     new recycled_vector<open_message>(std::move(open_));
   }
@@ -52,13 +53,11 @@ class crossing_messages {
   /// Does what is possible now. Returns true when all messages have ended.
   bool advance() {
     end_some();
-    auto const &sends = part_->sends, &receives = part_->receives;
-    while (open_receives_ < most_open && next_receive_ < receives.size())
-      begin(receives[next_receive_++], true);
-    while (open_.size() - open_receives_ < most_open && next_send_ < sends.size() &&
-           has_arrived(sends[next_send_]))
-      begin(sends[next_send_++], false);
-    return open_.empty() && next_send_ == sends.size() && next_receive_ == receives.size();
+    while (open_receives_ < most_open && next_receive_ < receives_.size()) receive();
+    while (open_.size() - open_receives_ < most_open && next_send_ < sends_.size() &&
+           has(sends_[next_send_]))
+      send();
+    return open_.empty() && next_send_ == sends_.size() && next_receive_ == receives_.size();
   }
 
  private:
@@ -66,54 +65,54 @@ class crossing_messages {
   static constexpr std::size_t most_open = 8;
 
   struct open_message {
-    crossing_message const* what;
+    crossing_transfer what;
     bool is_receive;
     std::unique_ptr<std::byte[]> buffer;  ///< null if the elements lie side by side in the shard
+    MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  int bytes_of(crossing_message const& m) const {
-    auto const bytes = static_cast<std::size_t>(m.size) * size_;
-    if (bytes > INT_MAX)
-      throw error("redistribute", "a message of a crossing has " + std::to_string(bytes) +
-                                      " bytes, more than MPI 3 can send at once.");
-    return static_cast<int>(bytes);
+  box const& region_of(crossing_transfer const& t) const {
+    return tasks_[static_cast<std::size_t>(t.task)].region;
   }
-  /// Calls f(address, bytes) for each piece of the shard that has elements of the message.
-  template <class F>
-  void for_each_piece(crossing_message const& m, F const& f) const {
-    for_each_run(tile_, m.region, m.begin, m.size, [&](std::int64_t offset, std::int64_t n) {
-      f(shard_ + static_cast<std::size_t>(offset) * size_, static_cast<std::size_t>(n) * size_);
-    });
+  std::size_t bytes_of(crossing_transfer const& t) const {
+    return static_cast<std::size_t>(t.size) * size_;
   }
 
-  void begin(crossing_message const& m, bool is_receive) {
-    int const bytes = bytes_of(m);
-    std::byte* at = nullptr;
-    for_each_piece(m, [&](std::byte* piece, std::size_t n) {
-      if (n == static_cast<std::size_t>(bytes)) at = piece;
+  int count_of(crossing_transfer const& t) const {
+    if (bytes_of(t) > INT_MAX)
+      throw error("redistribute", "a message of a crossing has " + std::to_string(bytes_of(t)) +
+                                      " bytes, more than MPI 3 can send at once.");
+    return static_cast<int>(bytes_of(t));
+  }
+
+  void receive() {
+    auto const& t = receives_[next_receive_++];
+    std::byte* const to = open(t, true);
+    check(MPI_Irecv(to, count_of(t), MPI_BYTE, t.from, tag_, comm_, &open_.back().request));
+  }
+  void send() {
+    auto const& t = sends_[next_send_++];
+    std::byte* const from = open(t, false);
+    if (open_.back().buffer != nullptr) copy(open_.back());
+    check(MPI_Isend(from, count_of(t), MPI_BYTE, t.to, tag_, comm_, &open_.back().request));
+  }
+  /// Adds a message. Returns the place of its elements, in the shard or in a new buffer.
+  std::byte* open(crossing_transfer const& t, bool is_receive) {
+    std::byte* place = nullptr;
+    for_each_run(tile_, region_of(t), t.begin, t.size, [&](std::int64_t offset, std::int64_t n) {
+      if (n == t.size) place = shard_ + static_cast<std::size_t>(offset) * size_;
     });
-    open_.push_back({&m, is_receive, nullptr});
-    requests_.push_back(MPI_REQUEST_NULL);
+    open_.push_back({t, is_receive, nullptr, MPI_REQUEST_NULL});
     open_receives_ += is_receive;
-    if (at == nullptr) {
-      open_.back().buffer = std::make_unique_for_overwrite<std::byte[]>(
-          static_cast<std::size_t>(bytes));
-      at = open_.back().buffer.get();
-      std::byte* to = at;
-      if (!is_receive)
-        for_each_piece(m, [&](std::byte const* piece, std::size_t n) {
-          std::memcpy(to, piece, n);
-          to += n;
-        });
-    }
-    if (is_receive) check(MPI_Irecv(at, bytes, MPI_BYTE, m.other, tag_, comm_, &requests_.back()));
-    else check(MPI_Isend(at, bytes, MPI_BYTE, m.other, tag_, comm_, &requests_.back()));
+    if (place != nullptr) return place;
+    open_.back().buffer = std::make_unique_for_overwrite<std::byte[]>(bytes_of(t));
+    return open_.back().buffer.get();
   }
 
   void end_some() {
     for (std::size_t i = 0; i < open_.size();) {
       int ended = 0;
-      check(MPI_Test(&requests_[i], &ended, MPI_STATUS_IGNORE));
+      check(MPI_Test(&open_[i].request, &ended, MPI_STATUS_IGNORE));
       if (ended == 0) {
         ++i;
         continue;
@@ -121,22 +120,28 @@ class crossing_messages {
       if (open_[i].is_receive) store(open_[i]);
       open_receives_ -= open_[i].is_receive;
       open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
-      requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
-  void store(open_message const& m) {
-    if (std::byte const* from = m.buffer.get())
-      for_each_piece(*m.what, [&](std::byte* piece, std::size_t n) {
-        std::memcpy(piece, from, n);
-        from += n;
-      });
-    if (passes_on_) note_arrival(*m.what);
+  /// Copies the elements of a message from its buffer to the shard if it was received, and from the
+  /// shard to its buffer otherwise.
+  void copy(open_message const& m) {
+    std::byte* in_buffer = m.buffer.get();
+    for_each_run(tile_, region_of(m.what), m.what.begin, m.what.size,
+                 [&](std::int64_t offset, std::int64_t n) {
+                   auto const bytes = static_cast<std::size_t>(n) * size_;
+                   std::byte* const in_shard = shard_ + static_cast<std::size_t>(offset) * size_;
+                   if (m.is_receive) std::memcpy(in_shard, in_buffer, bytes);
+                   else std::memcpy(in_buffer, in_shard, bytes);
+                   in_buffer += bytes;
+                 });
   }
-  void note_arrival(crossing_message const& m) {
+  void store(open_message const& m) {
+    if (m.buffer != nullptr) copy(m);
+    if (sends_.empty()) return;  // this rank passes nothing on
     // Ranges that meet become one.
-    auto& own = arrived_[m.task];
-    std::int64_t begin = m.begin, end = begin + m.size;
+    auto& own = arrived_[m.what.task];
+    std::int64_t begin = m.what.begin, end = begin + m.what.size;
     for (auto it = own.begin(); it != own.end();) {
       if (it->second < begin || it->first > end) {
         ++it;
@@ -148,25 +153,25 @@ class crossing_messages {
     }
     own[begin] = end;
   }
-  bool has_arrived(crossing_message const& m) const {
-    if (!m.is_passed_on) return true;
-    auto const found = arrived_.find(m.task);
+  /// Returns whether this rank has what it sends in a message.
+  bool has(crossing_transfer const& t) const {
+    if (receives_.empty()) return true;  // a rank of the source
+    auto const found = arrived_.find(t.task);
     if (found == arrived_.end()) return false;
-    auto const after = found->second.upper_bound(m.begin);
-    return after != found->second.begin() && std::prev(after)->second >= m.begin + m.size;
+    auto const after = found->second.upper_bound(t.begin);
+    return after != found->second.begin() && std::prev(after)->second >= t.begin + t.size;
   }
 
-  part_in_crossing const* part_;
+  std::vector<unit_task> const& tasks_;
+  std::vector<crossing_transfer> const &sends_, &receives_;
   box tile_;
   std::byte* shard_;
   std::size_t size_;
   MPI_Comm comm_;
   int tag_;
   arena* memory_;
-  bool passes_on_;  // whether this rank sends what it has received
   std::size_t next_send_ = 0, next_receive_ = 0, open_receives_ = 0;
   recycled_vector<open_message> open_;
-  recycled_vector<MPI_Request> requests_;
   std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: begins and ends
 };
 

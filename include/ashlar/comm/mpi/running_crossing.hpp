@@ -10,16 +10,21 @@
 
 #include <ashlar/comm/mpi/crossing_messages.hpp>
 #include <ashlar/comm/operation_queue.hpp>
+#include <ashlar/comm/watch/flight_record.hpp>
 
 namespace ashlar::mpi {
 
 class running_crossing final : public pending_operation {
  public:
-  /// The arguments after `operations` are those of crossing_messages.
+  /// `both` is the number in the record of the two parts together (flight_record::add_part). The
+  /// arguments after it are those of crossing_messages.
   template <class... Arguments>
-  explicit running_crossing(operation_queue& operations, Arguments&&... arguments)
-      : operations_(&operations), messages_(std::forward<Arguments>(arguments)...) {
+  running_crossing(operation_queue& operations, watch::flight_record& record, int both,
+                   Arguments&&... arguments)
+      : operations_(&operations), record_(&record),
+        messages_(std::forward<Arguments>(arguments)...) {
     operations.refuse_if_abandoned();
+    number_ = record.began("a crossing between two parts", both);
     operations.add(*this);
   }
   running_crossing(running_crossing const&) = delete;
@@ -33,12 +38,17 @@ class running_crossing final : public pending_operation {
   bool advance() override {
     if (has_ended_) return true;
     has_ended_ = messages_.advance();
-    if (has_ended_) operations_->remove(*this);
+    if (has_ended_) {
+      operations_->remove(*this);
+      record_->ended(number_);
+    }
     return has_ended_;
   }
 
  private:
   operation_queue* operations_;
+  watch::flight_record* record_;
+  std::uint64_t number_ = 0;  // in the record
   crossing_messages messages_;
   bool has_ended_ = false;
 };

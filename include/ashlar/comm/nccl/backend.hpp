@@ -59,7 +59,7 @@ class backend {
   }
 
   /// Throws ashlar::error.
-  std::unique_ptr<pending_operation> start_crossing(part_in_crossing const&, box const&, void*,
+  std::unique_ptr<pending_operation> start_crossing(prepared_crossing const&, box const&, void*,
                                                     std::size_t, int) {
     throw error("mesh", "tensors do not cross between parts of a mesh of GPUs yet.");
   }

@@ -5,65 +5,178 @@
 
 // Searches the warm-up depth of each position (warm_up.hpp) for given costs. A micro-batch is in
 // flight at position j for L_j seconds, from the begin of its forward pass there to the end of its
-// backward pass, with all transfers between. A step at full rate begins one micro-batch per period,
-// so position j needs at least L_j / period micro-batches in flight (Little's law). The search begins
-// there and changes depths by small amounts, alone or for all positions up to one, as long as the
-// step becomes shorter. Then it makes each depth as small as the length permits, since each
-// micro-batch in flight costs memory.
+// backward pass, with all transfers between. The search begins at the better of two rules:
+//
+//   L_j / period               what a step at full rate needs, which begins one micro-batch per
+//                              period (Little's law)
+//   1 + (L_j - B_j) / forward  as many forward passes as arrive before the first gradient does, if
+//                              one arrives every `forward` seconds
+//
+// It changes the depths of some neighbouring positions by small amounts, as long as the step becomes
+// shorter and is longer than the bound (bound.hpp). It replays a limited number of passes, so if
+// there are many positions, it changes groups of them. Then it makes each depth as small as the length
+// permits, since each micro-batch in flight costs memory.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include <ashlar/step/pipeline/bound.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 
 namespace ashlar::pipelines {
 
-/// Returns the depths. `costs` has an entry for each position and `most` the largest depth that the
-/// memory of each position permits.
+namespace detail {
+
+class warm_up_search {
+ public:
+  warm_up_search(int micro_batches, pipeline_costs const& costs, std::vector<int> most)
+      : micro_batches_(micro_batches), costs_(costs), most_(static_cast<std::vector<int>&&>(most)),
+        least_(bound({static_cast<int>(costs.size()), micro_batches, 1, wiring::straight, {}},
+                     costs, false) *
+               slightly_more) {
+    // A position with a larger depth than the one before would wait for it for ever.
+    for (std::size_t j = 0; j < size(); ++j)
+      most_[j] = std::clamp(most_[j], 1, j == 0 ? std::max(1, micro_batches) : most_[j - 1]);
+  }
+
+  std::vector<int> run() {
+    auto const few = at_full_rate();
+    take(few);
+    if (best_ > least_) take(before_the_first_gradient());
+    change();
+    shrink_all(few);
+    for (std::size_t j = size(); j-- > 0;) shrink(j);
+    return depths_;
+  }
+
+ private:
+  static constexpr double slightly_more = 1 + 1e-12;
+  static constexpr double most_passes = 1e7;  // of all replays of one round of changes
+
+  std::size_t size() const { return costs_.size(); }
+
+  double length(std::vector<int> const& depths) const {
+    double const seconds = seconds_of(with_warm_ups(depths, micro_batches_), costs_);
+    return seconds < 0 ? std::numeric_limits<double>::infinity() : seconds;
+  }
+
+  /// Takes these depths if they make the step shorter, and returns whether it has taken them.
+  bool take(std::vector<int> const& depths) {
+    double const now = length(depths);
+    if (now * slightly_more >= best_) return false;
+    best_ = now;
+    depths_ = depths;
+    return true;
+  }
+  /// Takes these depths unless they make the step longer, and returns whether it has taken them.
+  bool take_smaller(std::vector<int> const& depths) {
+    if (length(depths) > best_ * slightly_more) return false;
+    depths_ = depths;
+    return true;
+  }
+
+  int permitted(std::size_t j, double depth) const {
+    return static_cast<int>(std::clamp(depth, 1., double(most_[j])));
+  }
+
+  /// Returns L_j of all positions.
+  std::vector<double> flights() const {
+    std::vector<double> flights(size());
+    double flight = 0;
+    for (std::size_t j = size(); j-- > 0;) {
+      flight += costs_[j].all();
+      if (j + 1 < size()) flight += costs_[j].send_forward + costs_[j + 1].send_backward;
+      flights[j] = flight;
+    }
+    return flights;
+  }
+  std::vector<int> at_full_rate() const {
+    std::vector<int> depths(size(), 1);
+    double period = 0;
+    for (auto const& c : costs_)
+      period = std::max({period, c.all(), c.send_forward, c.send_backward});
+    auto const flight = flights();
+    for (std::size_t j = 0; j < size() && period > 0; ++j)
+      depths[j] = permitted(j, std::ceil(flight[j] / period / slightly_more));
+    return depths;
+  }
+  std::vector<int> before_the_first_gradient() const {
+    std::vector<int> depths(size(), 1);
+    double forward = 0;
+    auto const flight = flights();
+    for (std::size_t j = 0; j < size(); ++j) {
+      forward = std::max(forward, costs_[j].forward);
+      if (j > 0) forward = std::max(forward, costs_[j - 1].send_forward);
+      if (forward > 0)
+        depths[j] = permitted(j, 1 + (flight[j] - costs_[j].of(pass::backward)) / forward);
+      if (j > 0) depths[j] = std::min(depths[j], depths[j - 1]);
+    }
+    return depths;
+  }
+
+  /// Changes the depths of ranges of groups by small amounts while that makes the step shorter.
+  void change() {
+    double const passes = 2. * micro_batches_ * double(size());
+    std::size_t group = 1;
+    auto const ranges = [&] {
+      double const groups = std::ceil(double(size()) / double(group));
+      return groups * (groups + 1) / 2;
+    };
+    while (group < size() && 3 * ranges() * passes > most_passes) ++group;
+    double left = 4 * most_passes;
+    for (bool better = true; better;) {
+      better = false;
+      for (std::size_t first = 0; first < size(); first += group)
+        for (std::size_t end = first + group; end < size() + group; end += group)
+          for (int const by : {1, 2, -1}) {
+            if (best_ <= least_ || (left -= passes) < 0) return;
+            auto other = depths_;
+            for (std::size_t j = first; j < std::min(end, size()); ++j)
+              other[j] = std::clamp(other[j] + by, 1, most_[j]);
+            better = take(other) || better;
+          }
+    }
+  }
+
+  /// Moves all depths as near to `few` as the length permits.
+  void shrink_all(std::vector<int> const& few) {
+    auto const from = depths_;
+    constexpr int steps = 16;
+    int enough = steps;
+    for (int by = steps / 2; by > 0; by /= 2) {
+      auto other = from;
+      for (std::size_t j = 0; j < size(); ++j)
+        if (from[j] > few[j]) other[j] = few[j] + (from[j] - few[j]) * (enough - by) / steps;
+      if (take_smaller(other)) enough -= by;
+    }
+  }
+  /// Makes one depth smaller, by more and more at a time.
+  void shrink(std::size_t j) {
+    for (int by = 1; by > 0;) {
+      auto other = depths_;
+      other[j] = std::max(other[j] - by, j + 1 < size() ? depths_[j + 1] : 1);
+      if (other[j] < depths_[j] && take_smaller(other)) by *= 2;
+      else by = by > 1 ? 1 : 0;
+    }
+  }
+
+  int micro_batches_;
+  pipeline_costs const& costs_;
+  std::vector<int> most_;
+  double least_;
+  double best_ = std::numeric_limits<double>::infinity();
+  std::vector<int> depths_ = std::vector<int>(costs_.size(), 1);
+};
+
+}  // namespace detail
+
+/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its stage,
+/// and the largest depth that its memory permits.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most) {
-  auto const s = costs.size();
-  // A position with a larger depth than the one before would wait for it for ever.
-  for (std::size_t j = 0; j < s; ++j)
-    most[j] = std::clamp(most[j], 1, j == 0 ? std::max(1, micro_batches) : most[j - 1]);
-  double period = 0, flight = 0;
-  for (auto const& c : costs) period = std::max({period, c.all(), c.send_forward, c.send_backward});
-  std::vector<int> depths(s, 1);
-  for (std::size_t j = s; j-- > 0;) {
-    flight += costs[j].all();
-    if (j + 1 < s) flight += costs[j].send_forward + costs[j + 1].send_backward;
-    double const wanted = period > 0 ? std::ceil(flight / period * (1 - 1e-12)) : 1;
-    depths[j] = static_cast<int>(std::clamp(wanted, 1., double(most[j])));
-  }
-  auto const length = [&](std::vector<int> const& d) {
-    auto const t = replay(with_warm_ups(d, micro_batches), costs);
-    return t.complete ? t.seconds : std::numeric_limits<double>::infinity();
-  };
-  double best = length(depths);
-  for (bool better = true; better;) {
-    better = false;
-    for (std::size_t first = 0; first < s; ++first)
-      for (std::size_t last = first; last < s; ++last)
-        for (int const by : {1, 2, -1}) {
-          auto other = depths;
-          for (std::size_t j = first; j <= last; ++j)
-            other[j] = std::clamp(other[j] + by, 1, most[j]);
-          double const now = length(other);
-          if (now >= best * (1 - 1e-12)) continue;
-          best = now;
-          depths = other;
-          better = true;
-        }
-  }
-  for (std::size_t j = s; j-- > 0;)
-    while (depths[j] > 1) {
-      --depths[j];
-      if (length(depths) <= best * (1 + 1e-12)) continue;
-      ++depths[j];
-      break;
-    }
-  return depths;
+  return detail::warm_up_search(micro_batches, costs, static_cast<std::vector<int>&&>(most)).run();
 }
 
 }  // namespace ashlar::pipelines

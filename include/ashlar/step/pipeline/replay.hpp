@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ashlar/step/pipeline/costs.hpp>
+#include <ashlar/step/pipeline/earliest.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar::pipelines {
@@ -37,90 +38,95 @@ struct timeline {
 
 namespace detail {
 
-/// What has to be there before a pass: the output of a neighbouring stage, and for backward passes
-/// the forward pass of the same stage. Stores when it is there; a negative time means not yet.
-class arrivals {
- public:
-  constexpr arrivals(schedule const& s)
-      : micro_batches_(static_cast<std::size_t>(s.micro_batches)),
-        x_(static_cast<std::size_t>(s.stages()) * micro_batches_, -1), dy_(x_), y_(x_), dx_(x_) {}
-
-  constexpr double& x(int stage, int m) { return x_.data()[at(stage, m)]; }  ///< input is there
-  constexpr double& dy(int stage, int m) {
-    return dy_.data()[at(stage, m)];
-  }                                                                          ///< gradient is there
-  constexpr double& y(int stage, int m) { return y_.data()[at(stage, m)]; }  ///< forward has run
-  constexpr double& dx(int stage, int m) { return dx_.data()[at(stage, m)]; }  ///< backward has run
+/// What one stage has of one micro-batch, by the time since when it is there; a negative time means
+/// not yet.
+struct arrival {
+  double x = -1, dy = -1;  ///< what it reads
+  double y = -1, dx = -1;  ///< what it has made
 
   /// Returns when the pass may begin, or a negative number if that is not known yet.
-  constexpr double ready(pass what, int stage, int m) {
-    if (what == pass::forward) return x(stage, m);
-    if (what == pass::weight_gradient) return dx(stage, m);
-    return y(stage, m) < 0 || dy(stage, m) < 0 ? -1 : std::max(y(stage, m), dy(stage, m));
+  constexpr double ready(pass what) const {
+    if (what == pass::forward) return x;
+    if (what == pass::weight_gradient) return dx;
+    return y < 0 || dy < 0 ? -1 : std::max(y, dy);
   }
-
- private:
-  constexpr std::size_t at(int stage, int m) const {
-    return static_cast<std::size_t>(stage) * micro_batches_ + static_cast<std::size_t>(m);
-  }
-  std::size_t micro_batches_;
-  scratch<double> x_, dy_, y_, dx_;
 };
 
 /// The state of a pipeline in time, to which passes are added one after another.
 class pipeline_clock {
  public:
   constexpr pipeline_clock(schedule const& s, pipeline_costs const& costs)
-      : schedule_(s), costs_(costs), there_(s), free_(static_cast<std::size_t>(s.positions)),
-        forward_link_(free_), backward_link_(free_) {
+      : schedule_(s), costs_(costs), stages_(static_cast<std::size_t>(s.stages())),
+        there_(stages_ * static_cast<std::size_t>(s.micro_batches)),
+        free_(static_cast<std::size_t>(s.positions)), links_(2 * free_.size()),
+        forward_link_(stages_, none), backward_link_(stages_, none) {
     for (int m = 0; m < s.micro_batches; ++m) {
-      there_.x(0, m) = 0;
-      there_.dy(s.stages() - 1, m) = 0;
+      at(0, m).x = 0;
+      at(s.stages() - 1, m).dy = 0;
+    }
+    for (int stage = 0; stage + 1 < s.stages(); ++stage) {
+      int const from = s.position_of(stage), to = s.position_of(stage + 1);
+      if (from == to) continue;
+      forward_link_.data()[stage] = link(from, to);
+      backward_link_.data()[stage + 1] = link(to, from);
     }
   }
 
   /// Returns when the part can begin the pass, or a negative number if its input is not there.
   constexpr double begin_of(int position, action const& a) {
-    double const ready = there_.ready(a.what, schedule_.stage_of(position, a.chunk), a.micro_batch);
+    double const ready = at(schedule_.stage_of(position, a.chunk), a.micro_batch).ready(a.what);
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
+
+  /// Returns when the part has ended its passes so far.
+  constexpr double free_at(int position) const { return free_.data()[position]; }
 
   /// Runs a pass whose input is there, and the transfer of its result.
   constexpr interval_of_time run(int position, action const& a) {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
+    auto& own = at(stage, m);
     auto const& cost = costs_.data()[stage];
-    double const begin = begin_of(position, a), end = begin + cost.of(a.what);
+    double const begin = std::max(own.ready(a.what), free_.data()[position]);
+    double const end = begin + cost.of(a.what);
     free_.data()[position] = end;
     if (a.what == pass::forward) {
-      there_.y(stage, m) = end;
-      if (stage + 1 < schedule_.stages())
-        there_.x(stage + 1, m) = sent(position, schedule_.position_of(stage + 1), end,
-                                      cost.send_forward);
+      own.y = end;
+      if (stage + 1 < static_cast<int>(stages_))
+        at(stage + 1, m).x = sent(forward_link_.data()[stage], end, cost.send_forward);
     }
     if (makes_input_gradient(a.what)) {
-      there_.dx(stage, m) = end;
+      own.dx = end;
       if (stage > 0)
-        there_.dy(stage - 1, m) = sent(position, schedule_.position_of(stage - 1), end,
-                                       cost.send_backward);
+        at(stage - 1, m).dy = sent(backward_link_.data()[stage], end, cost.send_backward);
     }
     return {begin, end};
   }
 
  private:
-  /// Returns when a transfer ends that may begin at `ready`. Links are numbered by the lower of their
-  /// two positions.
-  constexpr double sent(int from, int to, double ready, double seconds) {
-    if (from == to) return ready;
-    bool const up = (to - from + schedule_.positions) % schedule_.positions == 1;
-    double& link = (up ? forward_link_ : backward_link_).data()[up ? from : to];
-    link = std::max(link, ready) + seconds;
-    return link;
+  static constexpr int none = -1;
+
+  // Stages of one micro-batch lie side by side, since they are looked at together.
+  constexpr arrival& at(int stage, int m) {
+    return there_.data()[static_cast<std::size_t>(m) * stages_ + static_cast<std::size_t>(stage)];
+  }
+  /// Returns the number of the link between two neighbouring positions: there are two from each.
+  constexpr int link(int from, int to) const {
+    return 2 * from + ((to - from + schedule_.positions) % schedule_.positions == 1);
+  }
+  /// Returns when a transfer ends that may begin at `ready`.
+  constexpr double sent(int link, double ready, double seconds) {
+    if (link == none) return ready;
+    double& free = links_.data()[link];
+    free = std::max(free, ready) + seconds;
+    return free;
   }
 
   schedule const& schedule_;
   pipeline_costs const& costs_;
-  arrivals there_;
-  scratch<double> free_, forward_link_, backward_link_;
+  std::size_t stages_;
+  scratch<arrival> there_;
+  scratch<double> free_, links_;               // when parts and links have ended what they do
+  scratch<int> forward_link_, backward_link_;  // of the result of each stage
 };
 
 }  // namespace detail
@@ -132,30 +138,57 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs);
-  for (;;) {
-    // The pass that ends first runs next, so that links carry transfers in the order of time.
-    int first = -1;
-    double earliest = 0;
-    for (int p = 0; p < s.positions; ++p) {
-      auto const& own = s.order.data()[p];
-      if (next.data()[p] == own.size()) continue;
+  detail::earliest ends(s.positions);  // of the next passes whose input is there
+  auto const look = [&](int p) {
+    auto const& own = s.order.data()[p];
+    double end = detail::earliest::never;
+    if (next.data()[p] < own.size()) {
       auto const& a = own.data()[next.data()[p]];
-      double const begin = clock.begin_of(p, a);
-      if (begin < 0) continue;
-      double const end = begin + costs.data()[s.stage_of(p, a.chunk)].of(a.what);
-      if (first < 0 || end < earliest) first = p, earliest = end;
+      if (double const begin = clock.begin_of(p, a); begin >= 0)
+        end = begin + costs.data()[s.stage_of(p, a.chunk)].of(a.what);
     }
-    if (first < 0) break;
+    ends.set(p, end);
+  };
+  for (int p = 0; p < s.positions; ++p) look(p);
+  for (;;) {
+    // The pass that ends first runs next, so that `sequence` is in the order of time.
+    int const first = ends.first();
+    if (ends.at(first) == detail::earliest::never) break;
     auto const done = clock.run(first, s.order.data()[first].data()[next.data()[first]++]);
     t.sequence.push_back({first, static_cast<int>(t.passes.data()[first].size())});
     t.passes.data()[first].push_back(done);
     t.seconds = std::max(t.seconds, done.end);
+    for (int const by : {0, 1, s.positions - 1}) look((first + by) % s.positions);
   }
   for (std::size_t p = 0; p < s.order.size(); ++p) {
     t.stopped_at.push_back(static_cast<int>(next.data()[p]));
     t.complete = t.complete && next.data()[p] == s.order.data()[p].size();
   }
   return t;
+}
+
+/// Returns the seconds of replay(s, costs), or a negative number if its timeline is not complete. This
+/// takes less time, because passes run in any order that is possible: each link has one sender, so no
+/// time depends on which of two parts is looked at first.
+constexpr double seconds_of(schedule const& s, pipeline_costs const& costs) {
+  scratch<std::size_t> next(s.order.size());
+  detail::pipeline_clock clock(s, costs);
+  double last = 0;
+  std::size_t left = 0;
+  for (auto const& own : s.order) left += own.size();
+  for (bool moved = true, down = true; moved; down = !down) {
+    moved = false;
+    for (int k = 0; k < s.positions; ++k) {
+      int const p = down ? k : s.positions - 1 - k;
+      auto const& own = s.order.data()[p];
+      for (auto& n = next.data()[p]; n < own.size() && clock.begin_of(p, own.data()[n]) >= 0;
+           --left) {
+        last = std::max(last, clock.run(p, own.data()[n++]).end);
+        moved = true;
+      }
+    }
+  }
+  return left == 0 ? last : -1;
 }
 
 }  // namespace ashlar::pipelines

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How many micro-batches a schedule has in flight in each stage, which decides how much of what
+// forward passes keep is in memory at a time. A part runs one pass at a time, so only the order of
+// its passes counts, not their seconds:
+//
+//   ahead   forward pass begun, gradient of the input not ended
+//   held    forward pass begun, gradients of the parameters not ended
+//
+// Both are largest while a forward pass runs. They differ only if the backward pass is split. The
+// limits of split_backward.hpp are on the same numbers, but on sums over all stages of a part.
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/step/pipeline/schedule.hpp>
+
+namespace ashlar::pipelines {
+
+struct flight {
+  int ahead = 0, held = 0;
+  friend constexpr bool operator==(flight const&, flight const&) = default;
+};
+
+/// Returns the largest numbers that one stage ever has in flight, each for itself. Expects a schedule
+/// without faults (check.hpp).
+constexpr flight in_flight(schedule const& s, int stage) {
+  int const chunk = s.chunk_of(stage);
+  flight now, most;
+  for (auto const& a : s.order.data()[s.position_of(stage)]) {
+    if (a.chunk != chunk) continue;
+    if (a.what == pass::forward) {
+      most.ahead = std::max(most.ahead, ++now.ahead);
+      most.held = std::max(most.held, ++now.held);
+    }
+    now.ahead -= makes_input_gradient(a.what);
+    now.held -= makes_weight_gradient(a.what);
+  }
+  return most;
+}
+
+/// Returns the same for every stage.
+constexpr std::vector<flight> in_flight(schedule const& s) {
+  std::vector<flight> each;
+  for (int stage = 0; stage < s.stages(); ++stage) each.push_back(in_flight(s, stage));
+  return each;
+}
+
+}  // namespace ashlar::pipelines
