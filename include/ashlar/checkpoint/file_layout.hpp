@@ -53,7 +53,9 @@ inline file_layout layout_of_file(std::vector<stored_array> const& arrays, topol
   std::int64_t end = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     stored_array const& a = arrays[i];
-    box const where = piece_of(a.extents, size_of(a.type), t, a.placement, c,
+    auto const place = place_of(a, t, c);
+    if (!place) continue;
+    box const where = piece_of(a.extents, size_of(a.type), place->axes, a.placement, place->at,
                                static_cast<std::int64_t>(i));
     std::int64_t const bytes = where.elements() * size_of(a.type);
     if (bytes == 0) continue;

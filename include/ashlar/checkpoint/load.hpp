@@ -145,10 +145,12 @@ tensor_for(stored_array const& a, io::checkpoint_index const& index, load_option
 }
 
 /// Calls read(shard, values), which writes this rank's shard of an array to `values` in host
-/// memory.
+/// memory. Does nothing if the array is on other ranks.
 template <class Processor, class Read>
 void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read const& read) {
-  box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
+  auto const place = place_of(a, m.topology(), m.coordinate());
+  if (!place) return;
+  box const shard = local_box(a.extents, place->axes, a.placement, place->at);
   if constexpr (Processor::is_host) {
     read(shard, a.shard);
   } else {

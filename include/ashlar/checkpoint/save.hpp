@@ -79,7 +79,8 @@ void for_each_piece(file_layout const& layout, std::vector<stored_array> const& 
                     basic_mesh<Processor> const& m, F f) {
   for (auto const& p : layout.pieces) {
     stored_array const& a = arrays[p.array];
-    box const shard = local_box(a.extents, m.topology(), a.placement, m.coordinate());
+    auto const place = place_of(a, m.topology(), m.coordinate());
+    box const shard = local_box(a.extents, place->axes, a.placement, place->at);
     with_piece(m.processor(), a, shard, p.where,
                [&](void const* data) { f(data, static_cast<std::size_t>(p.bytes)); });
   }

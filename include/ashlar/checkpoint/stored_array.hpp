@@ -6,12 +6,14 @@
 // An array that a checkpoint keeps: a tensor, or an array of an optimizer that lies like one.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <ashlar/comm/element_type.hpp>
 #include <ashlar/layout/layout.hpp>
+#include <ashlar/mesh/mesh_part.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/support/error.hpp>
 
@@ -23,7 +25,25 @@ struct stored_array {
   shape extents;
   ashlar::placement placement;  ///< without P
   void* shard = nullptr;        ///< this rank's part, in the memory of the mesh's processor
+  mesh_part part{};             ///< the part of the mesh that has the array; no ranks: all of it
 };
+
+/// The mesh on which an array lies, and the coordinates of a rank there.
+struct array_place {
+  topology axes;
+  coordinates at;
+};
+
+/// Returns the place of an array, for the rank at coordinates `c` of the mesh `t`, or nothing if the
+/// array is on other ranks.
+inline std::optional<array_place> place_of(stored_array const& a, topology const& t,
+                                           coordinates const& c) {
+  if (a.part.ranks.empty()) return array_place{t, c};
+  auto const found = std::find(a.part.ranks.begin(), a.part.ranks.end(), t.rank_of(c));
+  if (found == a.part.ranks.end()) return {};
+  auto const position = static_cast<int>(found - a.part.ranks.begin());
+  return array_place{a.part.axes, a.part.axes.coordinates_of(position)};
+}
 
 /// Returns the name of an element type in safetensors files.
 constexpr char const* safetensors_type(element_type type) {
