@@ -13,6 +13,7 @@
 #include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/pipeline/bubble.hpp>
+#include <ashlar/step/pipeline/dual_pipe_v.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>
@@ -39,8 +40,21 @@ std::string schedule_text(std::string const& path) {
   if (!in)
     throw ashlar::error("--schedule", "\"" + path +
                                           "\" is neither a file nor one of gpipe, 1f1b, eager, "
-                                          "interleaved:2, zb_h1, zb_h2 and zb_v.");
+                                          "interleaved:2, zb_h1, zb_h2, zb_v and dual_pipe_v.");
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Returns how many stages each part holds in the schedule of this name (schedule_named).
+int chunks_of(std::string const& name) {
+  for (auto const* const one : {"gpipe", "1f1b", "eager", "zb_h1", "zb_h2"})
+    if (name == one) return 1;
+  if (name == "zb_v" || name == "dual_pipe_v") return 2;
+  if (!name.starts_with(interleaved)) return pipelines::parse_schedule(schedule_text(name)).chunks;
+  int const chunks = number_in(std::string_view(name).substr(interleaved.size()));
+  if (chunks > 0) return chunks;
+  throw ashlar::error("--schedule", "\"" + name +
+                                        "\" lacks the number of stages on each part. Write it as "
+                                        "interleaved:2.");
 }
 
 /// Cuts a plan into more stages, so that each part of the mesh holds several.
@@ -67,7 +81,7 @@ void add_pipeline_options(CLI::App& app, training_options& o) {
   app.add_option(
          "--schedule", o.schedule,
          "order of a pipeline's passes: gpipe, 1f1b, eager, interleaved:V (V stages on each "
-         "part), zb_h1, zb_h2, zb_v, or a file (default: the plan's, or 1f1b)")
+         "part), zb_h1, zb_h2, zb_v, dual_pipe_v, or a file (default: the plan's, or 1f1b)")
       ->needs("--pipeline");
 }
 
@@ -78,14 +92,9 @@ pipelines::schedule schedule_named(std::string const& name, int positions, int m
   if (name == "zb_h1") return pipelines::zb_h1(positions, micro_batches);
   if (name == "zb_h2") return pipelines::zb_h2(positions, micro_batches);
   if (name == "zb_v") return pipelines::zb_v(positions, micro_batches);
-  if (name.starts_with(interleaved)) {
-    int const chunks = number_in(std::string_view(name).substr(interleaved.size()));
-    if (chunks == 0)
-      throw ashlar::error("--schedule", "\"" + name +
-                                            "\" lacks the number of stages on each part. Write it "
-                                            "as interleaved:2.");
-    return pipelines::interleaved(positions, micro_batches, chunks);
-  }
+  if (name == "dual_pipe_v") return pipelines::dual_pipe_v(positions, micro_batches);
+  if (name.starts_with(interleaved))
+    return pipelines::interleaved(positions, micro_batches, chunks_of(name));
   return pipelines::parse_schedule(schedule_text(name));
 }
 
@@ -113,7 +122,7 @@ std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
   int const stages = static_cast<int>(plan.stages.size());
   if (stages == 1 || o.schedule.empty()) return plan;
   bool const is_file = parts == 0 && o.pipeline != "auto";
-  int const chunks = schedule_named(o.schedule, stages, plan.micro_batches()).chunks;
+  int const chunks = chunks_of(o.schedule);
   if (chunks > 1 && !is_file) plan = in_chunks(problem, plan, chunks, machine);
   plan.order = schedule_named(o.schedule, is_file ? stages / chunks : stages, plan.micro_batches());
   return plan;
