@@ -90,7 +90,7 @@ void run(int argc, char** argv) {
   trainer.step(data);
 
   auto const arrays = ashlar::checkpoint::arrays_of(trainer);
-  auto const mine = ashlar::checkpoint::layout_of_file(arrays, mesh.topology(), mesh.coordinate());
+  auto const mine = ashlar::checkpoint::layout_of_file(arrays, mesh.rank_of_whole());
   std::int64_t total = mine.bytes;
   mesh.all_reduce(std::span(&total, 1));
   auto const ours = fs::path(folder) / "ours";

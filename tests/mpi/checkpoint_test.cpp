@@ -228,11 +228,12 @@ TEST_CASE("arrays that cannot be kept together are refused") {
     return message_of([&] { checkpoint::save("nowhere", m, arrays, 1); });
   };
   auto const f64 = ashlar::element_type::f64;
-  CHECK(has(said({{"a", f64, {1}, whole, &value}, {"a", f64, {1}, whole, &value}}),
+  CHECK(has(said({{"a", f64, {1}, whole, m.as_part(), &value},
+                  {"a", f64, {1}, whole, m.as_part(), &value}}),
             "checkpoint: two arrays have the name \"a\"."));
-  CHECK(has(said({{"a", f64, {1}, whole.with(0, ashlar::partial()), &value}}),
+  CHECK(has(said({{"a", f64, {1}, whole.with(0, ashlar::partial()), m.as_part(), &value}}),
             "\"a\" has shape 1 and placement [P]."));
-  CHECK(has(said({{"a", f64, {}, whole, &value}}), "\"a\" has shape scalar"));
+  CHECK(has(said({{"a", f64, {}, whole, m.as_part(), &value}}), "\"a\" has shape scalar"));
   CHECK_FALSE(fs::exists("nowhere"));
   for (auto const type : {f64, ashlar::element_type::f32, ashlar::element_type::i32,
                           ashlar::element_type::i64, ashlar::element_type::bf16})
@@ -379,7 +380,7 @@ TEST_CASE("arrays of safetensors files that Python made are read by their names"
       ashlar::tensor<double, 2> x(m, {2, 3}, everywhere.with(0, ashlar::split(dim, 0)));
       auto const into = [&](std::string const& name, ashlar::shape const& extents) {
         return std::vector<checkpoint::stored_array>{
-            {name, ashlar::element_type::f64, extents, x.placement(), x.data()}};
+            {name, ashlar::element_type::f64, extents, x.placement(), m.as_part(), x.data()}};
       };
       auto const load = [&](auto const& arrays, bool converts) {
         checkpoint::load_files({file}, m, arrays, [](auto const& name) { return name.substr(2); },

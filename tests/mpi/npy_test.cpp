@@ -75,6 +75,43 @@ TEST_CASE("a tensor comes back from a file, at any placement") {
   }
 }
 
+TEST_CASE("a tensor on a part of a mesh is saved and read by the ranks of the part") {
+  if (world_size() == 1) return;
+  shared_folder const f;
+  auto const file = f.path() / "x.npy";
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", n}});
+  // The last half of the ranks in descending order, and all but the first.
+  std::vector<int> half, others;
+  for (int r = n - 1; r >= n / 2; --r) half.push_back(r);
+  for (int r = 1; r < n; ++r) others.push_back(r);
+  auto const later = whole.part(half, {{"half", static_cast<int>(half.size())}});
+  auto const most = whole.part(others, {{"others", n - 1}});
+  auto const rows = ashlar::placement::all_broadcast(1).with(0, ashlar::split(0, 0));
+  std::vector<float> values(5 * 3);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i + 1);
+  auto const check = [&](ashlar::mesh const& from, ashlar::mesh const& to) {
+    auto const x = ashlar::from_full<2>(from, ashlar::shape{5, 3}, rows,
+                                        std::span<float const>(values));
+    checkpoint::save_npy(file, x);
+    whole.barrier();
+    ashlar::tensor<float, 2> y(to, {5, 3}, rows);
+    checkpoint::load_npy(file, y);
+    auto const read = ashlar::to_full(y);
+    CHECK(read == (to.is_here() ? values : std::vector<float>{}));
+    whole.barrier();
+    if (whole.rank() == 0) fs::remove(file);
+    whole.barrier();
+    // A fault of a rank of the part is an error on all of its ranks, and on no other.
+    auto const said = message_of([&] { checkpoint::load_npy(file, y); });
+    if (to.is_here()) CHECK(has(said, "No such file or directory"));
+    else CHECK(said == "nothing was thrown");
+    whole.barrier();
+  };
+  for (auto const& from : {whole, later, most})
+    for (auto const& to : {whole, later, most}) check(from, to);
+}
+
 TEST_CASE("files have the bytes that numpy writes, and numpy's files are read") {
   shared_folder const f;
   auto const file = f.path() / "a.npy";

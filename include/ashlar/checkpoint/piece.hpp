@@ -16,29 +16,31 @@
 
 #include <cstdint>
 
-#include <ashlar/layout/layout.hpp>
+#include <ashlar/checkpoint/stored_array.hpp>
 
 namespace ashlar::checkpoint {
 
 /// The least number of bytes for which a part of a shard is a piece of its own.
 inline constexpr std::int64_t least_piece = 64 * 1024;
 
-/// Returns the box that the rank at coordinates `c` writes. It may be empty. Its values are
-/// contiguous in the rank's shard. `number` is the number of the tensor in the checkpoint. Expects
-/// a placement without P.
-constexpr box piece_of(shape const& extents, int element_size, topology const& t,
-                       placement const& p, coordinates const& c, std::int64_t number) {
+/// Returns the box of an array that a rank of the whole mesh writes. It may be empty. Its values are
+/// contiguous in the rank's shard. `number` is the number of the array in the checkpoint. Expects a
+/// placement without P.
+inline box piece_of(stored_array const& array, int rank, std::int64_t number) {
+  box piece = box_of(array, rank);
+  if (piece.elements() == 0) return piece;
+  topology const& t = array.part.axes;
+  auto const c = t.coordinates_of(position_in(array.part, rank));
   std::int64_t holders = 1, mine = 0;  // their number, and this rank's position among them
   for (int a = 0; a < t.axes(); ++a) {
-    if (!p[a].is_broadcast()) continue;
+    if (!array.placement[a].is_broadcast()) continue;
     holders *= t.extent(a);
     mine = mine * t.extent(a) + c[static_cast<std::size_t>(a)];
   }
-  box piece = local_box(extents, t, p, c);
   int cut = 0;  // the first dim of more than one index: parts of it are contiguous
   while (cut < piece.rank() - 1 && piece[cut].size == 1) ++cut;
   interval& rows = piece.dim[cut];
-  bool const is_large = piece.elements() * element_size >= holders * least_piece;
+  bool const is_large = piece.elements() * size_of(array.type) >= holders * least_piece;
   if (is_large) rows = balanced_part(rows, static_cast<int>(holders), static_cast<int>(mine));
   else if (mine != number % holders) rows.size = 0;
   return piece;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Writes a checkpoint of arrays that lie on a mesh. Each rank writes one file with its part of the
+// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank writes one file with its part of the
 // values (piece.hpp). No value moves between ranks. After all files are on the disk, rank 0 writes
 // the index, which completes the checkpoint. So a job that is killed at any moment leaves the last
 // complete checkpoint.
@@ -38,9 +38,8 @@ namespace detail {
 
 /// Calls f(data) with the `bytes` bytes of a piece in host memory.
 template <class Processor, class F>
-void with_piece(Processor const& on, stored_array const& a, box const& shard, box const& piece,
-                F f) {
-  auto const offset = offset_of(shard, piece) * size_of(a.type);
+void with_piece(basic_mesh<Processor> const& m, stored_array const& a, box const& piece, F f) {
+  auto const offset = offset_of(box_of(a, m.rank_of_whole()), piece) * size_of(a.type);
   auto const* const first = static_cast<std::byte const*>(a.shard) + offset;
   if constexpr (Processor::is_host) {
     f(static_cast<void const*>(first));
@@ -48,7 +47,8 @@ void with_piece(Processor const& on, stored_array const& a, box const& shard, bo
     auto const elements = piece.elements();
     std::vector<std::byte> copy(static_cast<std::size_t>(elements * size_of(a.type)));
     ashlar::detail::with_element_type(a.type, [&]<class T>(T) {
-      download(on, reinterpret_cast<T const*>(first), elements, reinterpret_cast<T*>(copy.data()));
+      download(m.processor(), reinterpret_cast<T const*>(first), elements,
+               reinterpret_cast<T*>(copy.data()));
     });
     f(static_cast<void const*>(copy.data()));
   }
@@ -78,17 +78,14 @@ template <class Processor, class F>
 void for_each_piece(file_layout const& layout, std::vector<stored_array> const& arrays,
                     basic_mesh<Processor> const& m, F f) {
   for (auto const& p : layout.pieces) {
-    stored_array const& a = arrays[p.array];
-    auto const place = place_of(a, m.topology(), m.coordinate());
-    box const shard = local_box(a.extents, place->axes, a.placement, place->at);
-    with_piece(m.processor(), a, shard, p.where,
+    with_piece(m, arrays[p.array], p.where,
                [&](void const* data) { f(data, static_cast<std::size_t>(p.bytes)); });
   }
 }
 
-/// Returns the index of a checkpoint whose files are in folder `attempt`. `hashes` has the hash of
-/// each rank's file.
-inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, topology const& t,
+/// Returns the index of a checkpoint that the ranks `all` wrote, whose files are in folder `attempt`.
+/// `hashes` has the hash of each rank's file.
+inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, mesh_part const& all,
                                      std::string const& attempt, std::int64_t step,
                                      std::vector<std::int64_t> const& hashes,
                                      std::map<std::string, std::string> const& metadata) {
@@ -96,12 +93,12 @@ inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, to
   index.step = step;
   index.metadata = metadata;
   for (auto const& a : arrays) index.tensors[a.name] = {safetensors_type(a.type), a.extents, {}};
-  for (int rank = 0; rank < t.ranks(); ++rank) {
-    auto const layout = layout_of_file(arrays, t, t.coordinates_of(rank));
+  for (std::size_t rank = 0; rank < all.ranks.size(); ++rank) {
+    auto const layout = layout_of_file(arrays, all.ranks[rank]);
     if (layout.pieces.empty()) continue;
     int const file = static_cast<int>(index.files.size());
     index.files.push_back({attempt + "/rank-" + std::to_string(rank) + ".safetensors", layout.bytes,
-                           static_cast<std::uint64_t>(hashes[static_cast<std::size_t>(rank)])});
+                           static_cast<std::uint64_t>(hashes[rank])});
     for (auto const& p : layout.pieces)
       index.tensors[arrays[p.array].name].pieces.push_back({file, p.where, p.position});
   }
@@ -136,6 +133,7 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
               std::vector<stored_array> const& arrays, std::int64_t step,
               std::string const& attempt, std::string const& fault, std::uint64_t hash,
               save_options const& options) {
+  if (!m.is_here()) return;
   try {
     throw_together(m, "checkpoint::save", fault);
   } catch (...) {  // no rank is writing any more
@@ -150,7 +148,7 @@ void complete(std::filesystem::path const& folder, basic_mesh<Processor> const& 
     if (m.rank() != 0) return;
     io::save_checkpoint_index(
         index_path(folder, step).string(),
-        index_of(arrays, m.topology(), attempt, step, hashes, options.metadata));
+        index_of(arrays, m.as_part(), attempt, step, hashes, options.metadata));
     sync_folder(folder);
     remove_old(folder, options.keep, attempt);
   });
@@ -166,11 +164,11 @@ template <class Processor>
 void save(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
           std::vector<stored_array> const& arrays, std::int64_t step,
           save_options const& options = {}) {
-  check_arrays(arrays);
+  check_arrays(arrays, m.as_part());
   auto const attempt = detail::agree_on_attempt(folder, step, m);
   std::uint64_t hash = 0;
   auto const fault = fault_of(m, "writes a checkpoint", [&] {
-    auto const mine = layout_of_file(arrays, m.topology(), m.coordinate());
+    auto const mine = layout_of_file(arrays, m.rank_of_whole());
     if (mine.pieces.empty()) return;
     hash = detail::write_file(detail::file_of_rank(folder, attempt, m.rank()), mine,
                               [&](auto write) { detail::for_each_piece(mine, arrays, m, write); });

@@ -4,11 +4,14 @@
 #pragma once
 
 // An array that a checkpoint keeps: a tensor, or an array of an optimizer that lies like one.
+//
+// An array lies on a part of the mesh of the checkpoint, perhaps all of it. Ranks have here the
+// numbers that they have on the whole mesh, from which all parts are made (mesh/mesh_part.hpp).
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ashlar/comm/element_type.hpp>
@@ -24,25 +27,21 @@ struct stored_array {
   element_type type = element_type::f32;
   shape extents;
   ashlar::placement placement;  ///< without P
-  void* shard = nullptr;        ///< this rank's part, in the memory of the mesh's processor
-  mesh_part part{};             ///< the part of the mesh that has the array; no ranks: all of it
+  mesh_part part;               ///< the ranks on which the array lies
+  void* shard = nullptr;        ///< this rank's shard, in the memory of the mesh's processor
 };
 
-/// The mesh on which an array lies, and the coordinates of a rank there.
-struct array_place {
-  topology axes;
-  coordinates at;
-};
+/// Returns an array whose shards are the tensor's, or lie like them at `shard`.
+template <class Tensor>
+stored_array array_like(std::string name, Tensor const& x, element_type type, void* shard) {
+  return {std::move(name), type, x.extents(), x.placement(), x.mesh().as_part(), shard};
+}
 
-/// Returns the place of an array, for the rank at coordinates `c` of the mesh `t`, or nothing if the
-/// array is on other ranks.
-inline std::optional<array_place> place_of(stored_array const& a, topology const& t,
-                                           coordinates const& c) {
-  if (a.part.ranks.empty()) return array_place{t, c};
-  auto const found = std::find(a.part.ranks.begin(), a.part.ranks.end(), t.rank_of(c));
-  if (found == a.part.ranks.end()) return {};
-  auto const position = static_cast<int>(found - a.part.ranks.begin());
-  return array_place{a.part.axes, a.part.axes.coordinates_of(position)};
+/// Returns the box that a rank of the whole mesh holds, which is empty outside of the part.
+inline box box_of(stored_array const& a, int rank) {
+  int const at = position_in(a.part, rank);
+  if (at < 0) return empty_box(a.extents.rank());
+  return local_box(a.extents, a.part.axes, a.placement, a.part.axes.coordinates_of(at));
 }
 
 /// Returns the name of an element type in safetensors files.
@@ -52,10 +51,17 @@ constexpr char const* safetensors_type(element_type type) {
 }
 
 /// Throws ashlar::error unless the arrays can be kept together: they have different names, at least
-/// one dim and no P. The result is the same on every rank.
-inline void check_arrays(std::vector<stored_array> const& arrays) {
+/// one dim and no P, and lie on ranks of `all`. The result is the same on every rank.
+inline void check_arrays(std::vector<stored_array> const& arrays, mesh_part const& all) {
   std::vector<std::string_view> names;
+  auto ranks = all.ranks;
+  std::sort(ranks.begin(), ranks.end());
   for (auto const& a : arrays) {
+    for (int const r : a.part.ranks)
+      if (!std::binary_search(ranks.begin(), ranks.end(), r))
+        throw error("checkpoint", "\"" + a.name + "\" lies on rank " + std::to_string(r) +
+                                      ", which is not one of the mesh that was given. Give the "
+                                      "mesh of which the meshes of all arrays are parts.");
     if (a.placement.has_partial() || a.extents.rank() == 0)
       throw error("checkpoint", "\"" + a.name + "\" has shape " + to_string(a.extents) +
                                     " and placement " + to_string(a.placement) +

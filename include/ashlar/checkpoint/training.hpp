@@ -4,7 +4,8 @@
 #pragma once
 
 // Keeps a training in a folder: the values of all parameters, the state of the optimizer and the
-// number of steps. It can go on with another number of ranks, another mesh and another plan.
+// number of steps. It can go on with another number of ranks, another mesh and another plan, with
+// other pipeline stages or none.
 //
 //   train::trainer trainer(model, train::adam_w{});
 //   checkpoint::resume("run", trainer);                   // nothing happens in an empty folder
@@ -17,7 +18,6 @@
 // had not been interrupted, if its data and its schedule are functions of the step. The model must
 // be placed with the same seed, on which dropout depends.
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,25 +28,13 @@
 
 namespace ashlar::checkpoint {
 
-/// Returns the part of a model's mesh on which a tensor lies: a stage of a pipeline, or all of it.
-template <class Mesh>
-mesh_part part_of_array(Mesh const& whole, Mesh const& own) {
-  if (own == whole) return {};
-  mesh_part part{own.topology(), {}};
-  auto const& all = whole.as_part().ranks;
-  for (int const r : own.as_part().ranks)
-    part.ranks.push_back(static_cast<int>(std::find(all.begin(), all.end(), r) - all.begin()));
-  return part;
-}
-
 /// Returns the arrays that a training consists of: the values of the parameters, and the arrays of
 /// the optimizer with names such as "first_moment/0.table".
 template <class Model, class Optimizer>
 std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
   std::vector<stored_array> arrays;
   t.for_each_array([&](std::string const& name, element_type type, auto const& like, void* shard) {
-    arrays.push_back({name, type, like.extents(), like.placement(), shard,
-                      part_of_array(t.model().mesh(), like.mesh())});
+    arrays.push_back(array_like(name, like, type, shard));
   });
   return arrays;
 }
@@ -60,9 +48,7 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
                      load_options const& options = {}) {
   std::vector<stored_array> arrays;
   model.for_each_parameter([&](auto& p) {
-    auto const& x = p.value();
-    arrays.push_back({p.path(), x.type(), x.extents(), x.placement(), x.data(),
-                      part_of_array(model.mesh(), x.mesh())});
+    arrays.push_back(array_like(p.path(), p.value(), p.value().type(), p.value().data()));
   });
   load_files(files, model.mesh(), arrays, map, options);
   model.for_each_parameter([](auto& p) { p.round(); });

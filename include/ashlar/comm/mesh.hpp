@@ -106,15 +106,15 @@ class basic_mesh {
   bool is_here() const { return state_->rank >= 0; }
   /// Returns the box of a tensor's elements that this rank holds, which is empty outside the mesh.
   box local_box(shape const& extents, placement const& p) const {
-    box own = ashlar::local_box(extents, topology(), p, coordinate());
-    if (!is_here())
-      for (auto& dim : own.dim) dim = {0, 0};
-    return own;
+    return is_here() ? ashlar::local_box(extents, topology(), p, coordinate())
+                     : empty_box(extents.rank());
   }
   /// Returns this mesh as a part of the mesh from which it was made, or all of a mesh that is none.
   mesh_part const& as_part() const { return state_->part; }
   /// Returns the topology of the mesh of which this one is a part, perhaps all of it.
   ashlar::topology const& whole() const { return state_->whole; }
+  /// Returns this rank's number on that mesh, which it has on every part and outside of it too.
+  int rank_of_whole() const { return state_->whole_mesh().rank; }
 
   ashlar::topology const& topology() const { return state_->shape; }
   /// Returns the coordinates of this rank: its index along each axis.

@@ -6,7 +6,6 @@
 // The state to which the handles of a mesh refer (mesh.hpp): the backend, and what does not depend on
 // it (mesh_core.hpp). A part of a mesh has a state of its own with the backend of the whole mesh.
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -56,9 +55,7 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     if (parent == nullptr) parent = from;
     priced_on = from->priced_on;
     is_checked = from->is_checked;
-    int const own = from->rank < 0 ? -1 : from->part.ranks[static_cast<std::size_t>(from->rank)];
-    auto const found = std::find(what.ranks.begin(), what.ranks.end(), own);
-    rank = found == what.ranks.end() ? -1 : static_cast<int>(found - what.ranks.begin());
+    rank = position_in(what, whole_mesh().rank);
     if (rank < 0) return;
     here = shape.coordinates_of(rank);
     if constexpr (has_parts) plain = transport = this->back->make_transport(what, *operations);

@@ -62,11 +62,11 @@ std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work
 }
 
 /// Calls work() on this rank, and throws an ashlar::error of `operation` on every rank if it throws
-/// on any rank. Communicates as throw_together.
+/// on any rank. Does nothing on a rank outside of the mesh. Communicates as throw_together.
 template <class Processor, class Work>
 void work_together(basic_mesh<Processor> const& m, char const* operation, char const* what,
                    Work work) {
-  throw_together(m, operation, fault_of(m, what, work));
+  if (m.is_here()) throw_together(m, operation, fault_of(m, what, work));
 }
 
 }  // namespace ashlar

@@ -6,6 +6,7 @@
 // Computes from shape, topology and placement which box of a tensor's index space a rank holds.
 //
 //   local_box(shape, topology, placement, c)   the box of the rank at coordinates c
+//   empty_box(rank)                            the box of a rank outside of the tensor's mesh
 //
 // In a dim that is split, the box is the rank's interval of the nested balanced split (split.hpp).
 // In any other dim it is the full range. A partial axis does not change the box: every rank along
@@ -42,6 +43,14 @@ constexpr box intersect(box const& a, box const& b) {
   box c = a;
   for (int d = 0; d < a.rank(); ++d) c.dim[d] = intersect(a[d], b[d]);
   return c;
+}
+
+/// Returns the box of a rank outside of the tensor's mesh, which holds nothing.
+constexpr box empty_box(int rank) {
+  box b;
+  b.dim.resize(rank);
+  for (int d = 0; d < rank; ++d) b.dim[d] = {0, 0};
+  return b;
 }
 
 /// Returns the box of the rank at coordinates `c`. Expects a valid placement (`check` returns

@@ -13,6 +13,7 @@
 // An axis of a part is inside a node if all ranks that differ only along this axis are in one node
 // of the whole mesh.
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,12 @@ struct mesh_part {
   std::vector<int> ranks;
   friend constexpr bool operator==(mesh_part const&, mesh_part const&) = default;
 };
+
+/// Returns which rank of a part is rank number `rank` of the whole mesh, or -1 if none is.
+constexpr int position_in(mesh_part const& part, int rank) {
+  auto const found = std::find(part.ranks.begin(), part.ranks.end(), rank);
+  return found == part.ranks.end() ? -1 : static_cast<int>(found - part.ranks.begin());
+}
 
 /// Returns the part that is all of a mesh.
 constexpr mesh_part all_of(topology const& whole) {

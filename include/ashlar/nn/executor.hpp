@@ -243,7 +243,8 @@ class executor {
                            : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from,
                                                    activations_);
     run.under_way = mesh_.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
-                                         size_of(run.tensor.type()), c.number);
+                                         static_cast<std::size_t>(size_of(run.tensor.type())),
+                                         c.number);
   }
   void end_crossing(step::action const& a) {
     auto& run = crossing_[static_cast<std::size_t>(a.crossing)];

@@ -187,7 +187,7 @@ class model {
     auto const y = one_micro_batch().forward(state_->problem.size() - 1,
                                              input_of(inputs, {}, 0, nullptr, false));
     std::vector<T> values;
-    if (is_last_stage())
+    if (!state_->pipeline || output_position() == state_->pipeline->position)
       values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
     if (state_->pipeline) share_output(values);
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
@@ -258,15 +258,18 @@ class model {
     return part ? step::build_stage(net, state_->plan, m, *part)
                 : step::build(net, state_->plan, m);
   }
-  bool is_last_stage() const {
-    auto const& part = state_->pipeline;
-    return !part || part->order.position_of(part->stages() - 1) == part->position;
+  /// Returns the position of the part that makes the output of the net, which the loss reads.
+  int output_position() const {
+    auto const& part = *state_->pipeline;
+    int stage = 0;
+    while (part.last_of(stage) < state_->problem.size() - 1) ++stage;
+    return part.order.position_of(stage);
   }
-  /// Gives every rank the output of the net, which the ranks of the last stage have.
+  /// Gives every rank the output of the net, which the ranks of one part have.
   void share_output(std::vector<T>& values) const {
     auto const& part = *state_->pipeline;
     auto size = static_cast<std::int64_t>(values.size());
-    int const root = part.part_of(part.stages() - 1).ranks.front();
+    int const root = part.parts[static_cast<std::size_t>(output_position())].ranks.front();
     mesh().broadcast(std::span(&size, 1), root);
     values.resize(static_cast<std::size_t>(size));
     mesh().broadcast(std::span(values), root);
