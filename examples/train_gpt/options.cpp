@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "../support/pipeline.hpp"
 #include "cuda.hpp"
 
 namespace example {
@@ -34,6 +35,8 @@ void check_device(options const& o) {
     throw CLI::ValidationError("--precision", o.precision +
                                                   " is for --device cuda. Ranks on host memory "
                                                   "train in float.");
+  if (o.device == "cuda" && !o.pipeline.empty())
+    throw CLI::ValidationError("--pipeline", "pipelines do not run on GPUs yet.");
   if (o.device == "cpu" && o.graph)
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
   if (o.device == "cuda" && !has_cuda())
@@ -71,6 +74,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
              "micro-batches in a step (gradient accumulation)");
   add_number(app, "--sample", o.sample, 0, "bytes of text to generate at the end");
   add_training_options(app, o);
+  add_pipeline_options(app, o);
   auto const real = [&](char const* name, double& value, CLI::Validator const& valid,
                         char const* help) {
     app.add_option(name, value, help)->check(valid)->capture_default_str();

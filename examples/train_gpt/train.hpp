@@ -11,6 +11,7 @@
 #include <ashlar/step/model_flops.hpp>
 
 #include "../support/layout.hpp"
+#include "../support/pipeline.hpp"
 #include "../support/training_loop.hpp"
 #include "generate.hpp"
 #include "options.hpp"
@@ -43,9 +44,13 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
 
   auto const net = gpt(o);
   auto const problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
-  auto const plan = choose_layout(o, problem, mesh.topology(), mesh.machine());
-  auto model = nn::place<T>(net, mesh, plan, o.seed);
-  auto const layout = report_layout(o, problem, plan, mesh.machine());
+  auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
+  auto const plan = stages ? stages->chosen
+                           : choose_layout(o, problem, mesh.topology(), mesh.machine());
+  auto model = stages ? nn::place<T>(net, mesh, *stages, o.seed)
+                      : nn::place<T>(net, mesh, plan, o.seed);
+  auto const layout = stages ? report_pipeline(o, problem, *stages, mesh.machine())
+                             : report_layout(o, problem, plan, mesh.machine());
   if (speaks) {
     std::cout << "GPT with " << nn::parameter_count(problem) << " parameters: " << o.layers
               << " layers, d-model " << o.d_model << ", " << o.heads << " heads, context "
@@ -64,6 +69,7 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
                                   .schedule = ashlar::train::warmup_cosine{o.warmup, o.steps, 0.1},
                                   .step_flops = ashlar::search::model_flops(problem),
                                   .peak_flops = limit.flops,
+                                  .bubble = stages ? predicted_bubble(*stages) : 0,
                                   .overlap = overlap_of(o),
                                   .record_times = !o.trace.empty(),
                                   .graph = o.graph});

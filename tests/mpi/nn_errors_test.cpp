@@ -104,7 +104,7 @@ TEST_CASE("plans for another mesh or another net, and empty plans") {
   CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
 }
 
-TEST_CASE("plans that are priced but cannot be run yet") {
+TEST_CASE("pipelines whose stages do not fit, and plans that cannot be run yet") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const net = nn::linear(4, 6);
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
@@ -114,7 +114,7 @@ TEST_CASE("plans that are priced but cannot be run yet") {
   CHECK(message_of([&] { nn::place<double>(net, m, pipeline); }) == "nothing was thrown");
   pipeline.stages.resize(3);
   CHECK(has(message_of([&] { nn::place<double>(net, m, pipeline); }),
-            "nn::place: the plan has 3 pipeline stages, and these do not run yet. Plan without"));
+            "Stages follow one another, none is empty, and no residual is cut."));
 
   // A plan may split the rows of an image for max pooling. This needs a halo (the rows at the
   // borders of neighbouring ranks). The library does not exchange halos yet. The plan is accepted

@@ -93,7 +93,7 @@ refused "this program reads versions 1 to 2" "${gpt[@]}" --diff "$work/version.j
 refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search
-refused "these do not run yet: plan the net without stages" "${pipeline[@]}" --diff "$work/stages.json"
+refused "this is a plan in pipeline stages: io::load_pipeline reads it" "${pipeline[@]}" --diff "$work/stages.json"
 refused "3 stages of 8 equal blocks on node=8,gpu=2" "${pipeline[@]}" --stages 3
 refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2
 refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'

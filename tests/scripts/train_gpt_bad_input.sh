@@ -52,6 +52,14 @@ refused "the text has 9 bytes" --text "$work/short.txt"
 refused "cannot read" --text "$work/missing.txt"
 refused "least possible" "${net[@]}" --memory-limit 1KB
 refused "is not a size" --memory-limit many
+refused "must divide the number of blocks" "${net[@]}" --pipeline 3
+refused "nowhere.json cannot be read" "${net[@]}" --pipeline nowhere.json
+refused "is neither a file nor one of gpipe, 1f1b, eager" "${net[@]}" --pipeline 2 --schedule fast
+refused "lacks the number of stages on each part" "${net[@]}" --pipeline 2 --schedule interleaved:
+refused "do not divide the net's 2 equal blocks" "${net[@]}" --pipeline 2 --schedule zb_v
+refused "but with --pipeline it says how the ranks of a stage work together" "${net[@]}" --pipeline 2 \
+  --layout "$plans/gpt_2x2.json"
+refused "--schedule requires --pipeline" "${net[@]}" --schedule eager
 refused "adam_w: lr is nan, but must be a finite number" "${net[@]}" --lr nan
 refused "nn::repeat: 1000000000 copies of a net of 14 elements are too many" --layers 1000000000
 refused "give the folder of the training with --checkpoint DIR" "${net[@]}" --resume

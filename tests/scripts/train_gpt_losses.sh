@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
-# 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
+# 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans. So must
+# the losses of pipelines be, under each schedule, and the sample text of one rank.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh
@@ -22,3 +23,32 @@ for layout in data tensor auto; do
 done
 compare 4 node=2,gpu=2 "$ASHLAR_SOURCE_DIR/tests/plans/gpt_2x2.json"
 compare 8 rack=2,node=2,gpu=2 "$ASHLAR_SOURCE_DIR/tests/plans/gpt_2x2x2.json"
+
+# Pipelines: four micro-batches, and a text that the trained net writes.
+training=(--layers 8 --d-model 36 --heads 6 --context 16 --batch 6 --micro-batches 4
+  --text "$ASHLAR_SOURCE_DIR/LICENSE")
+steps=4
+losses 1 gpu=1 data
+cp "$work/losses" "$work/reference"
+plain=("${training[@]}")
+for schedule in gpipe 1f1b eager interleaved:2 zb_h1 zb_h2 zb_v; do
+  training=("${plain[@]}" --pipeline 2 --schedule "$schedule")
+  compare 2 gpu=2 auto
+  compare 4 node=2,gpu=2 auto
+done
+training=("${plain[@]}" --pipeline auto)
+compare 4 node=2,gpu=2 auto
+training=("${plain[@]}" --pipeline 2 --save-layout "$work/stages.json")
+compare 2 gpu=2 data
+printf '0: F0 F1 F2 B0 B1 F3 B2 B3\n1: F0 B0 F1 B1 F2 B2 F3 B3\n' >"$work/schedule"
+training=("${plain[@]}" --pipeline "$work/stages.json" --schedule "$work/schedule")
+compare 2 gpu=2 auto
+sample() {  # <ranks> <option>...: prints the sample text
+  "$mpiexec" -n "$1" "$program" "${plain[@]}" --steps 2 --sample 40 "${@:2}" | sed '1,/^---- a sample/d'
+}
+sample 1 >"$work/text"
+for ranks in 2 4; do
+  [ "$ranks" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || continue
+  sample "$ranks" --pipeline "$ranks" >"$work/staged"
+  cmp "$work/text" "$work/staged" || { echo "$ranks stages write another text"; exit 1; }
+done

@@ -133,7 +133,7 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
   // must explain the difference.
   std::ofstream(s.path) << good.dump();
   CHECK(has(message_of([&] { ashlar::io::load_plan(s.path, s.net, s.mesh, cluster); }),
-            "this is a plan in pipeline stages, and these do not run yet"));
+            "this is a plan in pipeline stages: io::load_pipeline reads it"));
 }
 
 TEST_CASE("a file says how many segments each stage recomputes") {

@@ -8,15 +8,18 @@
 // group of tracks:
 //
 //   track       shows
-//   work        computations except parameter updates, and waits for redistributions
-//   transfers   each redistribution from begin to end, concurrent redistributions one above another
+//   work        computations except parameter updates, and waits for transfers
+//   transfers   each transfer from begin to end, concurrent transfers one above another. A transfer is
+//               a redistribution, or in a pipeline a send or a receive
 //
 // The file is in the "Trace Event Format". Computations and waits are complete events (X), and each
-// redistribution is a pair of asynchronous events (b, e). Times are in microseconds from the
-// beginning of the step.
+// transfer is a pair of asynchronous events (b, e). Times are in microseconds from the beginning of
+// the step. In a pipeline ranks have different programs, so each group of tracks is written by itself
+// (trace_events) and then joined with the others.
 
 #include <ostream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -36,22 +39,18 @@ namespace detail {
 
 class trace_writer {
  public:
-  trace_writer(std::ostream& out, step::problem const& net, step::program const& p)
-      : out_(out), net_(net), p_(p) {}
+  trace_writer(step::problem const& net, step::program const& p) : net_(net), p_(p) {}
 
-  void write(std::span<traced_step const> steps) {
-    out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-    for (std::size_t group = 0; group < steps.size(); ++group) {
-      name_group(static_cast<int>(group), steps[group].name);
-      for (std::size_t i = 0; i < p_.actions.size(); ++i)
-        write_action(static_cast<int>(group), p_.actions[i], steps[group].actions[i]);
-    }
-    out_ << "\n]}\n";
+  std::string written(traced_step const& step, int group) {
+    name_group(group, step.name);
+    for (std::size_t i = 0; i < p_.actions.size(); ++i)
+      write_action(group, p_.actions[i], step.actions[i]);
+    return out_.str();
   }
 
  private:
   void next() {
-    out_ << (first_ ? "\n" : ",\n");
+    if (!first_) out_ << ",\n";
     first_ = false;
   }
   void name_group(int group, std::string const& name) {
@@ -74,10 +73,16 @@ class trace_writer {
 
   void write_action(int group, step::action const& a, step::time_span const& when) {
     if (a.kind == step::action_kind::release || a.kind == step::action_kind::update) return;
-    if (a.kind == step::action_kind::begin_move) return write_move("b", group, a, when.start);
-    if (a.kind == step::action_kind::end_move) {
-      if (when.end > when.start) complete(group, "wait for " + move_name(a), "wait", a, when);
-      return write_move("e", group, a, when.end);
+    if (a.move >= 0) {
+      bool const begins = a.kind == step::action_kind::begin_move;
+      return write_transfer(group, a, when, begins, move_name(a), a.move, move_arguments(a));
+    }
+    if (a.crossing >= 0) {
+      bool const begins = a.kind == step::action_kind::begin_send ||
+                          a.kind == step::action_kind::begin_receive;
+      return write_transfer(group, a, when, begins, crossing_name(a),
+                            static_cast<int>(p_.moves.size()) + a.crossing,
+                            "\"micro_batch\":" + std::to_string(a.micro_batch));
     }
     complete(group, element_name(a.element) + ' ' + to_string(a.kind), "work", a, when);
   }
@@ -91,14 +96,26 @@ class trace_writer {
     auto const& m = p_.move_of(a);
     return element_name(m.element) + ' ' + step::name_of(m, net_.spec(m.element));
   }
-  void write_move(char const* phase, int group, step::action const& a, double at) {
+  std::string move_arguments(step::action const& a) const {
     auto const& path = p_.path_of(p_.move_of(a));
-    event(phase, group, move_name(a), "transfer", at);
-    out_ << R"(,"id":)" << a.move << R"(,"args":{"from":")" << to_string(path.from) << R"(","to":")"
-         << to_string(path.to) << "\"}}";
+    return R"("from":")" + to_string(path.from) + R"(","to":")" + to_string(path.to) + '"';
+  }
+  std::string crossing_name(step::action const& a) const {
+    auto const& c = p_.crossing_of(a);
+    bool const forward = c.what == step::moved::activation;
+    return element_name(c.element) + (c.is_send ? " send" : " receive") +
+           (forward ? (c.is_send ? " y" : " x") : (c.is_send ? " dx" : " dy"));
+  }
+  /// Writes the begin or the end of a transfer, and the wait for its end. `id` is different for all
+  /// transfers of the program.
+  void write_transfer(int group, step::action const& a, step::time_span const& when, bool begins,
+                      std::string const& name, int id, std::string const& arguments) {
+    if (!begins && when.end > when.start) complete(group, "wait for " + name, "wait", a, when);
+    event(begins ? "b" : "e", group, name, "transfer", begins ? when.start : when.end);
+    out_ << R"(,"id":)" << id << R"(,"args":{)" << arguments << "}}";
   }
 
-  std::ostream& out_;
+  std::ostringstream out_;
   step::problem const& net_;
   step::program const& p_;
   bool first_ = true;
@@ -106,11 +123,25 @@ class trace_writer {
 
 }  // namespace detail
 
-/// Writes steps of the program `p` of `net` as a trace. Each step must have one time span per
-/// action of the program.
+/// Returns one group of tracks: a step of the program `p` of `net`. The step must have one time span
+/// per action of the program. Groups of a trace have different numbers, and are shown in their order.
+inline std::string trace_events(step::problem const& net, step::program const& p,
+                                traced_step const& step, int group) {
+  return detail::trace_writer(net, p).written(step, group);
+}
+/// Writes a trace of groups that trace_events has made.
+inline void write_trace(std::ostream& out, std::span<std::string const> groups) {
+  out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+  for (std::size_t k = 0; k < groups.size(); ++k) out << (k == 0 ? "\n" : ",\n") << groups[k];
+  out << "\n]}\n";
+}
+/// Writes steps of the program `p` of `net` as a trace.
 inline void write_trace(std::ostream& out, step::problem const& net, step::program const& p,
                         std::span<traced_step const> steps) {
-  detail::trace_writer(out, net, p).write(steps);
+  std::vector<std::string> groups;
+  for (auto const& step : steps)
+    groups.push_back(trace_events(net, p, step, static_cast<int>(groups.size())));
+  write_trace(out, groups);
 }
 
 }  // namespace ashlar::io

@@ -82,10 +82,13 @@ class executor {
   /// of the run.
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
+  /// Returns the seconds that the last run waited for crossings, from or to other parts of a pipeline.
+  double seconds_waited() const { return waited_; }
 
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = {};
+    waited_ = 0;
     cleaner const guard{*this};
     on_.saves = true;
     for (int i = first; i < last; ++i) i += do_timed(i, input);
@@ -245,7 +248,9 @@ class executor {
   }
   void end_crossing(step::action const& a) {
     auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
+    stopwatch const time;
     mesh_.wait(*run.under_way);
+    waited_ += time.seconds();
     auto const& c = program_->crossing_of(a);
     if (!c.is_send) on_.set(c.value, std::move(run.tensor));
     run = {};
@@ -313,6 +318,7 @@ class executor {
   std::vector<crossing_run> crossing_;             // one per crossing of the program
   std::vector<step::time_span> times_;
   stopwatch begun_;
+  double waited_ = 0;
 };
 
 #if !ASHLAR_DEFINES(NN)

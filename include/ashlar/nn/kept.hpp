@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include <ashlar/comm/empty_shard.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/support/recycled.hpp>
 
@@ -21,6 +22,10 @@ class kept {
   /// Allocates `count` elements without initializing them. Communicates nothing.
   template <class Processor>
   kept(basic_mesh<Processor> const& m, std::int64_t count) : size_(count) {
+    if (count == 0) {
+      data_ = std::static_pointer_cast<T>(ashlar::detail::empty_shard());
+      return;
+    }
     auto const bytes = static_cast<std::size_t>(count) * sizeof(T);
     auto memory = m.shared_memory();
     data_ = std::shared_ptr<T>(

@@ -76,6 +76,10 @@ class model {
   mesh_type const& mesh() const { return state_->mesh; }
   /// Returns the part of the mesh that this rank computes on: the whole mesh, or the part of a pipeline.
   mesh_type const& stage_mesh() const { return state_->stage; }
+  /// Returns what this rank runs of a pipeline, or null if the model has none.
+  step::pipeline_part const* pipeline() const {
+    return state_->pipeline ? &*state_->pipeline : nullptr;
+  }
   shape const& input_extents() const { return state_->plan.input; }
   shape const& target_extents() const { return state_->targets; }
   int micro_batches() const { return state_->plan.micro_batches; }

@@ -22,6 +22,7 @@
 #include <optional>
 #include <span>
 
+#include <ashlar/comm/empty_shard.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/placement/tags.hpp>
@@ -117,6 +118,7 @@ void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, pl
 template <class Processor>
 std::shared_ptr<void> new_shard(basic_mesh<Processor> const& m, shape const& extents,
                                 placement const& p, box const& b, std::size_t element_size) {
+  if (!m.is_here()) return empty_shard();
   auto const bytes = static_cast<std::size_t>(b.elements()) * element_size;
   auto memory = m.shared_memory();
   return std::shared_ptr<void>(

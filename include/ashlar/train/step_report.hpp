@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The report of a training step, and its output as one progress line. The line shows the model
+// The report of a training step, and its output as one progress line. In a pipeline the line shows the
+// measured bubble beside the predicted one (step/pipeline/bubble.hpp). It shows the model
 // flops utilization (MFU) if the trainer's options have both step_flops and peak_flops:
 //
 //   MFU = step_flops / (seconds · number of ranks · peak_flops of a rank)
@@ -27,7 +28,11 @@ struct step_report {
   double seconds = 0;
   double communication_share = 0;      ///< the fraction of `seconds` spent communicating or waiting
   double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
-  char const* unit = "tokens";         ///< the plural name of the batch's rows, for the output
+  /// In a pipeline: the share of the step's seconds in which a rank waits for other stages, as a mean
+  /// over all ranks. Before the step ends, a rank waits for the last one too.
+  double bubble = 0;
+  double predicted_bubble = 0;  ///< as predicted; 0 if unknown (trainer_options.bubble)
+  char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
 };
 
 inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
@@ -39,6 +44,14 @@ inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
   out << line;
   if (r.model_flops_utilization > 0) {
     std::snprintf(line, sizeof line, "   %4.1f %% MFU", 100 * r.model_flops_utilization);
+    out << line;
+  }
+  if (r.bubble > 0) {
+    std::snprintf(line, sizeof line, "   %4.1f %% bubble", 100 * r.bubble);
+    out << line;
+  }
+  if (r.bubble > 0 && r.predicted_bubble > 0) {
+    std::snprintf(line, sizeof line, " (%.1f %% predicted)", 100 * r.predicted_bubble);
     out << line;
   }
   return out;

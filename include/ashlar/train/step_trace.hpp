@@ -12,8 +12,10 @@
 //   train::write_step_trace("step.json", t);
 //
 // For a device, the measured times are the times at which the host submitted the work to the
-// device.
+// device. In a pipeline the ranks of the first part of the mesh come first, then those of the next
+// one, and nothing is predicted: the timeline of one part does not know when the others send.
 
+#include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,38 +26,53 @@
 
 namespace ashlar::train {
 
-/// Writes the trace on rank 0. All ranks must call this function, because it communicates one
-/// reduction of two numbers for each action and rank. Throws ashlar::error if no step was recorded
-/// or the file cannot be written.
+namespace detail {
+
+/// Returns the texts of all ranks on rank 0, and nothing on other ranks. Communicates: an all-reduce of
+/// the lengths, and a broadcast of each text.
+template <class Mesh>
+std::vector<std::string> texts_of_ranks(Mesh const& m, std::string const& mine) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(m.ranks())), words;
+  sizes[static_cast<std::size_t>(m.rank())] = static_cast<std::int64_t>(mine.size());
+  m.all_reduce(std::span<std::int64_t>(sizes));
+  std::vector<std::string> all;
+  for (int r = 0; r < m.ranks(); ++r) {
+    auto const bytes = static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)]);
+    words.assign((bytes + sizeof(std::int64_t) - 1) / sizeof(std::int64_t), 0);
+    if (r == m.rank()) std::memcpy(words.data(), mine.data(), bytes);
+    m.broadcast(std::span<std::int64_t>(words), r);
+    if (m.rank() == 0) all.emplace_back(reinterpret_cast<char const*>(words.data()), bytes);
+  }
+  return all;
+}
+
+}  // namespace detail
+
+/// Writes the trace on rank 0. All ranks must call this function, because it communicates the events
+/// of each rank. Throws ashlar::error if no step was recorded or the file cannot be written.
 template <class Trainer>
 void write_step_trace(std::string const& path, Trainer const& t) {
   auto const& m = t.model().mesh();
   auto const& p = t.program();
-  auto const& mine = t.times();
-  if (mine.size() != p.actions.size())
+  if (t.times().size() != p.actions.size())
     throw error("write_step_trace",
                 "no step was recorded. Set trainer_options.record_times, and take "
                 "a step.");
-  std::size_t const each = 2 * mine.size();
-  std::vector<double> all(each * static_cast<std::size_t>(m.ranks()));
-  double* own = all.data() + each * static_cast<std::size_t>(m.rank());
-  for (auto const& when : mine) {
-    *own++ = when.start;
-    *own++ = when.end;
-  }
-  m.reduce(std::span<double>(all));
+  auto const* const part = t.model().pipeline();
+  auto const& stage = t.model().stage_mesh();
+  io::traced_step const mine{
+      "rank " + std::to_string(m.rank()) +
+          (part != nullptr ? ", part " + std::to_string(part->position) : std::string()),
+      t.times()};
+  int const group = (part != nullptr ? part->position : 0) * stage.ranks() + stage.rank();
+  auto const& net = t.model().problem();
+  auto groups = detail::texts_of_ranks(m, io::trace_events(net, p, mine, group));
   if (m.rank() != 0) return;
-  std::vector<io::traced_step> steps;
-  double const* next = all.data();
-  for (int r = 0; r < m.ranks(); ++r) {
-    io::traced_step step{"rank " + std::to_string(r), {}};
-    for (std::size_t i = 0; i < mine.size(); ++i, next += 2)
-      step.actions.push_back({next[0], next[1]});
-    steps.push_back(std::move(step));
-  }
-  steps.push_back({"predicted", step::timeline_of(p, m.machine()).actions});
+  if (part == nullptr)
+    groups.push_back(io::trace_events(
+        net, p, {"predicted", step::timeline_of(p, m.machine()).actions}, m.ranks()));
   std::ostringstream text;
-  io::write_trace(text, t.model().problem(), p, steps);
+  io::write_trace(text, groups);
   write_whole(path, text.str(), "write_step_trace");
 }
 

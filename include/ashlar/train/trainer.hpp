@@ -22,6 +22,7 @@
 // step.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -32,6 +33,7 @@
 #include <ashlar/comm/agreement_in_sums.hpp>
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
+#include <ashlar/step/crossings_at_once.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
 #include <ashlar/support/content_hash.hpp>
@@ -70,6 +72,7 @@ struct trainer_options {
   /// is 0, the report has no model flops utilization.
   double step_flops = 0;
   double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
+  double bubble = 0;            ///< that of a pipeline's step as predicted, for the progress line
   char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
   train::overlap overlap = train::overlap::as_planned;
   bool record_times = false;  ///< records when each action of the last step ran (step_trace.hpp)
@@ -92,8 +95,7 @@ class trainer {
       throw error("trainer", "clip is " + std::to_string(options_.clip) + ", but must be above 0.");
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto const&) { ++parameters; });
-    totals_ = nn::kept<double>(model.mesh(),
-                               1 + parameters + static_cast<std::int64_t>(agreement_addends));
+    totals_ = nn::kept<double>(model.mesh(), 1 + parameters + addends());
     if (options_.record_times) walker_.record_times();
     if (options_.graph && !replayed_step<Model>::exists)
       throw error("trainer",
@@ -136,9 +138,11 @@ class trainer {
     auto const hash = mesh.ranks() == 1 ? 0
                                         : content_hash(std::span(data.targets),
                                                        content_hash(std::span(data.inputs)));
-    auto const totals = sum_totals(hash);
+    auto const totals = sum_totals(hash, time.seconds() - walker_.seconds_waited());
+    double const summed = time.seconds();
     double squares = 0;
-    for (std::size_t k = 1; k < totals.size() - agreement_addends; ++k) squares += totals[k];
+    for (std::size_t k = 1; k < totals.size() - static_cast<std::size_t>(addends()); ++k)
+      squares += totals[k];
 
     step_report report;
     report.step = step_;
@@ -163,6 +167,9 @@ class trainer {
     report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
     report.communication_share = (communication_seconds() - communicated) / report.seconds;
+    if (is_pipeline())
+      report.bubble = std::max(0.0, summed - totals.back() / mesh.ranks()) / report.seconds;
+    report.predicted_bubble = options_.bubble;
     report.unit = options_.unit;
     if (options_.step_flops > 0 && options_.peak_flops > 0)
       report.model_flops_utilization = options_.step_flops /
@@ -202,13 +209,13 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Returns the program of a step. Unless `wanted` is overlap::none, transfers overlap with
-  /// computations where this makes the predicted step faster. If the machine's memory is given, it
+  /// Returns the program of a step. With overlap::none, every transfer ends before the program goes on.
+  /// Otherwise transfers overlap with computations where this makes the predicted step faster. If the machine's memory is given, it
   /// limits the memory of the overlapped program. If the serial program needs more, its peak memory
   /// is the limit instead.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
-    if (wanted == overlap::none) return serial;
+    if (wanted == overlap::none) return step::with_crossings_at_once(std::move(serial));
     auto const& m = model.mesh().machine();
     step::overlap_options how;
     if (m.memory > 0)
@@ -242,26 +249,39 @@ class trainer {
   /// Returns the seconds that this rank has spent in communication, in all steps.
   double communication_seconds() const {
     auto const &mesh = model_->mesh(), &stage = model_->stage_mesh();
-    return mesh.communication_seconds() + (stage == mesh ? 0 : stage.communication_seconds());
+    return mesh.communication_seconds() + (is_pipeline() ? stage.communication_seconds() : 0);
+  }
+
+  bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
+  /// Returns the number of totals behind those of the parameters: the addends of the check whether all
+  /// ranks have the same batch, and in a pipeline the seconds that the rank was busy.
+  std::int64_t addends() const {
+    return static_cast<std::int64_t>(agreement_addends) + is_pipeline();
   }
 
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is that of this rank's batch. Communicates: one all-reduce, or two in a pipeline.
-  std::vector<double> sum_totals(std::uint64_t hash) {
+  /// batches. `hash` is that of this rank's batch. `busy` are the seconds of this rank's step in which
+  /// it did not wait for other parts of a pipeline. Communicates: one all-reduce, or two in a
+  /// pipeline.
+  std::vector<double> sum_totals(std::uint64_t hash, double busy) {
     auto const& mesh = model_->mesh();
     [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
-    auto const mine = agreement_of(hash);
-    auto const addends = static_cast<std::int64_t>(mine.size());
-    upload(mesh.processor(), mine.data(), addends, totals_.data() + totals_.size() - addends);
+    std::array<double, agreement_addends + 1> mine{};
+    auto const agreement = agreement_of(hash);
+    std::copy(agreement.begin(), agreement.end(), mine.begin());
+    mine.back() = busy;
+    upload(mesh.processor(), static_cast<double const*>(mine.data()), addends(),
+           totals_.data() + totals_.size() - addends());
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
     auto const& stage = model_->stage_mesh();
     stage.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
-    if (!(stage == mesh)) {
+    if (is_pipeline()) {
       if (stage.rank() != 0) std::fill(totals.begin(), totals.end(), 0.0);
       mesh.all_reduce(std::span<double>(totals));
     }
-    if (!all_agree(std::span(totals).template last<agreement_addends>(), mesh.ranks()))
+    auto const last = std::span(totals).last(static_cast<std::size_t>(addends()));
+    if (!all_agree(last.template first<agreement_addends>(), mesh.ranks()))
       detail::refuse_different_batches(*model_, step_, hash);
     return totals;
   }
@@ -271,8 +291,7 @@ class trainer {
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
-  // The summed loss, the squared gradient norm of each parameter, and the addends of the check
-  // whether all ranks have the same batch.
+  // The summed loss, the squared gradient norm of each parameter, and addends().
   nn::kept<double> totals_;
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;

@@ -6,7 +6,6 @@
 // The backend of a mesh for processes with host memory, on MPI. comm/backend.hpp describes the
 // members of a backend.
 
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -120,7 +119,12 @@ class backend {
   arena memory_;
   operation_queue operations_;
   watch::flight_record record_;
-  std::map<std::vector<int>, int> pairs_;  // numbers in the record, by the ranks of two parts
+  /// The ranks of two parts, and their number together in the record.
+  struct pair_of_parts {
+    std::vector<int> first, second;
+    int number;
+  };
+  std::vector<pair_of_parts> pairs_;
   mpi::waiting waiting_;
   exception_watch watch_;
 };
@@ -131,22 +135,24 @@ ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
                                         operations_, record_, waiting_);
 }
 ASHLAR_INLINE int backend::both_parts(mesh_part const& a, mesh_part const& b) {
+  for (auto const& p : pairs_)
+    if ((p.first == a.ranks && p.second == b.ranks) || (p.first == b.ranks && p.second == a.ranks))
+      return p.number;
   auto ranks = a.ranks;
   ranks.insert(ranks.end(), b.ranks.begin(), b.ranks.end());
   std::sort(ranks.begin(), ranks.end());
-  auto const found = pairs_.find(ranks);
-  if (found != pairs_.end()) return found->second;
   auto const here = std::find(ranks.begin(), ranks.end(), rank_in(handles_.comm()));
   int const number = record_.add_part({{"rank", static_cast<int>(ranks.size())}}, ranks,
                                       static_cast<int>(here - ranks.begin()));
-  return pairs_[ranks] = number;
+  pairs_.push_back({a.ranks, b.ranks, number});
+  return number;
 }
 ASHLAR_INLINE std::unique_ptr<pending_operation>
 backend::start_crossing(prepared_crossing const& c, box const& tile, void* shard,
                         std::size_t element_size, int number) {
-  return std::make_unique<running_crossing>(operations_, record_,
-                                            both_parts(c.plan.source, c.plan.target), c, tile,
-                                            shard, element_size, handles_.comm(), number % 32'768);
+  return std::make_unique<running_crossing>(
+      operations_, record_, both_parts(c.plan.source, c.plan.target), c, tile, shard, element_size,
+      handles_.comm(), number % 32'768, memory_);
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, operation_queue& operations) {

@@ -5,7 +5,8 @@
 
 // Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp). Messages begin in the
 // order of the crossing, a few of them at a time. A rank of the source receives nothing and has all
-// that it sends. A rank of the target passes on what it has received, when it has arrived.
+// that it sends. A rank of the target passes on what it has received, when it has arrived. Elements
+// that lie side by side in the shard are sent from there and arrive there. Others are packed.
 //
 // The first unfinished message of the whole crossing always can go on: its sender has begun all its
 // earlier ones and has what it sends, and its receiver has begun to receive it. So there is no
@@ -21,26 +22,32 @@
 
 #include <mpi.h>
 
+#include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/layout/range_of_region.hpp>
+#include <ashlar/support/recycled.hpp>
 
 namespace ashlar::mpi {
 
 class crossing_messages {
  public:
-  /// `shard` has the elements of box `tile` of the tensor, of the source or of the target. All other
-  /// ranks of the crossing must give the same `tag`. `c` must outlive this object.
+  /// `shard`, in `memory`, has the elements of box `tile` of the tensor, of the source or of the
+  /// target. All other ranks of the crossing must give the same `tag`. `c` and the shard must outlive
+  /// this object.
   crossing_messages(prepared_crossing const& c, box const& tile, void* shard,
-                    std::size_t element_size, MPI_Comm comm, int tag)
+                    std::size_t element_size, MPI_Comm comm, int tag, arena& memory)
       : tasks_(c.plan.across.tasks), sends_(c.sends), receives_(c.receives), tile_(tile),
-        shard_(static_cast<std::byte*>(shard)), size_(element_size), comm_(comm), tag_(tag) {}
+        shard_(static_cast<std::byte*>(shard)), size_(element_size), comm_(comm), tag_(tag),
+        memory_(&memory) {}
   crossing_messages(crossing_messages const&) = delete;
   crossing_messages& operator=(crossing_messages const&) = delete;
   ~crossing_messages() {
     if (open_.empty()) return;
-    // An exception ends the crossing. MPI may still use the buffers, so they stay for ever.
-    new std::vector<open_message>(std::move(open_));
+    // An exception ends the crossing. MPI may still use the shard and the buffers, so they stay for
+    // ever.
+    memory_->retire();
+    new recycled_vector<open_message>(std::move(open_));
   }
 
   /// Does what is possible now. Returns true when all messages have ended.
@@ -66,7 +73,7 @@ class crossing_messages {
   struct open_message {
     crossing_transfer what;
     bool is_receive;
-    std::unique_ptr<std::byte[]> buffer;
+    std::unique_ptr<std::byte[]> buffer;  ///< null if the elements lie side by side in the shard
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
@@ -91,22 +98,26 @@ class crossing_messages {
   }
   void receive() {
     auto const& t = receives_[next_receive_++];
-    auto& message = open(t, true);
-    check(MPI_Irecv(message.buffer.get(), count_of(t), MPI_BYTE, t.from, tag_, comm_,
-                    &message.request));
+    std::byte* const to = open(t, true);
+    check(MPI_Irecv(to, count_of(t), MPI_BYTE, t.from, tag_, comm_, &open_.back().request));
   }
   void send() {
     auto const& t = sends_[next_send_++];
-    auto& message = open(t, false);
-    copy(message);
-    check(MPI_Isend(message.buffer.get(), count_of(t), MPI_BYTE, t.to, tag_, comm_,
-                    &message.request));
+    std::byte* const from = open(t, false);
+    if (open_.back().buffer != nullptr) copy(open_.back());
+    check(MPI_Isend(from, count_of(t), MPI_BYTE, t.to, tag_, comm_, &open_.back().request));
   }
-  open_message& open(crossing_transfer const& t, bool is_receive) {
-    open_.push_back({t, is_receive, std::make_unique_for_overwrite<std::byte[]>(bytes_of(t)),
-                     MPI_REQUEST_NULL});
+  /// Adds a message. Returns the place of its elements, in the shard or in a new buffer.
+  std::byte* open(crossing_transfer const& t, bool is_receive) {
+    std::byte* place = nullptr;
+    for_each_run(tile_, region_of(t), t.begin, t.size, [&](std::int64_t offset, std::int64_t n) {
+      if (n == t.size) place = shard_ + static_cast<std::size_t>(offset) * size_;
+    });
+    open_.push_back({t, is_receive, nullptr, MPI_REQUEST_NULL});
     open_receives_ += is_receive;
-    return open_.back();
+    if (place != nullptr) return place;
+    open_.back().buffer = std::make_unique_for_overwrite<std::byte[]>(bytes_of(t));
+    return open_.back().buffer.get();
   }
 
   void end_some() {
@@ -137,7 +148,8 @@ class crossing_messages {
                  });
   }
   void store(open_message const& m) {
-    copy(m);
+    if (m.buffer != nullptr) copy(m);
+    if (sends_.empty()) return;  // this rank passes nothing on
     // Ranges that meet become one.
     auto& own = arrived_[m.what.task];
     std::int64_t begin = m.what.begin, end = begin + m.what.size;
@@ -168,8 +180,9 @@ class crossing_messages {
   std::size_t size_;
   MPI_Comm comm_;
   int tag_;
+  arena* memory_;
   std::size_t next_send_ = 0, next_receive_ = 0, open_receives_ = 0;
-  std::vector<open_message> open_;
+  recycled_vector<open_message> open_;
   std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: begins and ends
 };
 

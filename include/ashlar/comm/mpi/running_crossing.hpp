@@ -6,6 +6,8 @@
 // A crossing between two parts of a mesh that goes on while the program computes. Its messages
 // advance whenever the mesh's pending operations do.
 
+#include <utility>
+
 #include <ashlar/comm/mpi/crossing_messages.hpp>
 #include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/comm/watch/flight_record.hpp>
@@ -18,8 +20,9 @@ class running_crossing final : public pending_operation {
   /// arguments after it are those of crossing_messages.
   template <class... Arguments>
   running_crossing(operation_queue& operations, watch::flight_record& record, int both,
-                   Arguments const&... arguments)
-      : operations_(&operations), record_(&record), messages_(arguments...) {
+                   Arguments&&... arguments)
+      : operations_(&operations), record_(&record),
+        messages_(std::forward<Arguments>(arguments)...) {
     operations.refuse_if_abandoned();
     number_ = record.began("a crossing between two parts", both);
     operations.add(*this);

@@ -185,9 +185,10 @@ template <int N>
 search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                               topology const& t, machine const& m) {
   if (j.is_object() && j.value("format", nlohmann::json()) == "ashlar pipeline")
-    throw error("format",
-                "this is a plan in pipeline stages, and these do not run yet: plan the net without "
-                "stages. (io::load_pipeline reads it.)");
+    throw error(
+        "format",
+        "this is a plan in pipeline stages: io::load_pipeline reads it, and train_gpt takes it "
+        "as --pipeline FILE.");
   bool const first = check_format(j, "ashlar plan", plan_version) == 1;
   if (first)
     refuse_unknown_keys(j, "plan",

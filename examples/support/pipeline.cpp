@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "pipeline.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include <ashlar/io/json/pipeline_file.hpp>
+#include <ashlar/search/explain_pipeline.hpp>
+#include <ashlar/search/pipeline.hpp>
+#include <ashlar/step/pipeline/bubble.hpp>
+#include <ashlar/step/pipeline/dual_pipe_v.hpp>
+#include <ashlar/step/pipeline/interleaved.hpp>
+#include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
+
+#include "layout.hpp"
+
+namespace search = ashlar::search;
+namespace pipelines = ashlar::pipelines;
+
+namespace example {
+namespace {
+
+constexpr std::string_view interleaved = "interleaved:";
+
+/// Returns the number in `text`, or 0 if it is none.
+int number_in(std::string_view text) {
+  int n = 0;
+  auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return fault == std::errc() && end == text.data() + text.size() && n > 0 ? n : 0;
+}
+
+std::string schedule_text(std::string const& path) {
+  std::ifstream in(path);
+  if (!in)
+    throw ashlar::error("--schedule", "\"" + path +
+                                          "\" is neither a file nor one of gpipe, 1f1b, eager, "
+                                          "interleaved:2, zb_h1, zb_h2, zb_v and dual_pipe_v.");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Returns how many stages each part holds in the schedule of this name (schedule_named).
+int chunks_of(std::string const& name) {
+  for (auto const* const one : {"gpipe", "1f1b", "eager", "zb_h1", "zb_h2"})
+    if (name == one) return 1;
+  if (name == "zb_v" || name == "dual_pipe_v") return 2;
+  if (!name.starts_with(interleaved)) return pipelines::parse_schedule(schedule_text(name)).chunks;
+  int const chunks = number_in(std::string_view(name).substr(interleaved.size()));
+  if (chunks > 0) return chunks;
+  throw ashlar::error("--schedule", "\"" + name +
+                                        "\" lacks the number of stages on each part. Write it as "
+                                        "interleaved:2.");
+}
+
+/// Cuts a plan into more stages, so that each part of the mesh holds several.
+search::pipeline_plan in_chunks(search::problem const& problem, search::pipeline_plan const& plan,
+                                int chunks, ashlar::machine const& machine) {
+  auto const blocks = search::find_blocks(problem);
+  int const stages = chunks * static_cast<int>(plan.stages.size());
+  if (blocks.count % stages != 0)
+    throw ashlar::error("--schedule", std::to_string(chunks) + " stages on each of " +
+                                          std::to_string(plan.stages.size()) +
+                                          " parts do not divide the net's " +
+                                          std::to_string(blocks.count) + " equal blocks.");
+  auto const limits = search::stage_limits(problem, blocks, stages);
+  return search::price_pipeline(problem, plan.chosen, limits,
+                                std::vector<int>(static_cast<std::size_t>(stages), 0), plan.axis,
+                                plan.micro_batches(), machine);
+}
+
+}  // namespace
+
+void add_pipeline_options(CLI::App& app, training_options& o) {
+  app.add_option("--pipeline", o.pipeline,
+                 "stages on parts of the mesh: auto (searched), a number of parts, or a plan file");
+  app.add_option(
+         "--schedule", o.schedule,
+         "order of a pipeline's passes: gpipe, 1f1b, eager, interleaved:V (V stages on each "
+         "part), zb_h1, zb_h2, zb_v, dual_pipe_v, or a file (default: the plan's, or 1f1b)")
+      ->needs("--pipeline");
+}
+
+pipelines::schedule schedule_named(std::string const& name, int positions, int micro_batches) {
+  if (name == "gpipe") return pipelines::gpipe(positions, micro_batches);
+  if (name == "1f1b") return pipelines::one_f_one_b(positions, micro_batches);
+  if (name == "eager") return pipelines::eager(positions, micro_batches);
+  if (name == "zb_h1") return pipelines::zb_h1(positions, micro_batches);
+  if (name == "zb_h2") return pipelines::zb_h2(positions, micro_batches);
+  if (name == "zb_v") return pipelines::zb_v(positions, micro_batches);
+  if (name == "dual_pipe_v") return pipelines::dual_pipe_v(positions, micro_batches);
+  if (name.starts_with(interleaved))
+    return pipelines::interleaved(positions, micro_batches, chunks_of(name));
+  return pipelines::parse_schedule(schedule_text(name));
+}
+
+std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
+                                                     search::problem const& problem,
+                                                     ashlar::topology const& mesh,
+                                                     ashlar::machine const& machine) {
+  if (o.pipeline.empty()) return {};
+  auto const layout = [&](search::problem const& chain, ashlar::topology const& t,
+                          ashlar::machine const& m) {
+    if (auto const found = search_layout(o.layout, chain, t, m)) return *found;
+    throw ashlar::error("--layout",
+                        "is a file, but with --pipeline it says how the ranks of a stage "
+                        "work together: auto, data or tensor.");
+  };
+  auto const in_stages = [&](std::vector<int> stages) {
+    return search::pipeline([&](int) { return problem; }, mesh, machine,
+                            {std::move(stages), {problem.micro_batches}}, layout);
+  };
+  int const parts = number_in(o.pipeline);
+  auto plan = parts > 0 ? in_stages({parts})
+              : o.pipeline == "auto"
+                  ? in_stages({})
+                  : ashlar::io::load_pipeline(o.pipeline, problem, mesh, machine);
+  int const stages = static_cast<int>(plan.stages.size());
+  if (stages == 1 || o.schedule.empty()) return plan;
+  bool const is_file = parts == 0 && o.pipeline != "auto";
+  int const chunks = chunks_of(o.schedule);
+  if (chunks > 1 && !is_file) plan = in_chunks(problem, plan, chunks, machine);
+  plan.order = schedule_named(o.schedule, is_file ? stages / chunks : stages, plan.micro_batches());
+  return plan;
+}
+
+double predicted_bubble(search::pipeline_plan const& plan) {
+  pipelines::pipeline_costs costs;
+  for (auto const& s : plan.stages) {
+    double const backward = s.seconds - s.forward;
+    costs.push_back({s.forward, backward / 2, backward / 2, 0, 0});
+  }
+  return pipelines::bubble_of(search::schedule_of(plan), costs);
+}
+
+std::string report_pipeline(training_options const& o, search::problem const& problem,
+                            search::pipeline_plan const& plan, ashlar::machine const& machine) {
+  if (!o.save_layout.empty()) ashlar::io::save_pipeline(o.save_layout, problem, plan);
+  std::ostringstream text;
+  text << search::explain(problem, plan, machine).text;
+  return text.str();
+}
+
+}  // namespace example

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 2 4
+
+// Tests the memory of pipeline stages. On every rank the tensors of a step take at most the memory
+// that the program of its stage is predicted to need, and at least 0.85 of it. Steps after the second
+// one take no more memory for tensors, and crossings none at all.
+
+#include <doctest/doctest.h>
+#include <support/allocations.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/step/pipeline/split_backward.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+namespace pipelines = ashlar::pipelines;
+
+// The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
+auto const full_gpt = nn::chain(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
+                                nn::layer_norm(64), nn::linear(64, 64));
+constexpr int full_batches = 8;
+nn::token_batch const full_batch{8, 64, full_batches};
+
+}  // namespace
+
+TEST_CASE("the memory of each stage is as predicted, and stays so after two steps") {
+  int const positions = world_size();
+  auto const problem = any_length(nn::describe<double>(full_gpt, full_batch));
+  ashlar::topology const one{{"stage", 1}};
+  auto const chosen = search::data_parallel(problem, one, ashlar::machines::workstation);
+  auto const limits = search::stage_limits(problem, search::find_blocks(problem), positions);
+  auto const data = random_batch<std::int32_t>(full_batch, 64, 64, 1);
+  for (bool const recomputes : {false, true})
+    for (auto const& order :
+         {pipelines::one_f_one_b(positions, full_batches),
+          pipelines::eager(positions, full_batches), pipelines::zb_h1(positions, full_batches)}) {
+      ashlar::mesh const mesh(MPI_COMM_WORLD, {{"stage", positions}});
+      auto const before = static_cast<std::int64_t>(mesh.memory().bytes_in_use());
+      int const blocks = recomputes ? 4 / positions : 0;
+      auto plan = search::price_pipeline(problem, chosen, limits,
+                                         std::vector<int>(limits.size() - 1, blocks), 0,
+                                         full_batches, mesh.machine());
+      plan.order = order;
+      auto model = nn::place<double>(full_gpt, mesh, plan, 5);
+      train::trainer trainer(model, train::adam_w{.lr = 0.01});
+      auto const predicted = ashlar::search::high_water(trainer.program()).peak;
+      std::size_t peak = 0, in_use = 0;
+      for (int step = 0; step < 5; ++step) {
+        mesh.memory().reset_peak();
+        trainer.step(data);
+        if (step == 1) peak = mesh.memory().peak_bytes(), in_use = mesh.memory().bytes_in_use();
+        if (step < 2) continue;
+        CHECK(mesh.memory().peak_bytes() == peak);
+        CHECK(mesh.memory().bytes_in_use() == in_use);
+      }
+      auto const measured = static_cast<std::int64_t>(peak) - before;
+      CAPTURE(to_string(order));
+      CAPTURE(recomputes);
+      CAPTURE(predicted);
+      CAPTURE(measured);
+      CHECK(measured <= predicted);
+      CHECK(double(measured) >= 0.85 * double(predicted));
+    }
+}
+
+TEST_CASE("a crossing in the background allocates nothing after the first ones") {
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", world_size()}});
+  auto const parts = whole.split("stage");
+  auto const everywhere = ashlar::placement::all_broadcast(1);
+  ashlar::shape const extents{64, 48};
+  auto const plan = parts[0].cross_plan(extents, 8, everywhere, parts[1], everywhere);
+  auto const& own = parts[world_rank() == 0 ? 0 : 1];
+  ashlar::tensor<double, 2> const x(own, extents, everywhere);
+  int const here = own.is_here() ? world_rank() : -1;
+  if (here == 0) std::fill_n(x.data(), x.local_elements(), 7.0);
+  int before = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    if (turn == 10) before = allocations;
+    int const number = whole.next_crossing();
+    if (here < 0) continue;
+    own.wait(*own.start_crossing(*plan, own.local_box(extents, everywhere), x.data(), 8, number));
+  }
+  CHECK(allocations == before);
+  if (here == 1) CHECK(x.data()[64 * 48 - 1] == 7.0);
+}
+
+}  // namespace ashlar_test
