@@ -90,12 +90,15 @@ class cut_search {
     else if (limit_ > 0) best_.is_limited = true;
   }
   void improve() {
-    for (int round = 0; round < 4 && !cut_.empty(); ++round) {
+    double const passes = 3. * shape_.stages() * shape_.micro_batches;
+    double left = most_passes;
+    for (int round = 0; round < 2 && !cut_.empty(); ++round) {
       double const before = best_.seconds;
-      for (bool better = true; better;) {
+      for (bool better = true; better && left > 0;) {
         better = false;
         for (std::size_t k = 1; k + 1 < cut_.size(); ++k)
           for (int const by : {-1, 1}) {
+            if ((left -= passes) < 0) break;
             auto other = cut_;
             other[k] += by;
             if (other[k] <= other[k - 1] || other[k] >= other[k + 1]) continue;
@@ -121,20 +124,21 @@ class cut_search {
 
   static constexpr int most_cuts = 20'000;
 
-  /// Returns a lower bound of the seconds of a step with the given cut (as limits_of gives it), or if
-  /// it is empty, with any cut. Returns `unreachable` if there is no cut.
+  /// Returns a lower bound of the seconds of a step with the given cut (as limits_of gives it). If it is
+  /// empty, returns one for any cut, or if there are many, for the one that take_balanced tries first.
+  /// Returns `unreachable` if there is no cut.
   double least_of(std::vector<int> const& limits) const {
     if (!limits.empty()) return least(net_.stages(units_of(limits), shape_));
     if (net_.units() < shape_.stages()) return unreachable;
     auto const cut = balanced(0);
+    if (count() > most_cuts) return least(net_.stages(cut, shape_));
     double bound = 0;
     for (std::size_t k = 0; k + 1 < cut.size(); ++k)
       bound = std::max(bound, bound_of(net_.stage(cut[k], cut[k + 1], false), cut[k]));
     // The busiest part has at least the average, which may lack moves where the chain is cut.
     auto const all = net_.stage(0, net_.units(), false);
     double const left = all.seconds - net_.most_saved(shape_.stages() - 1);
-    bound = std::max(bound, (shape_.micro_batches * left + all.synchronize) / shape_.positions);
-    return bound;
+    return std::max(bound, (shape_.micro_batches * left + all.synchronize) / shape_.positions);
   }
   std::vector<int> units_of(std::vector<int> const& limits) const {
     std::vector<int> cut;
@@ -200,6 +204,7 @@ class cut_search {
 
  private:
   static constexpr double nearly = 1 - 1e-12;
+  static constexpr double most_passes = 3e6;  // that `improve` replays
 
   bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
 

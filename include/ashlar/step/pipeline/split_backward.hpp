@@ -50,17 +50,24 @@ class split_builder {
   split_builder& operator=(split_builder const&) = delete;
 
   constexpr schedule run() {
+    // What the parts run next. A pass changes that of its part and of the neighbours, to which it sends.
+    scratch<candidate> next(static_cast<std::size_t>(made_.positions));
+    for (int p = 0; p < made_.positions; ++p) next.data()[p] = best(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
       candidate first;
       int where = -1;
       for (int p = 0; p < made_.positions; ++p)
-        if (auto const c = best(p); c.begin >= 0 && (where < 0 || c.begin < first.begin))
+        if (auto const& c = next.data()[p]; c.begin >= 0 && (where < 0 || c.begin < first.begin))
           first = c, where = p;
       if (where < 0) return {};  // the limits let no pass run
       clock_.run(where, first.what);
       made_.order.data()[where].push_back(first.what);
       auto& own = next_.data()[made_.stage_of(where, first.what.chunk)];
       ++own.of(first.what.what);
+      for (int const by : {0, 1, made_.positions - 1}) {
+        int const p = (where + by) % made_.positions;
+        next.data()[p] = best(p);
+      }
     }
     return made_;
   }
