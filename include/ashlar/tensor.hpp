@@ -12,6 +12,7 @@
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/concat.hpp>
 #include <ashlar/tensor/cross_mesh.hpp>
+#include <ashlar/tensor/cross_mesh_async.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>

@@ -13,7 +13,7 @@
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/plan/crossing/transfers.hpp>
-#include <ashlar/tensor/cross_mesh.hpp>
+#include <ashlar/tensor/cross_mesh_async.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -163,6 +163,32 @@ TEST_CASE("every placement crosses to every placement of another part, and back"
             }
           }
         }
+    }
+  }
+}
+
+TEST_CASE("tensors cross in the background while both parts compute and communicate") {
+  int const n = world_size();
+  if (n % 2 != 0) return;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"stage", 2}, {"gpu", n / 2}});
+    auto const stages = whole.split("stage");
+    auto const placements = all_placements(2, 1);
+    for (std::size_t k = 0; k < placements.size() * placements.size(); ++k) {
+      auto const& p = placements[k / placements.size()];
+      auto const& q = placements[k % placements.size()];
+      std::vector<ashlar::tensor<double, 2>> x;
+      for (auto const& own : stages)
+        x.push_back(
+            ashlar::normal<double, 2>(own, {5, 7}, placement::all_broadcast(1), {.seed = 3}));
+      auto there = redistribute_async(redistribute(x[0], p), stages[1], q);
+      auto back = redistribute_async(redistribute(x[1], q), stages[0], p);
+      for (auto const& own : x) check_equal(whole, redistribute(own, p), local_values(own));
+      auto again = redistribute_async(x[0], stages[1], p);
+      for (int turn = 0; turn < 1000 && !there.test(); ++turn) whole.progress();
+      check_equal(whole, back.wait(), local_values(x[0]));
+      check_equal(whole, there.wait(), local_values(x[1]));
+      check_equal(whole, again.wait(), local_values(x[1]));
     }
   }
 }

@@ -17,6 +17,7 @@
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/tensor.hpp>
 #include <ashlar/train.hpp>
 
@@ -50,19 +51,32 @@ void call_collectives(ashlar::mesh const& m, std::string const& how, bool is_fau
   }
 }
 
-void train(ashlar::mesh const& m, std::string const& how, std::string const& folder) {
+/// Returns a plan of two stages on the axis "node", with every layer on all ranks of its stage.
+ashlar::search::pipeline_plan two_stages(ashlar::search::problem const& problem,
+                                         ashlar::mesh const& m) {
+  ashlar::topology const stage{{"node", 1}, {"gpu", 2}};
+  auto const placed = ashlar::search::data_parallel(problem, stage, m.machine());
+  return ashlar::search::price_pipeline(problem, placed, {0, 2, problem.size()}, {0, 0}, 0,
+                                        problem.micro_batches, m.machine());
+}
+
+void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
   bool const is_faulty = m.rank() == 2;
+  bool const in_stages = how.starts_with("stage_");
+  if (in_stages) how.erase(0, 6);
   if (how == "machine") {
     auto machine = m.machine();
     machine.memory += is_faulty ? 1 : 0;
     m.set_machine(machine);
   }
   auto const net = nn::chain(nn::linear(12, 16), nn::relu(), nn::linear(16, 8));
-  auto const problem = nn::describe(net, nn::feature_batch{24, 12});
+  auto const problem = any_length(nn::describe(net, nn::feature_batch{12, 12, 2}));
   auto plan = ashlar::search::data_parallel(problem, m.topology(), m.machine());
   if (how == "plan" && is_faulty)
     plan = ashlar::search::tensor_parallel(problem, m.topology(), m.machine());
-  auto model = nn::place<float>(net, m, plan, how == "seed" && is_faulty ? 2 : 1);
+  std::uint64_t const seed = how == "seed" && is_faulty ? 2 : 1;
+  auto model = in_stages ? nn::place<float>(net, m, two_stages(problem, m), seed)
+                         : nn::place<float>(net, m, plan, seed);
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 1e-3});
   ashlar::train::batch_data<float> batch;
   batch.inputs.resize(24 * 12, 0.5f);
@@ -89,7 +103,7 @@ void train(ashlar::mesh const& m, std::string const& how, std::string const& fol
       }
       if (how == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(600));
     }
-    if (step == 3) call_collectives(m, how, is_faulty);
+    if (step == 3 && !in_stages) call_collectives(m, how, is_faulty);
     trainer.step(batch);
     if (how == "save" && step == 3) ashlar::checkpoint::save(folder, trainer);
   }

@@ -98,6 +98,11 @@ gather='all-gather along node of 64x64 float \[S\(0\),B\] -> \[B,B\] \(a table\)
 collective_faults() {
   job none
   [ "$status" -eq 0 ] || complain "exit status $status without a fault"
+  job stage_none
+  [ "$status" -eq 0 ] || complain "exit status $status without a fault"
+  fault stage_kill "$killed"
+  late stage_stop 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
+  fault stage_throw '\[rank 2\] error: reader: the file of this rank has ended'
   fault kill "$killed"
   late stop "$gather \(number[^:]*, for rank 2\." 'Rank 2 does not answer: its process [0-9]+ on .* is stopped'
   late missed "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number' 'Rank 2 (waits|has waited for .*) in all-reduce'
@@ -110,6 +115,7 @@ collective_faults() {
   late doubled 'a barrier \(number[^.]*, for rank 2\.' "$gather \(number 5 [^.]*, for rank 0\."
   late order "$gather \(number 4 [^.]*, for rank 2\." 'a barrier \(number[^.]*, for rank 0\.'
   fault crash "$killed"
+  late stage_leave 'a crossing between two parts \(number[^:]*, for rank 2\.' 'has left this mesh'
   [ "$transport" = messages ] && export ASHLAR_CHECK=on
   fault placement "$other|mesh: the ranks are at different transfers. .*all-to-all"
   fault type "$other|mesh: the ranks are at different transfers. .*double"

@@ -107,7 +107,7 @@ double simulated_walk(step::program const& p, ashlar::mesh const& m, double bloc
   };
   input.targets = [](int) { return simulated_element::any(); };
   input.pass = [](int) { return nn::pass{true, 0, 0}; };
-  nn::executor<ashlar::device::host::processor> walker(m, elements, p);
+  nn::executor<ashlar::device::host::processor> walker(m, elements, p, ashlar::element_type::f32);
   auto const run = [&] { walker.run(0, walker.first_update(), input); };
   double const mine = simulated_seconds(run);
   double slowest = 0;

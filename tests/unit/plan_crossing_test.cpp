@@ -159,14 +159,14 @@ TEST_CASE("table 2: tasks, the paper's orders, the bound, and the order that rea
     CHECK(p.tasks.size() == c.tasks);
     CHECK(double(naive_order(p).length) == part_of_tensor(c.naive));
     CHECK(double(balanced_order(p).length) == part_of_tensor(c.balanced));
-    CHECK(double(crossing_bound(p)) == part_of_tensor(c.bound));
+    CHECK(double(least_elements(p)) == part_of_tensor(c.bound));
     auto const ours = pipelined_order(p);
     check_schedule(p, ours);
-    CHECK(double(ours.elements()) <= 1.01 * double(ours.bound));
-    CHECK(ours.bound == crossing_bound(p));
+    CHECK(double(ours.elements()) <= 1.01 * double(ours.least_elements));
+    CHECK(ours.least_elements == least_elements(p));
     auto const greedy = greedy_order(p);
     CHECK(greedy.length == length_of(p, greedy));
-    CHECK(greedy.length >= ours.bound);
+    CHECK(greedy.length >= ours.least_elements);
     if (c.tasks <= 4) CHECK(double(depth_first_order(p).length) == part_of_tensor(c.bound));
   }
 }
@@ -200,8 +200,8 @@ TEST_CASE("small problems: the search finds the shortest list order, and ours is
     CHECK(depth_first_order(p).length == best);
     auto const ours = pipelined_order(p);
     check_schedule(p, ours);
-    CHECK(double(ours.elements()) <= 1.01 * double(ours.bound));
-    CHECK(ours.bound <= best);
+    CHECK(double(ours.elements()) <= 1.01 * double(ours.least_elements));
+    CHECK(ours.least_elements <= best);
     for (auto const& o : {naive_order(p), balanced_order(p), greedy_order(p, 3, 10)}) {
       CHECK(o.length == length_of(p, o));
       CHECK(o.length >= best);
@@ -214,7 +214,7 @@ TEST_CASE("large problems reach the bound") {
   for (int turn = 0; turn < 20; ++turn) {
     auto const p = random_problem(random, 16, 16, 1000, turn % 2 == 0 ? 1 : 4);
     auto const ours = pipelined_order(p);
-    CHECK(double(ours.elements()) <= 1.01 * double(ours.bound));
+    CHECK(double(ours.elements()) <= 1.01 * double(ours.least_elements));
     CHECK(ours.hops <= 4);
     if (turn < 2) check_schedule(p, ours);
   }
@@ -223,9 +223,9 @@ TEST_CASE("large problems reach the bound") {
 TEST_CASE("the bound of the senders counts what only some of them have") {
   // Ports 0 and 1 hold 30 alone, together; port 2 holds 6 alone and shares 10 with port 0.
   port_problem const p{4, {{20, {0}, {3}}, {10, {1, 0}, {3}}, {6, {2}, {3}}, {10, {0, 2}, {3}}}};
-  CHECK(share_senders(p, 0).bound == 20);
-  CHECK(share_senders({3, {{9, {0, 1}, {2}}}}, 0).bound == 5);
-  CHECK(crossing_bound({3, {{9, {0, 1}, {2}}}}) == 9);
+  CHECK(share_senders(p, 0).least_load == 20);
+  CHECK(share_senders({3, {{9, {0, 1}, {2}}}}, 0).least_load == 5);
+  CHECK(least_elements({3, {{9, {0, 1}, {2}}}}) == 9);
 }
 
 TEST_CASE("replayed message by message, every rank of the target gets its shard") {

@@ -21,6 +21,7 @@
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/high_water.hpp>
+#include <ashlar/step/pipeline/dual_pipe_v.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 
@@ -424,6 +425,19 @@ TEST_CASE("the schedule that is drawn is the one that is priced") {
   }
 }
 
+TEST_CASE("what a stage has in flight is that of the plan's schedule") {
+  search::pipeline_plan p;
+  p.stages.resize(4);
+  p.chosen.micro_batches = 6;
+  for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);  // 1F1B
+  p.order = ashlar::pipelines::eager(4, 6);
+  int const eager[]{6, 5, 3, 1};
+  for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == eager[j]);
+  // Two parts with two chunks: the stages are in the order of the net.
+  p.order = ashlar::pipelines::dual_pipe_v(2, 6);
+  for (int j = 0; j < 4; ++j) CHECK(p.in_flight(j) == 4 - j);
+}
+
 TEST_CASE("stages, their seconds and their memory") {
   auto const t = parse_topology("node=4,gpu=2");
   auto const piped = search::pipeline(net_of(4), t, cluster, {{4}, {8}});
@@ -457,8 +471,8 @@ TEST_CASE("stages, their seconds and their memory") {
   auto const& c = piped.chosen;
   for (int j = 1; j < 4; ++j) {
     int const first = piped.stages[std::size_t(j)].first;
-    auto const source = search::pipeline_part(t, 0, 4, j - 1);
-    auto const target = search::pipeline_part(t, 0, 4, j);
+    auto const source = search::part_at(t, 0, 4, j - 1);
+    auto const target = search::part_at(t, 0, 4, j);
     auto const crossed = [&](ashlar::mesh_part const& a, ashlar::placement const& from,
                              ashlar::mesh_part const& b, ashlar::placement const& to) {
       return ashlar::plan_cross_mesh({2, 8, 64}, 4, a, from, b, to, t, cluster).seconds;

@@ -19,6 +19,7 @@
 //   record()                the record of the mesh's last operations (watch/flight_record.hpp)
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)
 //   make_transport()        creates the communicator, without decorators
+//   start_crossing(...)     begins this rank's part of a crossing to another part of the mesh
 //   until(condition)        waits for the condition and advances pending transfers meanwhile
 //   refuse_if_stopped()     throws if the transport aborted a transfer, which then has no result
 

@@ -8,6 +8,7 @@
 // mesh and on the machine of the source. The source clears the cache when its machine changes.
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ashlar/config.hpp>
@@ -17,47 +18,52 @@
 #if ASHLAR_DEFINES(COMM)
 #include <algorithm>
 
+#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
 #endif
 
 namespace ashlar {
 
-struct cross_mesh_plan;
+struct prepared_crossing;
 
 class cross_plan_cache {
  public:
   static constexpr std::size_t most_plans = 256;
 
-  /// Returns the plan from `from` on part `source` to `to` on part `target` of the mesh `whole`.
+  /// Returns the plan from `from` on part `source` to `to` on part `target` of the mesh `whole`, with
+  /// the messages of rank `rank` of that mesh, which is the same rank for all plans of this cache.
   /// Throws ashlar::error if the parts have ranks in common.
-  std::shared_ptr<cross_mesh_plan const> plan(shape const& extents, int element_size,
-                                              mesh_part const& source, placement const& from,
-                                              mesh_part const& target, placement const& to,
-                                              topology const& whole, machine const& m);
+  std::shared_ptr<prepared_crossing const> plan(shape const& extents, int element_size,
+                                                mesh_part const& source, placement const& from,
+                                                mesh_part const& target, placement const& to,
+                                                topology const& whole, int rank, machine const& m);
   void clear() { plans_.clear(); }
 
  private:
-  std::vector<std::shared_ptr<cross_mesh_plan const>> plans_;
+  std::vector<std::shared_ptr<prepared_crossing const>> plans_;
 };
 
 #if ASHLAR_DEFINES(COMM)
-ASHLAR_INLINE std::shared_ptr<cross_mesh_plan const>
+ASHLAR_INLINE std::shared_ptr<prepared_crossing const>
 cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& source,
                        placement const& from, mesh_part const& target, placement const& to,
-                       topology const& whole, machine const& m) {
-  for (auto const& p : plans_)
-    if (p->target == target && p->before.extents == extents &&
-        p->before.element_size == element_size && p->before.from == from && p->after.to == to)
-      return p;
+                       topology const& whole, int rank, machine const& m) {
+  for (auto const& made : plans_) {
+    auto const& p = made->plan;
+    if (p.before.extents == extents && p.before.element_size == element_size &&
+        p.before.from == from && p.after.to == to && p.target == target)
+      return made;
+  }
   for (int const r : source.ranks)
     if (std::find(target.ranks.begin(), target.ranks.end(), r) != target.ranks.end())
       throw error("redistribute",
                   "from mesh " + to_string(source.axes) + " to mesh " + to_string(target.axes) +
                       ": both have the same rank. A tensor crosses between parts without common "
                       "ranks.");
+  auto p = prepared_for(plan_cross_mesh(extents, element_size, source, from, target, to, whole, m),
+                        whole, rank);
   if (plans_.size() == most_plans) plans_.erase(plans_.begin());
-  plans_.push_back(std::make_shared<cross_mesh_plan const>(
-      plan_cross_mesh(extents, element_size, source, from, target, to, whole, m)));
+  plans_.push_back(std::make_shared<prepared_crossing const>(std::move(p)));
   return plans_.back();
 }
 #endif

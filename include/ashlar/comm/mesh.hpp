@@ -40,8 +40,6 @@
 
 namespace ashlar {
 
-struct crossing;
-
 template <class Processor>
 class basic_mesh {
   using backend = backend_of<Processor>;
@@ -256,7 +254,6 @@ class basic_mesh {
     auto const timed = time();
     state_->back->until([&] { return p.join(); });
   }
-  /// Returns the queue of pending transfers.
   ashlar::operation_queue& operations() const { return *state_->operations; }
   /// Advances all pending transfers. A long computation should call it now and then.
   void progress() const {
@@ -298,33 +295,32 @@ class basic_mesh {
                                         coordinate());
   }
 
-  /// Returns the plan of a redistribution from this part of a mesh to another part. Keeps the last
-  /// plans. Throws ashlar::error if `target` is not another part of the same mesh, or if the two have
+  /// Returns the plan of a redistribution from this part of a mesh to another part, with this rank's
+  /// messages. Keeps the last plans. Throws ashlar::error if `target` is not another part of the same mesh, or if the two have
   /// ranks in common.
-  std::shared_ptr<cross_mesh_plan const> cross_plan(shape const& extents, int element_size,
-                                                    placement const& from, basic_mesh const& target,
-                                                    placement const& to) const {
+  std::shared_ptr<prepared_crossing const> cross_plan(shape const& extents, int element_size,
+                                                      placement const& from,
+                                                      basic_mesh const& target,
+                                                      placement const& to) const {
     if (&state_->whole_mesh() != &target.state_->whole_mesh())
       throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
                                       to_string(target.topology()) +
                                       ": these are not parts of one mesh. Make both by mesh.part "
                                       "or mesh.split.");
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
-                                    whole(), machine());
+                                    whole(), state_->whole_mesh().rank, machine());
   }
-  /// Carries out a crossing between two parts, on a rank of either. `shard` has the elements of box
-  /// `tile` of the tensor. Every rank of the whole mesh calls this function, in the same order.
-  void cross(crossing const& c, bool takes_part, box const& tile, void* shard,
-             std::size_t element_size) const {
-    int const number = state_->whole_mesh().crossings++;
+  /// Returns the number of the next crossing between parts. Every rank of the whole mesh calls this
+  /// function for each crossing, in the same order.
+  int next_crossing() const { return state_->whole_mesh().crossings++; }
+  /// Begins this rank's part of a crossing in the background. Both parts give the same `number`, other
+  /// crossings under way have others. `c` and `shard` must outlive the result.
+  std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
+                                                    void* shard, std::size_t element_size,
+                                                    int number) const {
     refuse_if_forbidden(collective::permute, all_axes(axes()));
-    auto const noted = record().began("a crossing between two parts");
-    if (takes_part) {
-      auto const timed = time();
-      if constexpr (requires { state_->back->cross(c, tile, shard, element_size, number); })
-        state_->back->cross(c, tile, shard, element_size, number);
-    }
-    record().ended(noted);
+    auto const timed = time();
+    return state_->back->start_crossing(c, tile, shard, element_size, number);
   }
 
   /// Returns the cache of this mesh's plans, for redistributions and for matrix products.

@@ -40,8 +40,13 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
   }
 
   /// The state of a part of the mesh with the state `from`. Collective over the ranks of the part.
+  /// Throws ashlar::error on every rank if the backend has no transport for parts.
   mesh_state(std::shared_ptr<mesh_state> const& from, mesh_part const& what)
       : detail::state_with_backend<Processor>{from->back} {
+    constexpr bool has_parts = requires { this->back->make_transport(what, *operations); };
+    if constexpr (!has_parts)
+      throw error("mesh", "parts of a mesh of GPUs are not available yet. Create a mesh of the "
+                          "ranks of each part.");
     this->own_operations = std::make_unique<operation_queue>(*from->operations);
     operations = this->own_operations.get();
     shape = what.axes;
@@ -56,11 +61,7 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     rank = found == what.ranks.end() ? -1 : static_cast<int>(found - what.ranks.begin());
     if (rank < 0) return;
     here = shape.coordinates_of(rank);
-    if constexpr (requires { this->back->make_transport(what, *operations); })
-      plain = transport = this->back->make_transport(what, *operations);
-    else
-      throw error("mesh", "parts of a mesh of GPUs are not available yet. Create a mesh of the "
-                          "ranks of each part.");
+    if constexpr (has_parts) plain = transport = this->back->make_transport(what, *operations);
   }
 
   /// Returns the state of the whole mesh.

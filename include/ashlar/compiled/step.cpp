@@ -9,6 +9,7 @@
 #include <ashlar/step/overlapped.hpp>
 #include <ashlar/step/pass_trial.hpp>
 #include <ashlar/step/program_builder.hpp>
+#include <ashlar/step/stage_builder.hpp>
 
 namespace ashlar {
 

@@ -8,6 +8,7 @@
 //
 //   part_of(whole, ranks, axes)   any ranks, of any shape
 //   parts_along(whole, axis)      one part for each index of an axis, with the other axes
+//   divided(whole, axis, parts)   equally large parts, each with a range of the indices of an axis
 //
 // An axis of a part is inside a node if all ranks that differ only along this axis are in one node
 // of the whole mesh.
@@ -77,6 +78,21 @@ constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, t
     }
   }
   return {axes, {ranks.begin(), ranks.end()}};
+}
+
+/// Returns equally many ranks of each range of indices along axis number `along`. Every part has the axes of
+/// the mesh. Expects that `parts` divides the extent of the axis.
+constexpr std::vector<mesh_part> divided(topology const& whole, int along, int parts) {
+  topology axes = whole;
+  axes.axis[along].extent /= parts;
+  std::vector<std::vector<int>> ranks(static_cast<std::size_t>(parts));
+  for (int r = 0; r < whole.ranks(); ++r) {
+    int const index = whole.coordinates_of(r)[static_cast<std::size_t>(along)];
+    ranks[static_cast<std::size_t>(index / axes.extent(along))].push_back(r);
+  }
+  std::vector<mesh_part> made;
+  for (auto const& own : ranks) made.push_back(part_of(whole, own, axes));
+  return made;
 }
 
 /// Returns one part of a mesh for each index of the axis named `name`. The parts have the other

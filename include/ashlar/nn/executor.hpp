@@ -14,6 +14,10 @@
 //   begin_move, end_move    a redistribution. If end_move follows begin_move directly, the
 //                           redistribution is done at once. Otherwise it proceeds in the
 //                           background, and the moves of a bucket form one transfer.
+//   begin_send, end_send,
+//   begin_receive,
+//   end_receive             a crossing to or from another part of a pipeline's mesh, in the
+//                           background
 //   release                 empties the slots of values that are no longer needed
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
@@ -25,6 +29,7 @@
 #include <functional>
 
 #include <ashlar/comm/operation_label.hpp>
+#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
@@ -43,10 +48,15 @@ class executor {
 
  public:
   /// The program must have been built for these elements. The program and the elements must outlive
-  /// the executor.
-  executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
-      : mesh_(m), elements_(&elements), program_(&p), ranges_(m, elements, p),
-        names_(move_names(elements, p)), moving_(p.moves.size()), buckets_(p.moves.size()) {
+  /// the executor. `activations` is the type in which the net computes.
+  executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p,
+           element_type activations)
+      : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
+        ranges_(m, elements, p), names_(move_names(elements, p)), moving_(p.moves.size()),
+        buckets_(p.moves.size()), crossing_(p.crossings.size()) {
+    for (auto const& plan : p.crossing_plans)
+      crossing_plans_.push_back(
+          prepared_for(plan, m.whole(), m.as_part().ranks[static_cast<std::size_t>(m.rank())]));
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
@@ -96,6 +106,8 @@ class executor {
       i += do_action(i, input);
       if (a.kind == step::action_kind::forward) last = on_.tensor(a.makes[0]);
     }
+    for (auto const& run : crossing_)
+      if (run.under_way != nullptr) mesh_.wait(*run.under_way);
     forget();
     return last;
   }
@@ -152,6 +164,10 @@ class executor {
     switch (a.kind) {
       case step::action_kind::begin_move: return begin(i, a, input);
       case step::action_kind::end_move: end(a); break;
+      case step::action_kind::begin_send:
+      case step::action_kind::begin_receive: begin_crossing(a); break;
+      case step::action_kind::end_send:
+      case step::action_kind::end_receive: end_crossing(a); break;
       case step::action_kind::release: release(a); break;
       case step::action_kind::update: break;
       default: compute(a, input);
@@ -215,6 +231,25 @@ class executor {
     moving = {};
   }
 
+  void begin_crossing(step::action const& a) {
+    auto const& c = program_->crossing_of(a);
+    auto const& crossing = crossing_plans_[static_cast<std::size_t>(c.plan)];
+    auto const& plan = crossing.plan;
+    auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
+    run.tensor = c.is_send ? on_.tensor(c.value)
+                           : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from,
+                                                   activations_);
+    run.under_way = mesh_.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
+                                         size_of(run.tensor.type()), c.number);
+  }
+  void end_crossing(step::action const& a) {
+    auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
+    mesh_.wait(*run.under_way);
+    auto const& c = program_->crossing_of(a);
+    if (!c.is_send) on_.set(c.value, std::move(run.tensor));
+    run = {};
+  }
+
   void release(step::action const& a) {
     for (int const v : a.reads) on_.slots[static_cast<std::size_t>(v)] = {};
   }
@@ -244,6 +279,7 @@ class executor {
   /// Empties all slots except those of stored parameters and of gradient sums.
   void forget() {
     for (auto& run : moving_) run = {};
+    for (auto& run : crossing_) run = {};
     ranges_.leave_pass();
     on_.batch.targets = {};
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
@@ -253,6 +289,7 @@ class executor {
   }
 
   basic_mesh<Processor> mesh_;
+  element_type activations_;
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
@@ -266,6 +303,13 @@ class executor {
   };
   std::vector<move_run> moving_;  // one per move of the program
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
+  /// A crossing under way, and the tensor that it sends or receives.
+  struct crossing_run {
+    any_tensor<Processor> tensor;
+    std::unique_ptr<pending_operation> under_way;  // destroyed before the tensor
+  };
+  std::vector<prepared_crossing> crossing_plans_;  // as program::crossing_plans
+  std::vector<crossing_run> crossing_;             // one per crossing of the program
   std::vector<step::time_span> times_;
   stopwatch begun_;
 };

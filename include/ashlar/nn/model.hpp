@@ -19,10 +19,15 @@
 // A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
 // single micro-batch.
+//
+// A net placed in pipeline stages has nodes for all elements on every rank. Each rank runs the program
+// of its part of the mesh, which has the elements of that part's stages. Parameters of other stages
+// have empty shards.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -34,6 +39,7 @@
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/place_part.hpp>
 #include <ashlar/step/build.hpp>
+#include <ashlar/step/build_stage.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
@@ -57,12 +63,19 @@ class model {
   /// Throws ashlar::error for inputs that the net's first layer does not accept.
   using input_check = std::function<void(std::span<Input const>)>;
 
-  model(mesh_type const& m, search::problem problem, search::plan plan, std::uint64_t seed,
+  /// `stage` is the part of the mesh that computes here, or the whole mesh. `pipeline` says what it runs
+  /// of a pipeline.
+  model(mesh_type const& m, mesh_type const& stage, std::optional<step::pipeline_part> pipeline,
+        search::problem problem, search::plan plan, std::uint64_t seed,
         std::vector<std::unique_ptr<element_node<Processor>>> nodes, input_check first)
-      : state_(std::make_unique<state>(m, std::move(problem), std::move(plan), seed,
-                                       std::move(nodes), std::move(first))) {}
+      : state_(std::make_unique<state>(m, stage, std::move(pipeline), std::move(problem),
+                                       std::move(plan), seed, std::move(nodes), std::move(first))) {
+  }
 
+  /// Returns the mesh of all ranks that train.
   mesh_type const& mesh() const { return state_->mesh; }
+  /// Returns the part of the mesh that this rank computes on: the whole mesh, or the part of a pipeline.
+  mesh_type const& stage_mesh() const { return state_->stage; }
   shape const& input_extents() const { return state_->plan.input; }
   shape const& target_extents() const { return state_->targets; }
   int micro_batches() const { return state_->plan.micro_batches; }
@@ -71,12 +84,10 @@ class model {
   std::int64_t rows() const { return state_->targets.elements(); }
 
   /// Returns the program of a whole step in serial order: no transfer overlaps with a computation.
-  step::program program() const {
-    return step::build(state_->problem, state_->plan, mesh().machine());
-  }
+  step::program program() const { return program_of(state_->problem, state_->pipeline); }
   /// Returns an executor of a program of this model. The model and the program must outlive it.
   executor<Processor> make_executor(step::program const& p) const {
-    return {mesh(), state_->nodes, p};
+    return {stage_mesh(), state_->nodes, p, element_type_of<T>};
   }
   /// Returns the seed of the initial parameters and of dropout.
   std::uint64_t seed() const { return state_->seed; }
@@ -91,8 +102,9 @@ class model {
     tensor<target_type, target_rank, dynamic, Processor> targets;
   };
   data_place make_place() const {
-    auto const everywhere = placement::all_broadcast(mesh().axes());
-    return {{mesh(), input_extents(), everywhere}, {mesh(), target_extents(), everywhere}};
+    auto const everywhere = placement::all_broadcast(stage_mesh().axes());
+    return {{stage_mesh(), input_extents(), everywhere},
+            {stage_mesh(), target_extents(), everywhere}};
   }
   /// Copies a micro-batch from host memory into the tensors of `to`. Throws ashlar::error if an id
   /// or a target is out of range.
@@ -170,7 +182,10 @@ class model {
     check(inputs);
     auto const y = one_micro_batch().forward(state_->problem.size() - 1,
                                              input_of(inputs, {}, 0, nullptr, false));
-    auto values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
+    std::vector<T> values;
+    if (is_last_stage())
+      values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
+    if (state_->pipeline) share_output(values);
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
@@ -213,13 +228,16 @@ class model {
   /// The members of a model. They have an object of their own because their addresses must not
   /// change when the model is moved.
   struct state {
-    state(mesh_type const& m, search::problem described, search::plan chosen, std::uint64_t s,
+    state(mesh_type const& m, mesh_type const& here, std::optional<step::pipeline_part> part,
+          search::problem described, search::plan chosen, std::uint64_t s,
           std::vector<std::unique_ptr<element_node<Processor>>> elements, input_check first)
-        : mesh(m), problem(std::move(described)), plan(std::move(chosen)),
+        : mesh(m), stage(here), pipeline(std::move(part)), problem(std::move(described)),
+          plan(std::move(chosen)),
           targets(Loss::target_extents(problem.spec(problem.size() - 1).x)), seed(s),
           nodes(std::move(elements)), check_input(std::move(first)) {}
 
-    mesh_type mesh;
+    mesh_type mesh, stage;
+    std::optional<step::pipeline_part> pipeline;
     search::problem problem;
     search::plan plan;
     shape targets;
@@ -230,13 +248,37 @@ class model {
     std::unique_ptr<executor<Processor>> one_walker;
   };
 
+  step::program program_of(search::problem const& net,
+                           std::optional<step::pipeline_part> const& part) const {
+    auto const& m = mesh().machine();
+    return part ? step::build_stage(net, state_->plan, m, *part)
+                : step::build(net, state_->plan, m);
+  }
+  bool is_last_stage() const {
+    auto const& part = state_->pipeline;
+    return !part || part->order.position_of(part->stages() - 1) == part->position;
+  }
+  /// Gives every rank the output of the net, which the ranks of the last stage have.
+  void share_output(std::vector<T>& values) const {
+    auto const& part = *state_->pipeline;
+    auto size = static_cast<std::int64_t>(values.size());
+    int const root = part.part_of(part.stages() - 1).ranks.front();
+    mesh().broadcast(std::span(&size, 1), root);
+    values.resize(static_cast<std::size_t>(size));
+    mesh().broadcast(std::span(values), root);
+  }
   executor<Processor>& one_micro_batch() {
     if (state_->one_walker == nullptr) {
       auto single = state_->problem;
       single.micro_batches = 1;
-      state_->one = step::build(single, state_->plan, mesh().machine());
-      state_->one_walker = std::make_unique<executor<Processor>>(mesh(), state_->nodes,
-                                                                 state_->one);
+      auto part = state_->pipeline;
+      if (part) {
+        part->order.micro_batches = 1;
+        for (auto& own : part->order.order)
+          std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
+      }
+      state_->one = program_of(single, part);
+      state_->one_walker = std::make_unique<executor<Processor>>(make_executor(state_->one));
     }
     return *state_->one_walker;
   }
@@ -271,8 +313,8 @@ class model {
   }
   /// Returns a replicated tensor of the input, in the element type of the net.
   auto input(std::span<Input const> values) const {
-    decltype(data_place::inputs) made(mesh(), input_extents(),
-                                      placement::all_broadcast(mesh().axes()));
+    decltype(data_place::inputs) made(stage_mesh(), input_extents(),
+                                      placement::all_broadcast(stage_mesh().axes()));
     write(values, made);
     return made;
   }
@@ -286,8 +328,8 @@ class model {
     }
   }
   auto target(std::span<target_type const> values) const {
-    return from_full<target_rank>(mesh(), target_extents(), placement::all_broadcast(mesh().axes()),
-                                  values);
+    return from_full<target_rank>(stage_mesh(), target_extents(),
+                                  placement::all_broadcast(stage_mesh().axes()), values);
   }
 
   std::unique_ptr<state> state_;

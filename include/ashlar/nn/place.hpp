@@ -11,8 +11,11 @@
 // Every rank throws if the plan is for another mesh or another net, or if the plan breaks a layer's
 // rules.
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/model.hpp>
@@ -20,17 +23,18 @@
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
 #include <ashlar/step/halo.hpp>
+#include <ashlar/step/pipeline/check.hpp>
 #endif
 
 namespace ashlar::nn {
 
 namespace detail {
 
-/// Places a net that ends in a loss. `names_parts` is false if the loss was appended to the user's
-/// net, so that the names of parameters do not show the chain of the two.
+/// Places a net that ends in a loss.
 template <class T, class Processor, class Net, class Cursor>
-auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem problem,
-                search::plan plan, Cursor const& cursor, std::uint64_t seed, bool names_parts) {
+auto place_with(Net const& net, net_builder<Processor> built, search::problem problem,
+                search::plan plan, Cursor const& cursor,
+                std::optional<step::pipeline_part> pipeline = {}) {
   static_assert(!std::is_same_v<T, bfloat16> || !Processor::is_host,
                 "nn::place: models on the host are of float or double. Place the net as "
                 "nn::place<float>(...), or as bfloat16 on a mesh of devices.");
@@ -39,14 +43,21 @@ auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem 
                 "nn::place<float>(...).");
   using input = std::conditional_t<takes_tokens<Net>(), std::int32_t, accumulation_t<T>>;
   constexpr int x_rank = input_rank<Net>();
-  net_builder<Processor> built{m, {seed}, {}, {}, names_parts};
   nn::place_part<T, x_rank>(net, built, plan.input, cursor);
   auto const check_input = [first = first_layer(net)](std::span<input const> values) {
     if constexpr (requires { first.check(values); }) first.check(values);
   };
   return model<T, Processor, input, x_rank, output_rank<Net, x_rank>(),
-               typename loss_of<Net>::type>(m, std::move(problem), std::move(plan), seed,
+               typename loss_of<Net>::type>(built.mesh, built.here(), std::move(pipeline),
+                                            std::move(problem), std::move(plan), built.streams.seed,
                                             std::move(built.nodes), check_input);
+}
+
+/// Returns a builder that places a net on a mesh. If a loss is appended to the user's net, the names of
+/// parameters do not show the chain of the two.
+template <class Layer, class Processor>
+net_builder<Processor> builder_for(basic_mesh<Processor> const& m, std::uint64_t seed) {
+  return {m, {seed}, {}, {}, ends_in_loss<Layer>};
 }
 
 ASHLAR_INLINE error made_for_another_net(std::string const& why);
@@ -54,13 +65,21 @@ ASHLAR_INLINE error made_for_another_net(std::string const& why);
 /// Throws ashlar::error if a plan does not fit the net's problem.
 ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& problem);
 
+/// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
+ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
+
+/// Returns what the first part of the mesh runs of a pipeline.
+ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& p,
+                                                   topology const& whole);
+
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
-/// ashlar::error if the plan does not fit.
+/// ashlar::error if the plan does not fit. `planned_for` is the mesh of all its ranks.
 template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
-                                search::plan const& plan, std::uint64_t seed) {
-  if (!(plan.mesh == m.topology()))
-    throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
+                                search::plan const& plan, std::uint64_t seed,
+                                topology const& planned_for) {
+  if (!(planned_for == m.topology()))
+    throw error("nn::place", "the plan is for mesh " + to_string(planned_for) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
   auto const problem = [&] {
     try {
@@ -110,6 +129,44 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    std::to_string(i) + " of the plan, have different placements.");
   }
 }
+
+ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {
+  auto const order = search::schedule_of(p);
+  auto const refuse = [](std::string const& why) { throw error("nn::place", why); };
+  if (auto const wrong = pipelines::fault_of(order); !wrong.empty())
+    refuse("the pipeline's schedule does not run: " + wrong);
+  if (order.stages() != static_cast<int>(p.stages.size()))
+    refuse("the schedule has " + std::to_string(order.stages()) +
+           " stages, but the plan cuts the net into " + std::to_string(p.stages.size()) + ".");
+  if (order.micro_batches != p.micro_batches())
+    refuse("the schedule has " + std::to_string(order.micro_batches) +
+           " micro-batches, but the plan has " + std::to_string(p.micro_batches()) + ".");
+  auto const cuts = search::detail::cutting_points(problem);
+  int begin = 0;
+  for (auto const& s : p.stages) {
+    bool const is_cut = std::find(cuts.begin(), cuts.end(), s.last) != cuts.end();
+    if (s.first != begin || s.last <= s.first || !is_cut)
+      refuse("a stage has the elements " + std::to_string(s.first) + " to " +
+             std::to_string(s.last - 1) + " of " + std::to_string(problem.size()) +
+             ". Stages follow one another, none is empty, and no residual is cut.");
+    begin = s.last;
+    int const segments = search::stage_of(problem, s.first, s.last, 1).segments;
+    if (s.recomputed < 0 || s.recomputed > segments)
+      refuse("the stage of the elements " + std::to_string(s.first) + " to " +
+             std::to_string(s.last - 1) + " recomputes " + std::to_string(s.recomputed) +
+             " segments, but it has " + std::to_string(segments) + ".");
+  }
+  if (begin != problem.size())
+    refuse("the stages end at element " + std::to_string(begin) + ", but the net has " +
+           std::to_string(problem.size()) + ".");
+}
+
+ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& p,
+                                                   topology const& whole) {
+  auto order = search::schedule_of(p);
+  int const positions = order.positions;
+  return {0, std::move(order), search::limits_of(p), whole, divided(whole, p.axis, positions)};
+}
 #endif
 
 }  // namespace detail
@@ -121,9 +178,9 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {
-  auto problem = detail::checked_problem<T>(net, m, plan, seed);
-  return detail::place_with<T>(with_loss(net), m, std::move(problem), plan,
-                               run_time_cursor<Processor>{&plan, 0}, seed, ends_in_loss<Layer>);
+  auto problem = detail::checked_problem<T>(net, m, plan, seed, plan.mesh);
+  return detail::place_with<T>(with_loss(net), detail::builder_for<Layer>(m, seed),
+                               std::move(problem), plan, run_time_cursor<Processor>{&plan, 0});
 }
 
 /// Places `net` by a plan that is known at compile time. Every tensor of the model is statically
@@ -135,10 +192,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
                 "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                 "repeat<n>(block).");
   search::plan chosen = search::with_capacity<search::dynamic_size>(Plan);
-  auto problem = detail::checked_problem<T>(net, m, chosen, seed);
-  return detail::place_with<T>(with_loss(net), m, std::move(problem), std::move(chosen),
-                               compile_time_cursor<Plan, 0, Processor>{}, seed,
-                               ends_in_loss<Layer>);
+  auto problem = detail::checked_problem<T>(net, m, chosen, seed, chosen.mesh);
+  return detail::place_with<T>(with_loss(net), detail::builder_for<Layer>(m, seed),
+                               std::move(problem), std::move(chosen),
+                               compile_time_cursor<Plan, 0, Processor>{});
 }
 
 /// Places `net` by a plan of fixed capacity, which is treated as a run-time value.
@@ -149,16 +206,32 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
   return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 
-/// Places `net` by a plan with pipeline stages. Pipelines do not run yet, so plans of several
-/// stages are refused.
+/// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh. The trainer runs
+/// the schedule of the plan. Initial values, and errors, are as for a plan without stages. Every rank
+/// calls it. Communicates a few bytes, to make the parts of the mesh and to compare plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {
-  if (p.stages.size() > 1)
-    throw error("nn::place", "the plan has " + std::to_string(p.stages.size()) +
-                                 " pipeline stages, and these do not run yet. Plan without them: "
-                                 "search::optimal, or search::pipeline with {.stages = {1}}.");
-  return place<T>(net, m, p.chosen, seed);
+  if (p.stages.size() <= 1) return place<T>(net, m, p.chosen, seed);
+  auto chosen = p.chosen;
+  chosen.recomputed = 0;  // each stage has a number of its own, which check_pipeline looks at
+  m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");
+  auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));
+  detail::check_pipeline(p, problem);
+  auto part = detail::part_of_pipeline(p, m.topology());
+  auto built = detail::builder_for<Layer>(m, seed);
+  std::vector<basic_mesh<Processor>> parts;
+  for (auto const& own : part.parts) parts.push_back(m.part(own.ranks, own.axes));
+  for (int s = 0; s < part.stages(); ++s)
+    built.stages.emplace_back(parts[static_cast<std::size_t>(part.order.position_of(s))],
+                              part.last_of(s));
+  while (!parts[static_cast<std::size_t>(part.position)].is_here()) ++part.position;
+  chosen.recomputed = p.chosen.recomputed;
+  chosen.mesh = parts[static_cast<std::size_t>(part.position)].topology();
+  problem = search::chain_of(problem, p);
+  auto const cursor = run_time_cursor<Processor>{&chosen, 0};
+  return detail::place_with<T>(with_loss(net), std::move(built), std::move(problem), chosen, cursor,
+                               std::move(part));
 }
 
 }  // namespace ashlar::nn

@@ -28,6 +28,23 @@ struct net_builder {
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   std::string path;
   bool names_next = true;  ///< false: the parts of the next composite are not named
+  /// In a pipeline: the part of the mesh that has each stage, and the number of the element behind it.
+  std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
+
+  /// Returns the mesh of an element. In a pipeline every rank has all elements, but outside of their
+  /// meshes their shards are empty.
+  basic_mesh<Processor> const& mesh_of(int element) const {
+    for (auto const& [part, end] : stages)
+      if (element < end) return part;
+    return mesh;
+  }
+
+  /// Returns the mesh on which this rank computes.
+  basic_mesh<Processor> const& here() const {
+    for (auto const& [part, end] : stages)
+      if (part.is_here()) return part;
+    return mesh;
+  }
 
   /// Calls place(), which places part number `index` of a composite.
   template <class Place>
@@ -49,8 +66,8 @@ void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   if constexpr (blueprint<Layer>) {
     auto const at = cursor.choice();
     using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
-    net.nodes.push_back(
-        std::make_unique<node>(layer, cursor.index, net.mesh, x, at, net.streams, net.path));
+    net.nodes.push_back(std::make_unique<node>(layer, cursor.index, net.mesh_of(cursor.index), x,
+                                               at, net.streams, net.path));
   } else {
     layer.template place_part<T, XRank>(net, x, cursor);
   }

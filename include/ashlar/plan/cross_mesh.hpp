@@ -24,39 +24,36 @@ namespace ashlar {
 namespace detail {
 
 /// What all crossings from or to a placement have in common, if no node has ranks of both parts.
-struct crossing_end {
+struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< elements that one rank holds
-  int ranks = 1;           ///< ranks of the part in one node
   std::int64_t most = 0;   ///< elements that one node holds
   int hops = 1;            ///< nodes in the longest chain (target)
   int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
 };
 
-constexpr crossing_end end_of_crossing(shape const& extents, mesh_part const& part,
-                                       placement const& p, bool is_source,
-                                       nodes_of_mesh const& nodes) {
+constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& part,
+                                         placement const& p, bool is_source,
+                                         nodes_of_mesh const& nodes) {
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
   scratch<std::int64_t> held(static_cast<std::size_t>(nodes.nodes()));
-  crossing_end end;
+  crossing_load load;
   for (auto const& t : tiles(extents, part, p)) {
     auto const own = nodes.of(t.ranks);
     for (int const n : own) held.data()[n] += t.region.elements();
-    end.tile = std::max(end.tile, t.region.elements());
+    load.tile = std::max(load.tile, t.region.elements());
     if (is_source) {
       all.tasks.push_back({t.region.elements(), own, {outside}});
       continue;
     }
-    end.hops = std::max(end.hops, static_cast<int>(own.size()));
+    load.hops = std::max(load.hops, static_cast<int>(own.size()));
     for (int const n : own)
-      end.inside = std::max(end.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
+      load.inside = std::max(load.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
   }
-  for (auto const n : held) end.most = std::max(end.most, n);
-  for (int n = 0; n < nodes.nodes(); ++n)
-    end.ranks = std::max(end.ranks, static_cast<int>(nodes.in_node(part.ranks, n).size()));
-  end.least = is_source ? share_senders(all, 0).bound : end.most;
-  return end;
+  for (auto const n : held) load.most = std::max(load.most, n);
+  load.least = is_source ? share_senders(all, 0).least_load : load.most;
+  return load;
 }
 
 /// The placements of a tensor on one side of a crossing that are not partial, each with the seconds
@@ -66,7 +63,7 @@ class crossing_side {
   struct state {
     placement at;
     double seconds = 0;  ///< of the steps
-    crossing_end end;
+    crossing_load load;
   };
 
   constexpr crossing_side(shape const& extents, int element_size, mesh_part const& part,
@@ -93,9 +90,10 @@ class crossing_side {
 /// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
 /// no node has ranks of both parts. A node that needs more than any node of the source holds then
 /// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
-/// together hold what it needs. Its ranks share these messages.
-constexpr double least_seconds(crossing_end const& source, crossing_end const& target, bool apart,
-                               int element_size, machine const& m) {
+/// together hold what it needs. Its ranks share these messages, and no node has more than `sharing`
+/// ranks of the target.
+constexpr double least_seconds(crossing_load const& source, crossing_load const& target,
+                               int sharing, bool apart, int element_size, machine const& m) {
   if (target.most == 0) return 0;
   if (!apart) {
     // A rank gets its tile over both links at the same time at best.
@@ -107,7 +105,7 @@ constexpr double least_seconds(crossing_end const& source, crossing_end const& t
   std::int64_t partners = 1;
   if (source.most > 0 && target.most > source.most)
     partners = target.hops > 1 ? 2 : (target.most + source.most - 1) / source.most;
-  double const messages = double((partners + target.ranks - 1) / target.ranks);
+  double const messages = double((partners + sharing - 1) / sharing);
   crossing_stage const between{target.hops, messages * m.inter.alpha,
                                double(std::max(source.least, target.least)) * element_size *
                                    m.inter.beta};
@@ -124,16 +122,20 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
                                           mesh_part const& source, placement const& from,
                                           mesh_part const& target, placement const& to,
                                           topology const& whole, machine const& m) {
-  detail::nodes_of_mesh const nodes(whole);
+  nodes_of_mesh const nodes(whole);
   bool apart = true;
   for (int const a : nodes.of(source.ranks))
     for (int const b : nodes.of(target.ranks)) apart = apart && a != b;
 
   detail::crossing_side before(extents, element_size, source, from, true, m);
   detail::crossing_side after(extents, element_size, target, to, false, m);
+  int sharing = 1;
+  for (int n = 0; n < nodes.nodes(); ++n)
+    sharing = std::max(sharing, static_cast<int>(nodes.in_node(target.ranks, n).size()));
   for (bool const is_source : {true, false})
     for (auto& s : (is_source ? before : after).states())
-      s.end = detail::end_of_crossing(extents, is_source ? source : target, s.at, is_source, nodes);
+      s.load = detail::load_of_crossing(extents, is_source ? source : target, s.at, is_source,
+                                        nodes);
 
   struct pair {
     double bound;
@@ -143,7 +145,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (std::size_t i = 0; i < before.states().size(); ++i)
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
-      double const across = detail::least_seconds(a.end, b.end, apart, element_size, m);
+      double const across = detail::least_seconds(a.load, b.load, sharing, apart, element_size, m);
       pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }
   std::sort(pairs.begin(), pairs.end(), [](pair const& a, pair const& b) {
@@ -158,7 +160,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (auto const& p : pairs) {
     if (p.bound >= seconds) break;
     auto const &a = before.states().data()[p.before], &b = after.states().data()[p.after];
-    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, whole, m);
+    auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, nodes, m);
     double const sum = a.seconds + c.seconds + b.seconds;
     if (sum >= seconds) continue;
     seconds = sum;

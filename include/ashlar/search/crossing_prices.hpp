@@ -20,7 +20,7 @@ namespace ashlar::search {
 
 /// Returns the part at `position` of `positions` equal parts that divide the axis `axis` of `whole`.
 /// It has all axes of the whole mesh. With one part, `axis` is ignored.
-inline mesh_part pipeline_part(topology const& whole, int axis, int positions, int position) {
+inline mesh_part part_at(topology const& whole, int axis, int positions, int position) {
   topology axes = whole;
   if (positions == 1) return all_of(whole);
   int const extent = axes.axis[axis].extent /= positions;
@@ -43,8 +43,8 @@ class crossing_prices {
   crossing_prices(topology const& part, int axis, machine const& m) : machine_(m), both_(part) {
     if (axis < 0) return;
     both_.axis[axis].extent *= 2;
-    source_ = pipeline_part(both_, axis, 2, 0);
-    target_ = pipeline_part(both_, axis, 2, 1);
+    source_ = part_at(both_, axis, 2, 0);
+    target_ = part_at(both_, axis, 2, 1);
   }
 
   /// Returns the price of moving a tensor from a placement on one part to one on another.

@@ -72,10 +72,8 @@ struct pipeline_plan {
   int parts() const {
     return order.order.empty() ? static_cast<int>(stages.size()) : order.positions;
   }
-  int in_flight(int stage) const {
-    if (!order.order.empty()) return pipelines::in_flight(order, stage).held;
-    return std::min(micro_batches(), static_cast<int>(stages.size()) - stage);
-  }
+  /// Of this stage. If those of many stages are needed, pipelines::in_flight(schedule_of(p)) gives all.
+  int in_flight(int stage) const;
 };
 
 inline pipelines::pipeline_costs costs_of(pipeline_plan const& p) {
@@ -88,6 +86,29 @@ inline pipelines::pipeline_costs costs_of(pipeline_plan const& p) {
 inline pipelines::schedule schedule_of(pipeline_plan const& p) {
   if (!p.order.order.empty()) return p.order;
   return pipelines::one_f_one_b(static_cast<int>(p.stages.size()), p.micro_batches());
+}
+
+/// Returns a hash of the placements, the stages and the schedule.
+inline std::uint64_t fingerprint(pipeline_plan const& p) {
+  std::uint64_t h = fingerprint(p.chosen);
+  auto const mix = [&](int value) {
+    h = (h ^ static_cast<std::uint64_t>(value)) * 1099511628211ull;
+  };
+  mix(p.axis);
+  for (auto const& s : p.stages)
+    for (int const value : {s.first, s.last, s.recomputed}) mix(value);
+  auto const order = schedule_of(p);
+  mix(static_cast<int>(order.wired));
+  for (auto const& own : order.order) {
+    mix(-1);
+    for (auto const& a : own)
+      for (int const value : {static_cast<int>(a.what), a.micro_batch, a.chunk}) mix(value);
+  }
+  return h;
+}
+
+inline int pipeline_plan::in_flight(int stage) const {
+  return pipelines::in_flight(schedule_of(*this), stage).held;
 }
 
 /// Returns the index of the first element of every stage, followed by the number of all elements.

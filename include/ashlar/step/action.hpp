@@ -15,11 +15,17 @@
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
 //   update           yes       the gradient                                          the parameter
+//   begin_send       no        a value that goes to another part of the mesh
+//   end_send         no        the same value
+//   begin_receive    no
+//   end_receive      no                                           a value from another part
 //   release          no        (values that no later action reads)
 //
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
-// redistributed between two parts of a forward pass.
+// redistributed between two parts of a forward pass. Sends and receives are the crossings of a
+// pipeline (build_stage.hpp). They have no steps: redistributions before a send and after a receive are
+// moves.
 //
 // An action refers to a value by its index in the program's table of values (program.hpp).
 
@@ -38,6 +44,10 @@ enum class action_kind : signed char {
   begin_move,
   end_move,
   update,
+  begin_send,
+  end_send,
+  begin_receive,
+  end_receive,
   release
 };
 
@@ -51,6 +61,10 @@ constexpr char const* to_string(action_kind kind) {
     case action_kind::begin_move: return "begin move";
     case action_kind::end_move: return "end move";
     case action_kind::update: return "update";
+    case action_kind::begin_send: return "begin send";
+    case action_kind::end_send: return "end send";
+    case action_kind::begin_receive: return "begin receive";
+    case action_kind::end_receive: return "end receive";
     case action_kind::release: return "release";
   }
   return "";
@@ -114,11 +128,12 @@ struct action {
   int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
   int move = -1;                ///< index into program::moves; -1: neither begins nor ends a move
+  int crossing = -1;            ///< index into program::crossings; -1: neither sends nor receives
   double seconds = 0;           ///< seconds of its computation, on the busiest rank
   double halo_seconds = 0;      ///< seconds of the halo exchange before the computation (halo.hpp)
   std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
   std::int64_t workspace = 0;   ///< bytes that a computation needs in addition to its values
-  value_list reads, makes, adds;
+  value_list reads{}, makes{}, adds{};
 
   friend constexpr bool operator==(action const&, action const&) = default;
 };

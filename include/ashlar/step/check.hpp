@@ -20,6 +20,7 @@
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
 //                order. No action reads it before the last addend.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
+//   crossings    Each send and each receive begins once and then ends once.
 //   memory       The memory in use never exceeds the limit, if there is a limit (high_water.hpp).
 //
 // These rules concern one rank's program. check_order.hpp checks the programs of several ranks
@@ -42,7 +43,7 @@ class program_check {
  public:
   constexpr explicit program_check(program const& p)
       : p_(p), values_(p.values.size()), moves_(p.moves.size(), stage::none),
-        begun_(p.moves.size(), 0),
+        crossings_(p.crossings.size(), stage::none), begun_(p.moves.size(), 0),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
     for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].is_given();
   }
@@ -74,6 +75,10 @@ class program_check {
     }
     for (int const v : a.reads) read(v);
     switch (a.kind) {
+      case action_kind::begin_send:
+      case action_kind::begin_receive:
+      case action_kind::end_send:
+      case action_kind::end_receive: cross(a); break;
       case action_kind::begin_move: begin(a); break;
       case action_kind::end_move: end(a); break;
       case action_kind::update: break;
@@ -177,6 +182,21 @@ class program_check {
     s = stage::ended;
   }
 
+  constexpr void cross(action const& a) {
+    auto const index = static_cast<std::size_t>(a.crossing);
+    program_crossing const& c = p_.crossings[index];
+    bool const begins = a.kind == action_kind::begin_send || a.kind == action_kind::begin_receive;
+    demand(c.is_send == (a.kind == action_kind::begin_send || a.kind == action_kind::end_send),
+           "sends what it receives, or receives what it sends", c.value);
+    demand(crossings_[index] == (begins ? stage::none : stage::begun),
+           begins ? "begins a crossing twice" : "ends a crossing that is not under way", c.value);
+    crossings_[index] = begins ? stage::begun : stage::ended;
+    auto const& touched = c.is_send ? a.reads : a.makes;
+    int const expected = c.is_send || !begins ? 1 : 0;
+    demand(touched.size() == expected && (expected == 0 || touched[0] == c.value),
+           "sends or receives another value", c.value);
+  }
+
   constexpr void compute(action const& a) {
     bool last = false;  // a forward pass makes y in its last part
     for (int const v : a.makes) last = last || p_.value_of(v).kind == value_kind::y;
@@ -193,6 +213,8 @@ class program_check {
       demand(moves_[k] != stage::none, "never begins a move", -1, static_cast<int>(k));
       demand(moves_[k] == stage::ended, "never ends a move", -1, static_cast<int>(k));
     }
+    for (std::size_t k = 0; k < crossings_.size(); ++k)
+      demand(crossings_[k] == stage::ended, "never ends a crossing", p_.crossings[k].value);
     for (std::size_t k = 0; k < values_.size(); ++k) {
       value_state const& s = values_[k];
       value const& is = p_.values[k];
@@ -210,7 +232,7 @@ class program_check {
 
   program const& p_;
   std::vector<value_state> values_;
-  std::vector<stage> moves_;
+  std::vector<stage> moves_, crossings_;
   std::vector<int> begun_;  // per bucket: whether it has begun
   int last_begun_ = -1;     // move that the previous action (ignoring releases) begins; -1: none
   std::vector<computed> done_;

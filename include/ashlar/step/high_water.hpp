@@ -8,7 +8,8 @@
 //   time                     bytes that count
 //   the whole step           values that outlast it, optimizer states, parameter copies in the
 //                            element type (program::resident)
-//   from making to release   every other value except statistics
+//   from making to release   every other value except statistics; one that is received counts from
+//                            the begin of its receive
 //   during a computation     workspace and received halos
 //   during a redistribution  the larger of its source and its result, with buffers (memory.hpp);
 //                            afterwards both until they are released
@@ -57,6 +58,11 @@ constexpr memory_change memory_of(program const& p, action const& a) {
       if (a.kind == action_kind::begin_move) return {moving, moving};
       return {made - moving, made > moving ? made - moving : 0};
     }
+    case action_kind::begin_receive: {
+      auto const bytes = p.value_of(p.crossing_of(a).value).bytes;
+      return {bytes, bytes};
+    }
+    case action_kind::end_receive: return {};
     case action_kind::release:
       for (int const v : a.reads) made -= counted_bytes(p.value_of(v));
       return {made, 0};

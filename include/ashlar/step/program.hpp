@@ -9,11 +9,12 @@
 // runs it.
 //
 // All ranks of a mesh have the same program. The coordinates of a rank determine its part of each
-// computation.
+// computation. In a pipeline each part of the mesh has a program of its own (build_stage.hpp), whose
+// `mesh` is the part.
 
 #include <vector>
 
-#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/step/action.hpp>
 
 namespace ashlar::search {
@@ -33,6 +34,20 @@ struct program_move {
   friend constexpr bool operator==(program_move const&, program_move const&) = default;
 };
 
+/// A send to another part of the mesh, or a receive from one, in the program of a pipeline's part. It
+/// runs between its begin and its end.
+struct program_crossing {
+  bool is_send = false;
+  moved what = moved::activation;  ///< an activation or its gradient
+  int element = 0;                 ///< element of this part that makes or reads the tensor
+  int micro_batch = 0;
+  int value = -1;  ///< index of what is sent or received in program::values
+  int number = 0;  ///< the same for the sender and the receiver, and different for all crossings
+  int plan = 0;    ///< index into program::crossing_plans
+
+  friend constexpr bool operator==(program_crossing const&, program_crossing const&) = default;
+};
+
 struct program {
   topology mesh;
   int micro_batches = 1;
@@ -41,6 +56,8 @@ struct program {
   std::vector<value> values;
   std::vector<program_move> moves;
   std::vector<redistribution_plan> paths;  ///< the distinct plans of the moves
+  std::vector<program_crossing> crossings;
+  std::vector<cross_mesh_plan> crossing_plans;  ///< of which the crossings run only `across`
   std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
@@ -48,6 +65,9 @@ struct program {
   }
   constexpr program_move const& move_of(action const& a) const {
     return moves[static_cast<std::size_t>(a.move)];
+  }
+  constexpr program_crossing const& crossing_of(action const& a) const {
+    return crossings[static_cast<std::size_t>(a.crossing)];
   }
   constexpr value const& value_of(int number) const {
     return values[static_cast<std::size_t>(number)];

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The implementation of build.hpp. Programs are built in serial order: every end_move directly
-// follows its begin_move, and every value is released right after its last reader.
+// The implementation of build.hpp, which build_stage.hpp uses too. Programs are built in serial order:
+// every end_move directly follows its begin_move, and every value is released right after its last
+// reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -19,10 +20,11 @@
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There is one exception: a residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx.
+//
+// Several micro-batches may be under way at a time. So each has tensors of its own.
 
-#include <ashlar/plan/packing.hpp>
 #include <ashlar/step/memory.hpp>
-#include <ashlar/step/program.hpp>
+#include <ashlar/step/program_writer.hpp>
 #include <ashlar/step/release.hpp>
 #include <ashlar/step/visit.hpp>
 
@@ -32,29 +34,153 @@ inline namespace step {
 namespace step_detail {
 
 template <int N>
-class program_builder {
+class program_builder : public program_writer {
  public:
   constexpr program_builder(basic_problem<N> const& described, basic_plan<N> const& chosen,
                             machine const& m)
-      : net_(described), chosen_(chosen), machine_(m) {
-    made_.mesh = chosen.mesh;
+      : program_writer(chosen.mesh, m), net_(described), chosen_(chosen),
+        tensors_(elements() * static_cast<std::size_t>(described.micro_batches)),
+        parameters_(elements()), factors_(elements()), y_arrives_(elements()),
+        dx_arrives_(elements()) {
     made_.micro_batches = described.micro_batches;
     made_.elements = described.size();
   }
 
   constexpr program build() {
-    prepare();
-    for (int b = 0; b < net_.micro_batches; ++b) add_micro_batch(b);
-    micro_batch_ = 0;
-    for (int i = 0; i < net_.size(); ++i) visit(phase::synchronize, i);
-    for (int i = 0; i < net_.size(); ++i) add_updates(i);
-    return with_releases(made_);
+    int const n = net_.size();
+    prepare(0, n);
+    for (int b = 0; b < net_.micro_batches; ++b) {
+      run_forward(b, 0, n);
+      run_backward(b, 0, n);
+    }
+    synchronize(0, n);
+    update(0, n);
+    return finished();
   }
 
+  // The following functions build a program bit by bit. Each concerns the elements first .. last - 1.
+
+  /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
+  /// bytes of optimizer states and parameter copies.
+  constexpr void prepare(int first, int last) {
+    for (element_ = first; element_ < last; ++element_) {
+      layer_spec const& spec = net_.spec(element_);
+      layer_choice const& c = chosen_[element_];
+      factors_[static_cast<std::size_t>(element_)] = factors_of(spec, c, chosen_.mesh, machine_);
+      int const a = net_.accumulation_size;
+      auto& own = parameters(element_);
+      for (int k = 0; k < spec.parameters.size(); ++k) {
+        shape const& extents = spec.parameters[k].extents;
+        std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
+        own.stored.push_back(add_value(value_kind::stored, k, store * a));
+        own.sum.push_back(
+            add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
+        own.gradient.push_back(-1);
+        made_.resident += store * (stored_size(net_) - 2 * a);
+      }
+    }
+  }
+
+  /// Adds the forward pass of micro-batch b. The first element reads the data, or the output of the
+  /// element before it, which exists already.
+  constexpr void run_forward(int b, int first, int last) {
+    micro_batch_ = b;
+    if (first == 0) {
+      element_ = 0;
+      input_ = add_value(value_kind::data, 0, 0);
+    }
+    for (int i = first; i < last; ++i) {
+      enter(phase::forward, i);
+      visit(phase::forward, i);
+    }
+  }
+
+  /// Which gradients a backward pass computes. For `inputs`, a layer without separate computations
+  /// computes both. Then `weights` computes nothing.
+  enum class gradients : signed char { all, inputs, weights };
+
+  /// Adds the backward pass of micro-batch b, or a half of it: first the half for dx, then that for
+  /// the parameters. The last element reads the gradient that the element after it has made. The last
+  /// element of the net reads none.
+  constexpr void run_backward(int b, int first, int last, gradients wanted = gradients::all) {
+    micro_batch_ = b;
+    wanted_ = wanted;
+    if (wanted == gradients::weights) return run_weight_gradients(first, last);
+    int const n = net_.size();
+    gradient_ = -1;
+    for (int i = last - 1; i >= first; --i) {
+      if (ends_recomputed_segment(net_, i, chosen_.recomputed)) {
+        int const begin = first_of_segment(net_, i);
+        for (int j = begin; j <= i; ++j) {
+          if (j == begin) input_ = own(j).input;
+          else enter(phase::recompute, j);
+          visit(phase::recompute, j);
+        }
+      }
+      if (i + 1 < n) {
+        element_ = i;
+        gradient_ = own(i + 1).dx;
+        visit_boundary(phase::backward, boundary_extents(net_, i), dx_at(i + 1), chosen_[i].dy,
+                       *this);
+      }
+      own(i).dy = gradient_;
+      visit(phase::backward, i);
+    }
+    wanted_ = gradients::all;
+  }
+
+  /// Adds the redistributions of the gradients of parameters.
+  constexpr void synchronize(int first, int last) {
+    micro_batch_ = 0;
+    for (int i = first; i < last; ++i) visit(phase::synchronize, i);
+  }
+  constexpr void update(int first, int last) {
+    for (int i = first; i < last; ++i)
+      for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
+        action a{.kind = action_kind::update, .phase = phase::synchronize, .element = i, .part = k};
+        a.reads.push_back(parameters(i).gradient[k]);
+        a.adds.push_back(parameters(i).stored[k]);
+        made_.actions.push_back(a);
+      }
+  }
+  constexpr program finished() const { return with_releases(made_); }
+
+  /// Adds the redistribution of what element `element` makes to placement `to`, at which it goes to
+  /// another part of the mesh. Adds the begin of the send, and returns its index. `forward` says that
+  /// it is the output y, otherwise it is dx. `number` and `plan` are as in program_crossing.
+  constexpr int begin_send(int b, int element, bool forward, placement const& to, int number,
+                           int plan) {
+    micro_batch_ = b;
+    element_ = element;
+    auto const when = forward ? phase::forward : phase::backward;
+    auto const what = forward ? moved::activation : moved::gradient;
+    layer_choice const& c = chosen_[element];
+    int value = forward ? own(element).y : own(element).dx;
+    placement const& from = forward ? c.y : c.dx;
+    if (!(from == to))
+      value = add_move(when, what, 0, extents_at(element, forward), from, to, value);
+    return begin_crossing({true, what, element, b, value, number, plan});
+  }
+  /// Adds the begin of a receive, and returns its index. `element` reads what is received: the output
+  /// of the element before it, or if `forward` is false, the gradient from the element after it. It
+  /// arrives at placement `at`.
+  constexpr int begin_receive(int b, int element, bool forward, placement const& at, int number,
+                              int plan) {
+    micro_batch_ = b;
+    element_ = forward ? element - 1 : element + 1;
+    auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
+    int const value = add_value(forward ? value_kind::y : value_kind::dx, 0, bytes);
+    (forward ? own(element_).y : own(element_).dx) = value;
+    auto& arrivals = forward ? y_arrives_ : dx_arrives_;
+    arrivals[static_cast<std::size_t>(element_)] = at;
+    auto const what = forward ? moved::activation : moved::gradient;
+    return begin_crossing({false, what, element, b, value, number, plan});
+  }
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
   // computation and each redistribution of a step. Each function adds actions to the program.
 
   constexpr void compute(phase when, computation what, int part, int parts) {
+    if (wanted_ == gradients::inputs && what == computation::weight_gradient) return;
     layer_spec const& spec = net_.spec(element_);
     bool const begin = net_[element_].kind == element_kind::residual_begin;
     bool const end = net_[element_].kind == element_kind::residual_end;
@@ -66,11 +192,7 @@ class program_builder {
       own(element_).dx = gradient_;
       return;
     }
-    action a;
-    a.phase = when;
-    a.element = element_;
-    a.part = part;
-    a.micro_batch = micro_batch_;
+    action a{.phase = when, .element = element_, .part = part, .micro_batch = micro_batch_};
     a.seconds = work_seconds(work_of(spec, what), machine_, net_.element_size,
                              factors_[static_cast<std::size_t>(element_)]) /
                 parts;
@@ -96,77 +218,54 @@ class program_builder {
       case moved::gradient: gradient_ = made; break;
       case moved::statistic: statistics_[index] = made; break;
       case moved::parameter:
-        if (when == phase::synchronize) own(element_).gradient[index] = made;
+        if (when == phase::synchronize) parameters(element_).gradient[index] = made;
         else used_[index] = made;
     }
   }
 
  private:
-  /// The current values of the tensors of one element of the layer chain, as indices into
-  /// program::values; -1: none.
-  struct element_values {
-    int y = -1, dx = -1, saved = -1;
+  /// The tensors of one element of the layer chain in one micro-batch, as indices into
+  /// program::values; -1: none. `input` is the input of a segment that will be recomputed.
+  struct element_tensors {
+    int y = -1, dx = -1, saved = -1, dy = -1, input = -1;
+  };
+  struct element_parameters {
     inplace_vector<int, max_parameters> stored, sum, gradient;
   };
 
-  constexpr element_values& own(int i) { return values_[static_cast<std::size_t>(i)]; }
-
-  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
-    made_.values.push_back({kind, element_, index, micro_batch_, again, bytes});
-    return static_cast<int>(made_.values.size()) - 1;
+  constexpr std::size_t elements() const { return static_cast<std::size_t>(net_.size()); }
+  /// The tensors of element i in the current micro-batch.
+  constexpr element_tensors& own(int i) {
+    return tensors_[static_cast<std::size_t>(micro_batch_) * elements() +
+                    static_cast<std::size_t>(i)];
   }
-  constexpr std::int64_t bytes_of(shape const& extents, placement const& p, int size) const {
-    return max_local_elements(extents, chosen_.mesh, p) * size;
+  constexpr element_parameters& parameters(int i) {
+    return parameters_[static_cast<std::size_t>(i)];
   }
-
-  /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
-  /// bytes of optimizer states and parameter copies.
-  constexpr void prepare() {
-    values_.resize(static_cast<std::size_t>(net_.size()));
-    for (element_ = 0; element_ < net_.size(); ++element_) {
-      layer_spec const& spec = net_.spec(element_);
-      layer_choice const& c = chosen_[element_];
-      factors_.push_back(factors_of(spec, c, chosen_.mesh, machine_));
-      int const a = net_.accumulation_size;
-      for (int k = 0; k < spec.parameters.size(); ++k) {
-        shape const& extents = spec.parameters[k].extents;
-        std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
-        own(element_).stored.push_back(add_value(value_kind::stored, k, store * a));
-        own(element_).sum.push_back(
-            add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
-        own(element_).gradient.push_back(-1);
-        made_.resident += store * (stored_size(net_) - 2 * a);
-      }
-    }
+  /// Returns the placement at which element i's output exists: where it was made, or received.
+  constexpr placement const& y_at(int i) const {
+    auto const& arrives = y_arrives_[static_cast<std::size_t>(i)];
+    return arrives.axes() > 0 ? arrives : chosen_[i].y;
+  }
+  constexpr placement const& dx_at(int i) const {
+    auto const& arrives = dx_arrives_[static_cast<std::size_t>(i)];
+    return arrives.axes() > 0 ? arrives : chosen_[i].dx;
+  }
+  /// Returns the extents of an element's output, or of the gradient of its input.
+  constexpr shape const& extents_at(int i, bool forward) const {
+    return forward ? y_extents(net_, i) : x_extents(net_, i);
   }
 
-  constexpr void add_micro_batch(int b) {
-    micro_batch_ = b;
-    element_ = 0;
-    int const n = net_.size();
-    input_ = add_value(value_kind::data, 0, 0);
-    for (int i = 0; i < n; ++i) {
-      enter(phase::forward, i);
-      visit(phase::forward, i);
-    }
-    gradient_ = -1;
-    for (int i = n - 1; i >= 0; --i) {
-      if (ends_recomputed_segment(net_, i, chosen_.recomputed)) {
-        int const first = first_of_segment(net_, i);
-        for (int j = first; j <= i; ++j) {
-          if (j == first) input_ = kept_inputs_.back();
-          else enter(phase::recompute, j);
-          visit(phase::recompute, j);
-        }
-        kept_inputs_.pop_back();
-      }
-      if (i + 1 < n) {
-        element_ = i;
-        gradient_ = own(i + 1).dx;
-        visit_boundary(phase::backward, boundary_extents(net_, i), chosen_[i + 1].dx, chosen_[i].dy,
-                       *this);
-      }
-      visit(phase::backward, i);
+  /// Adds the gradients of the parameters of layers that compute them apart from dx.
+  constexpr void run_weight_gradients(int first, int last) {
+    for (int i = last - 1; i >= first; --i) {
+      auto const form = net_.spec(i).backward;
+      if (net_[i].kind != element_kind::layer ||
+          (form != backward_form::halves && form != backward_form::gradients_only))
+        continue;
+      element_ = i;
+      gradient_ = own(i).dy;
+      compute(phase::backward, computation::weight_gradient, 0, 1);
     }
   }
 
@@ -176,13 +275,13 @@ class program_builder {
       return visit_boundary(when, net_.spec(0).x, placement::all_broadcast(chosen_.mesh.axes()),
                             chosen_[0].x, *this);
     input_ = own(i - 1).y;
-    visit_boundary(when, boundary_extents(net_, i - 1), chosen_[i - 1].y, chosen_[i].x, *this);
+    visit_boundary(when, boundary_extents(net_, i - 1), y_at(i - 1), chosen_[i].x, *this);
   }
   constexpr void visit(phase when, int i) {
     element_ = i;
     if (when == phase::forward && net_.runs(i, chosen_.recomputed) == forward_runs::twice_from_here)
-      kept_inputs_.push_back(input_);
-    for (int k = 0; k < net_.spec(i).parameters.size(); ++k) used_[k] = own(i).stored[k];
+      own(i).input = input_;
+    for (int k = 0; k < net_.spec(i).parameters.size(); ++k) used_[k] = parameters(i).stored[k];
     visit_element(when, net_.spec(i), chosen_[i], *this);
   }
 
@@ -193,7 +292,8 @@ class program_builder {
       case moved::statistic: return statistics_[index];
       case moved::parameter: break;
     }
-    return when == phase::synchronize ? own(element_).sum[index] : own(element_).stored[index];
+    auto& own_parameters = parameters(element_);
+    return when == phase::synchronize ? own_parameters.sum[index] : own_parameters.stored[index];
   }
 
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
@@ -212,31 +312,11 @@ class program_builder {
     m.path = path_of(extents, size, from, to);
     m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
                      when == phase::recompute);
-    action a;
-    a.phase = when;
-    a.element = element_;
-    a.part = index;
-    a.micro_batch = micro_batch_;
-    a.move = static_cast<int>(made_.moves.size());
-    a.kind = action_kind::begin_move;
-    a.reads.push_back(source);
-    made_.actions.push_back(a);
-    a.kind = action_kind::end_move;
-    a.reads = {};
-    a.makes.push_back(m.to);
-    made_.actions.push_back(a);
-    made_.moves.push_back(m);
+    add_actions_of(m);
     return m.to;
   }
-  constexpr int path_of(shape const& extents, int size, placement const& from,
-                        placement const& to) {
-    for (std::size_t i = 0; i < made_.paths.size(); ++i) {
-      auto const& p = made_.paths[i];
-      if (p.extents == extents && p.element_size == size && p.from == from && p.to == to)
-        return static_cast<int>(i);
-    }
-    made_.paths.push_back(plan_redistribution(extents, size, from, to, chosen_.mesh, machine_));
-    return static_cast<int>(made_.paths.size()) - 1;
+  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
+    return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});
   }
 
   constexpr void complete_forward(action& a, phase when, int part, int parts) {
@@ -284,29 +364,19 @@ class program_builder {
       a.makes.push_back(own(element_).dx);
     }
     if (what != computation::input_gradient)
-      for (int k = 0; k < spec.parameters.size(); ++k) a.adds.push_back(own(element_).sum[k]);
-  }
-
-  constexpr void add_updates(int i) {
-    for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
-      action a;
-      a.kind = action_kind::update;
-      a.phase = phase::synchronize;
-      a.element = i;
-      a.part = k;
-      a.reads.push_back(own(i).gradient[k]);
-      a.adds.push_back(own(i).stored[k]);
-      made_.actions.push_back(a);
-    }
+      for (int k = 0; k < spec.parameters.size(); ++k)
+        a.adds.push_back(parameters(element_).sum[k]);
   }
 
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  machine const& machine_;
-  program made_;
-  std::vector<element_values> values_;
+  std::vector<element_tensors> tensors_;  // of each micro-batch and element
+  std::vector<element_parameters> parameters_;
   std::vector<work_factors> factors_;
-  std::vector<int> kept_inputs_;  // inputs of segments that will be recomputed
+  // Of each element: the placement at which its y or dx is received from another part of the mesh; no
+  // axes if it is made here.
+  std::vector<placement> y_arrives_, dx_arrives_;
+  gradients wanted_ = gradients::all;
   int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};

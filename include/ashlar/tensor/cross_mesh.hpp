@@ -11,6 +11,7 @@
 //
 // Every rank of the whole mesh makes the same calls. A rank outside of both parts does nothing.
 
+#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/plan/crossing/text.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
@@ -19,7 +20,7 @@ namespace ashlar {
 namespace detail {
 
 template <distributed Tensor>
-std::shared_ptr<cross_mesh_plan const>
+std::shared_ptr<prepared_crossing const>
 plan_to(Tensor const& x, typename Tensor::mesh_type const& other, placement const& target) {
   if (char const* const wrong = check(target, Tensor::rank, other.axes()))
     throw error("redistribute",
@@ -30,15 +31,18 @@ plan_to(Tensor const& x, typename Tensor::mesh_type const& other, placement cons
 
 template <class Processor>
 any_tensor<Processor> run_plan(any_tensor<Processor> const& x, basic_mesh<Processor> const& other,
-                               cross_mesh_plan const& p) {
+                               prepared_crossing const& prepared) {
+  auto const& p = prepared.plan;
   auto const& m = x.mesh();
   auto const& extents = x.extents();
   int const size = static_cast<int>(size_of(x.type()));
   auto const sent = run_plan(x, *m.prepared(extents, size, p.before.from, p.before.to));
   any_tensor<Processor> const received(other, extents, p.after.from, x.type());
   auto const& own = m.is_here() ? sent : received;
-  m.cross(p.across, m.is_here() || other.is_here(), own.local_box(), own.data(),
-          static_cast<std::size_t>(size));
+  int const number = m.next_crossing();
+  if (m.is_here() || other.is_here())
+    m.wait(*m.start_crossing(prepared, own.local_box(), own.data(), static_cast<std::size_t>(size),
+                             number));
   return run_plan(received, *other.prepared(extents, size, p.after.from, p.after.to));
 }
 
@@ -67,7 +71,7 @@ auto operator|(Tensor const& x,
 template <distributed Tensor, placement_argument Target>
 cross_mesh_report plan_redistribution(Tensor const& x, typename Tensor::mesh_type const& other,
                                       Target const& target) {
-  return {*detail::plan_to(x, other, as_value(target)), x.mesh().whole(), x.mesh().machine()};
+  return {detail::plan_to(x, other, as_value(target))->plan, x.mesh().whole(), x.mesh().machine()};
 }
 
 }  // namespace ashlar

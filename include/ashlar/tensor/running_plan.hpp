@@ -32,13 +32,14 @@ class running_plan final : public pending_operation {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Begins the first step. `tensors` has one tensor for each plan of `together`, all with the same
+  /// Begins the first step, but not before `arrival` has ended, if it is given. `tensors` has one tensor for each plan of `together`, all with the same
   /// element type and on the same mesh. All steps get their tickets now. (A ticket is a transfer's
   /// position in the order of transfers along its mesh axes.) So these steps come before all
   /// transfers that the program requests later.
-  running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
-      : mesh_(tensors.front().mesh()), label_(mesh_.label()), x_(std::move(tensors)),
-        bucket_(std::move(together)) {
+  running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
+               std::unique_ptr<pending_operation> arrival = {})
+      : mesh_(tensors.front().mesh()), label_(mesh_.label()), arrival_(std::move(arrival)),
+        x_(std::move(tensors)), bucket_(std::move(together)) {
     if (!mesh_.is_here()) {
       for (std::size_t t = 0; t < x_.size(); ++t) x_[t] = x_[t].like(bucket_->plans[t]->plan.to);
       done_ = true;
@@ -60,10 +61,11 @@ class running_plan final : public pending_operation {
       throw;
     }
   }
-  running_plan(shard x, std::shared_ptr<prepared_plan const> plan)
+  running_plan(shard x, std::shared_ptr<prepared_plan const> plan,
+               std::unique_ptr<pending_operation> arrival = {})
       : running_plan(recycled_vector<shard>{std::move(x)},
-                     std::allocate_shared<bucket>(recycling_allocator<bucket>(), std::move(plan))) {
-  }
+                     std::allocate_shared<bucket>(recycling_allocator<bucket>(), std::move(plan)),
+                     std::move(arrival)) {}
   running_plan(running_plan const&) = delete;
   running_plan& operator=(running_plan const&) = delete;
   ~running_plan() override {
@@ -95,6 +97,10 @@ class running_plan final : public pending_operation {
 
   template <class Ended>
   bool go_on(Ended const& ended) {
+    if (arrival_ != nullptr) {
+      if (!ended(*arrival_)) return false;
+      arrival_.reset();
+    }
     while (!done_) {
       if (under_way_ != nullptr) {
         if (!ended(*under_way_)) {
@@ -160,7 +166,8 @@ class running_plan final : public pending_operation {
   }
 
   basic_mesh<Processor> mesh_;
-  char const* label_;  // names the tensors in messages, or null
+  char const* label_;                           // names the tensors in messages, or null
+  std::unique_ptr<pending_operation> arrival_;  // of the tensors, from another part of the mesh
   recycled_vector<shard> x_, next_;
   recycled_vector<queued_step> queued_;
   std::shared_ptr<bucket const> bucket_;  // kept alive, since the mesh's cache may drop it

@@ -91,11 +91,15 @@ void compare_replicas(Model& model, std::int64_t step) {
   mesh.all_reduce(std::span(hashes));
   std::size_t first = 0;  // the position of the parameter's hashes
   model.for_each_parameter([&](auto const& p) {
-    for (int r = 0; r < mesh.ranks(); ++r) {
-      auto c = mesh.topology().coordinates_of(r);
-      for (int a = 0; a < mesh.axes(); ++a)
+    auto const& own = p.value().mesh();
+    auto const of_whole = [&](int rank) {
+      return own.as_part().ranks[static_cast<std::size_t>(rank)];
+    };
+    for (int k = 0; k < own.ranks(); ++k) {
+      auto c = own.topology().coordinates_of(k);
+      for (int a = 0; a < own.axes(); ++a)
         if (p.value().placement()[a].is_broadcast()) c[static_cast<std::size_t>(a)] = 0;
-      int const other = mesh.topology().rank_of(c);
+      int const r = of_whole(k), other = of_whole(own.topology().rank_of(c));
       if (hashes[first + static_cast<std::size_t>(r)] ==
           hashes[first + static_cast<std::size_t>(other)])
         continue;

@@ -10,8 +10,9 @@
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// A step communicates the redistributions of the program and one all-reduce over the whole mesh.
-// This all-reduce carries the summed loss and the squared gradient norm of each parameter. The
+// A step communicates the redistributions of the program and one all-reduce over the whole mesh, in a
+// pipeline a second one over its part. They carry the summed loss and the squared gradient norm of each
+// parameter. Sums within a part come first, so that they do not depend on the number of stages. The
 // global norm adds up the squared norms in the order of the net's layers. So the global norm does
 // not depend on which rank has which parameter. If the loss or the gradient norm is not finite,
 // every rank throws an error in the same step, before any parameter changes.
@@ -108,7 +109,7 @@ class trainer {
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
     auto const& mesh = model_->mesh();
-    double const communicated = mesh.communication_seconds();
+    double const communicated = communication_seconds();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = static_cast<std::size_t>(model_->input_extents().elements());
     auto const rows = static_cast<std::size_t>(model_->rows());
@@ -161,7 +162,7 @@ class trainer {
 
     report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
-    report.communication_share = (mesh.communication_seconds() - communicated) / report.seconds;
+    report.communication_share = (communication_seconds() - communicated) / report.seconds;
     report.unit = options_.unit;
     if (options_.step_flops > 0 && options_.peak_flops > 0)
       report.model_flops_utilization = options_.step_flops /
@@ -227,17 +228,25 @@ class trainer {
     [[maybe_unused]] auto const scope = range(on, "norm");
     double* squares = totals_.data();
     model_->for_each_parameter([&](auto& p) {
-      auto const& g = p.gradient();
       ++squares;
-      if (is_representative(g.placement(), mesh.coordinate()))
+      auto const& own = p.value().mesh();
+      if (!own.is_here()) return;  // a parameter of another stage
+      auto const& g = p.gradient();
+      if (is_representative(g.placement(), own.coordinate()))
         add_sum_of_squares(on, mesh.memory(),
                            static_cast<stored_type const*>(g.template data_as<stored_type>()),
                            g.local_elements(), squares);
     });
   }
 
+  /// Returns the seconds that this rank has spent in communication, in all steps.
+  double communication_seconds() const {
+    auto const &mesh = model_->mesh(), &stage = model_->stage_mesh();
+    return mesh.communication_seconds() + (stage == mesh ? 0 : stage.communication_seconds());
+  }
+
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is that of this rank's batch. Communicates: one all-reduce.
+  /// batches. `hash` is that of this rank's batch. Communicates: one all-reduce, or two in a pipeline.
   std::vector<double> sum_totals(std::uint64_t hash) {
     auto const& mesh = model_->mesh();
     [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
@@ -246,7 +255,12 @@ class trainer {
     upload(mesh.processor(), mine.data(), addends, totals_.data() + totals_.size() - addends);
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
-    mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
+    auto const& stage = model_->stage_mesh();
+    stage.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
+    if (!(stage == mesh)) {
+      if (stage.rank() != 0) std::fill(totals.begin(), totals.end(), 0.0);
+      mesh.all_reduce(std::span<double>(totals));
+    }
     if (!all_agree(std::span(totals).template last<agreement_addends>(), mesh.ranks()))
       detail::refuse_different_batches(*model_, step_, hash);
     return totals;

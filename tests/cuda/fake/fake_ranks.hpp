@@ -35,7 +35,6 @@ inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_i
   w.here.rank = rank;
   w.here.size = size;
   w.deadline = deadline;
-  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);
   w.watching = ashlar::watch::settings_from_environment();
   w.watching.timeout = deadline;
   w.end_process = [](char const* why) { std::fprintf(stderr, "%s\n", why), std::abort(); };
@@ -48,6 +47,7 @@ inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_i
 inline std::vector<std::string>
 run_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body,
           std::chrono::milliseconds deadline) {
+  ::setenv("ASHLAR_FLIGHT_RECORDS", "off", 0);  // before the threads, which read it
   ashlar::nccl::unique_id const id = new_id();
   std::vector<std::string> said(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;

@@ -6,7 +6,9 @@
 // The backend of a mesh for processes with host memory, on MPI. comm/backend.hpp describes the
 // members of a backend.
 
+#include <map>
 #include <memory>
+#include <vector>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
@@ -18,13 +20,15 @@
 #include <ashlar/mesh/mesh_part.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
+#include <algorithm>
+
 #include <ashlar/comm/mpi/communicator.hpp>
-#include <ashlar/comm/mpi/crossing_messages.hpp>
+#include <ashlar/comm/mpi/running_crossing.hpp>
 #endif
 
 namespace ashlar {
 
-struct crossing;
+struct prepared_crossing;
 
 namespace mpi {
 
@@ -91,9 +95,12 @@ class backend {
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part,
                                                        operation_queue& operations);
 
-  /// Carries out this rank's messages of a crossing between two parts of the mesh. `shard` has the
-  /// elements of box `tile`. All ranks of the two parts must give the same `number`.
-  void cross(crossing const& c, box const& tile, void* shard, std::size_t element_size, int number);
+  /// Begins this rank's messages of a crossing between two parts of the mesh. `shard` has the elements
+  /// of box `tile`. All ranks of the two parts must give the same `number`. `c` and `shard` must
+  /// outlive the result.
+  std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
+                                                    void* shard, std::size_t element_size,
+                                                    int number);
 
   template <class Condition>
   void until(Condition ended) const {
@@ -104,12 +111,16 @@ class backend {
   void refuse_if_stopped() const {}
 
  private:
+  /// Returns the number of two parts together in the record.
+  int both_parts(mesh_part const& a, mesh_part const& b);
+
   topology topology_;
   collective_handles handles_;
   shared_window window_;
   arena memory_;
   operation_queue operations_;
   watch::flight_record record_;
+  std::map<std::vector<int>, int> pairs_;  // numbers in the record, by the ranks of two parts
   mpi::waiting waiting_;
   exception_watch watch_;
 };
@@ -119,16 +130,23 @@ ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
   return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
                                         operations_, record_, waiting_);
 }
-ASHLAR_INLINE void backend::cross(crossing const& c, box const& tile, void* shard,
-                                  std::size_t element_size, int number) {
-  try {
-    crossing_messages messages(c, topology_, rank_in(handles_.comm()), tile, shard, element_size,
-                               handles_.comm(), number % 32'768);
-    waiting_.until([&] { return messages.advance(); });
-  } catch (...) {
-    operations_.abandon();
-    throw;
-  }
+ASHLAR_INLINE int backend::both_parts(mesh_part const& a, mesh_part const& b) {
+  auto ranks = a.ranks;
+  ranks.insert(ranks.end(), b.ranks.begin(), b.ranks.end());
+  std::sort(ranks.begin(), ranks.end());
+  auto const found = pairs_.find(ranks);
+  if (found != pairs_.end()) return found->second;
+  auto const here = std::find(ranks.begin(), ranks.end(), rank_in(handles_.comm()));
+  int const number = record_.add_part({{"rank", static_cast<int>(ranks.size())}}, ranks,
+                                      static_cast<int>(here - ranks.begin()));
+  return pairs_[ranks] = number;
+}
+ASHLAR_INLINE std::unique_ptr<pending_operation>
+backend::start_crossing(prepared_crossing const& c, box const& tile, void* shard,
+                        std::size_t element_size, int number) {
+  return std::make_unique<running_crossing>(operations_, record_,
+                                            both_parts(c.plan.source, c.plan.target), c, tile,
+                                            shard, element_size, handles_.comm(), number % 32'768);
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, operation_queue& operations) {
@@ -141,12 +159,8 @@ backend::make_transport(mesh_part const& part, operation_queue& operations) {
   MPI_Group_free(&whole);
   check(status);
   handles_.keep_communicator(comm);
-  auto made = std::make_shared<communicator>(comm, handles_, part.axes, window_, memory_,
-                                             operations, record_, waiting_);
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  made->be_part(part.ranks, record_.add_part(part.axes, part.ranks, rank));
-  return made;
+  return std::make_shared<communicator>(comm, handles_, part.axes, window_, memory_, operations,
+                                        record_, waiting_, part.ranks);
 }
 #endif
 

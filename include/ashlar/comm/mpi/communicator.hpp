@@ -17,7 +17,9 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <ashlar/comm/communicator.hpp>
 #include <ashlar/comm/mpi/algorithm_file.hpp>
@@ -34,24 +36,19 @@ namespace ashlar::mpi {
 class communicator final : public ashlar::communicator {
  public:
   /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
-  /// shards are allocated. All arguments passed by reference must outlive this object.
+  /// shards are allocated. All arguments passed by reference must outlive this object. If this is the
+  /// transport of a part of a mesh, `ranks` are the ranks of the whole mesh, by rank of the part.
   communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
                arena& memory, operation_queue& operations, watch::flight_record& record,
-               waiting const& wait)
+               waiting const& wait, std::vector<int> ranks = {})
       : topology_(t), algorithms_(algorithms_from_environment(comm)), comm_(comm),
-        handles_(&handles), window_(&window), memory_(&memory), operations_(&operations),
-        record_(&record), waiting_(&wait) {
+        ranks_(std::move(ranks)), handles_(&handles), window_(&window), memory_(&memory),
+        operations_(&operations), record_(&record), waiting_(&wait) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     here_ = t.coordinates_of(rank);
     first_slot_ = window.reserve_slots(comm, t.axes());
-  }
-
-  /// Makes this the transport of a part of a mesh. `ranks` are the ranks of the whole mesh, by rank
-  /// of the part. `part` is the part's number in the flight record.
-  void be_part(std::vector<int> ranks, int part) {
-    ranks_ = std::move(ranks);
-    part_ = part;
+    if (!ranks_.empty()) part_ = record.add_part(t, ranks_, rank);
   }
 
   void open(axis_list const& axes) override { group_of(axes); }
@@ -259,7 +256,7 @@ class communicator final : public ashlar::communicator {
   algorithm_table algorithms_;
   MPI_Comm comm_;
   std::vector<int> ranks_;  // of the whole mesh, by rank of this part; empty for the whole mesh
-  int part_ = 0;
+  int part_ = 0;            // its number in the flight record
   collective_handles* handles_;
   shared_window* window_;
   arena* memory_;

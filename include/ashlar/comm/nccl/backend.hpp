@@ -58,6 +58,12 @@ class backend {
     return made;
   }
 
+  /// Throws ashlar::error.
+  std::unique_ptr<pending_operation> start_crossing(prepared_crossing const&, box const&, void*,
+                                                    std::size_t, int) {
+    throw error("mesh", "tensors do not cross between parts of a mesh of GPUs yet.");
+  }
+
   /// Waits until `ended()` is true. Throws ashlar::error if the watchdog has stopped the transport,
   /// or if an exception dropped a transfer.
   template <class Condition>

@@ -37,7 +37,7 @@ class flight_record {
 
   /// Keeps the last `kept` operations. `is_of_device` tells that a device carries them out.
   explicit flight_record(topology const& t, bool is_of_device = false, std::size_t kept = 48)
-      : topology_(t), is_of_device_(is_of_device), ring_(kept) {
+      : is_of_device_(is_of_device), ring_(kept), parts_{{t}} {
     tick();
   }
 
@@ -45,8 +45,8 @@ class flight_record {
   /// whole mesh, by rank of the part. Returns a number for `began`.
   int add_part(topology const& t, std::vector<int> ranks, int here) {
     std::lock_guard const lock(mutex_);
-    parts_.push_back({t, std::move(ranks), here, {}, 0});
-    return static_cast<int>(parts_.size());
+    parts_.push_back({t, std::move(ranks), here});
+    return static_cast<int>(parts_.size()) - 1;
   }
 
   /// Records that a transfer began. `part` is a number of add_part, or 0 for the whole mesh. Returns
@@ -129,18 +129,18 @@ class flight_record {
   };
   struct part_of_mesh {
     topology axes;
-    std::vector<int> ranks;
-    int here;
-    std::uint64_t begun[1 << max_axes];
-    std::uint64_t whole = 0;
+    std::vector<int> ranks{};  // empty for the whole mesh
+    int here = 0;
+    std::uint64_t begun[1 << max_axes]{};  // the last ticket of each set of axes
+    std::uint64_t others = 0;              // operations that are no transfers
   };
 
   std::uint64_t add(transfer_title const& title, std::uint64_t ticket, char const* what,
                     char const* label, int part) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
-    if (what != nullptr)
-      ticket = ++(part == 0 ? whole_ : parts_[static_cast<std::size_t>(part) - 1].whole);
+    auto& own = parts_[static_cast<std::size_t>(part)];
+    if (what != nullptr) ticket = ++own.others;
     at(number) = {number,
                   ticket,
                   title,
@@ -153,32 +153,26 @@ class flight_record {
     auto& copy = at(number).label;
     copy[0] = '\0';
     if (label != nullptr) std::strncat(copy, label, sizeof copy - 1);
-    auto& begun = part == 0 ? begun_ : parts_[static_cast<std::size_t>(part) - 1].begun;
-    if (what == nullptr && ticket > 0) begun[operation_queue::group_of(title.axes)] = ticket;
+    if (what == nullptr && ticket > 0) own.begun[operation_queue::group_of(title.axes)] = ticket;
     count_event();
     return number;
   }
   /// Returns the number of the oldest entry that is still kept.
   std::uint64_t oldest() const { return last_ < ring_.size() ? 1 : last_ - ring_.size() + 1; }
-  topology const& axes_of(int part) const {
-    return part == 0 ? topology_ : parts_[static_cast<std::size_t>(part) - 1].axes;
-  }
   /// Returns the names of a set of axes (operation_queue::group_of). For a group of a part, the ranks
   /// of the group follow, as in "gpu@4,5".
-  std::string text_of(unsigned set, int part = 0) const {
+  static std::string text_of(unsigned set, part_of_mesh const& own) {
     axis_list axes;
-    auto const& t = axes_of(part);
-    for (int a = 0; a < t.axes(); ++a)
+    for (int a = 0; a < own.axes.axes(); ++a)
       if ((set >> a & 1) != 0) axes.push_back(static_cast<signed char>(a));
-    return to_string(axes, t) + ranks_text(axes, part);
+    return to_string(axes, own.axes) + ranks_text(axes, own);
   }
   /// Returns a text such as "@4,5" for the ranks of a group of a part, or an empty text for the whole
   /// mesh.
-  std::string ranks_text(axis_list const& axes, int part) const {
+  static std::string ranks_text(axis_list const& axes, part_of_mesh const& own) {
     std::string text;
-    if (part == 0) return text;
-    auto const& t = axes_of(part);
-    auto const& own = parts_[static_cast<std::size_t>(part) - 1];
+    if (own.ranks.empty()) return text;
+    auto const& t = own.axes;
     for (int j = 0; j < t.group_size(axes); ++j)
       text += (j == 0 ? '@' : ',') + std::to_string(own.ranks[static_cast<std::size_t>(t.rank_of(
                                          t.member(t.coordinates_of(own.here), axes, j)))]);
@@ -189,13 +183,10 @@ class flight_record {
   entry& at(std::uint64_t number) { return ring_[number % ring_.size()]; }
   entry const& at(std::uint64_t number) const { return ring_[number % ring_.size()]; }
 
-  topology topology_;
   bool is_of_device_;
   std::vector<entry> ring_;
   std::uint64_t last_ = 0, first_open_ = 1;
-  std::uint64_t whole_ = 0;               // the operations that are no transfers
-  std::uint64_t begun_[1 << max_axes]{};  // the last ticket of each set of axes
-  std::vector<part_of_mesh> parts_;
+  std::vector<part_of_mesh> parts_;  // by number; the first one is the whole mesh
   mutable std::mutex mutex_;
 
   std::atomic<std::int64_t> step_{-1};
@@ -235,28 +226,23 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
   if (auto const* const work = work_.load(std::memory_order_relaxed)) r.work = work;
   auto const now = clock::time_point(clock::duration(now_.load(std::memory_order_relaxed)));
   std::lock_guard const lock(mutex_);
-  for (unsigned set = 0; set < std::size(begun_); ++set)
-    if (begun_[set] > 0) r.begun[text_of(set)] = begun_[set];
-  for (std::size_t k = 0; k < parts_.size(); ++k)
-    for (unsigned set = 0; set < std::size(begun_); ++set)
-      if (parts_[k].begun[set] > 0)
-        r.begun[text_of(set, static_cast<int>(k) + 1)] = parts_[k].begun[set];
-  for (std::size_t k = 0; k < parts_.size(); ++k)
-    if (parts_[k].whole > 0)
-      r.begun[ranks_text(all_axes(parts_[k].axes.axes()), static_cast<int>(k) + 1)] =
-          parts_[k].whole;
-  if (whole_ > 0) r.begun[""] = whole_;
+  for (auto const& own : parts_)
+    for (unsigned set = 0; set < std::size(own.begun); ++set)
+      if (own.begun[set] > 0) r.begun[text_of(set, own)] = own.begun[set];
+  for (auto const& own : parts_)
+    if (own.others > 0) r.begun[ranks_text(all_axes(own.axes.axes()), own)] = own.others;
   for (std::uint64_t n = oldest(); n <= last_; ++n) {
     auto const& e = at(n);
+    auto const& own = parts_[static_cast<std::size_t>(e.part)];
     reported_operation o;
     o.number = e.ticket;
     o.has_ended = e.has_ended;
     o.step = e.step;
     o.age =
         std::chrono::duration<double>(now - clock::time_point(clock::duration(e.began))).count();
-    if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes), e.part);
-    else o.axes = ranks_text(all_axes(axes_of(e.part).axes()), e.part);
-    o.text = e.what == nullptr ? to_string(e.title, axes_of(e.part)) : e.what;
+    if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes), own);
+    else o.axes = ranks_text(all_axes(own.axes.axes()), own);
+    o.text = e.what == nullptr ? to_string(e.title, own.axes) : e.what;
     if (e.label[0] != '\0') o.text += std::string(" (") + e.label + ")";
     r.operations.push_back(std::move(o));
   }

@@ -40,4 +40,12 @@ struct crossing {
   friend constexpr bool operator==(crossing const&, crossing const&) = default;
 };
 
+/// A message of a crossing (transfers.hpp): elements begin .. begin + size of a unit task.
+struct crossing_transfer {
+  int from = 0, to = 0;  ///< ranks of the whole mesh
+  int task = 0;
+  std::int64_t begin = 0, size = 0;
+  friend constexpr bool operator==(crossing_transfer const&, crossing_transfer const&) = default;
+};
+
 }  // namespace ashlar

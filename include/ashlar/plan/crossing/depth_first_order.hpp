@@ -4,10 +4,14 @@
 #pragma once
 
 // Searches all orders of the tasks of a crossing, and all senders, by depth-first search with
-// pruning (paper on cross-mesh resharding, section 3.2). A partial order is given up if some port
-// cannot end before the best known length: its time so far, plus the tasks that it has to receive,
-// plus the tasks that only it can send. The search stops after `most` partial orders, so that it
-// does not depend on the machine's speed. If it has not stopped early, the order is a shortest one.
+// pruning (paper on cross-mesh resharding, section 3.2). An order of some of the tasks is not
+// continued if, for some port, one of these sums is as large as the best known length or larger:
+//
+//   the time until which the port receives, plus the remaining tasks that it has to receive
+//   the time until which the port sends, plus the remaining tasks that only it can send
+//
+// The search stops after `most` such orders, so that it does not depend on the machine's speed. If it
+// has not stopped early, the order that it returns is a shortest one.
 
 #include <ashlar/plan/crossing/balanced_order.hpp>
 

@@ -59,6 +59,7 @@ class open_shop {
       add(p, ports + p, most - sends.data()[p]);
       add(ports + p, p, most - receives.data()[p]);
     }
+    for (auto& row : rows_) std::sort(row.begin(), row.end(), comes_before);
     left_ = most;
   }
 
@@ -77,12 +78,16 @@ class open_shop {
       for (int r = 0; r < 2 * ports_; ++r) {
         auto& e = matched(r);
         if (r < ports_ && e.column < ports_) round.push_back({r, e.column, size});
+        auto& row = rows_.data()[r];
+        auto at = row.begin() + (&e - row.data());
         e.size -= size;
-        if (e.size > 0) continue;
+        if (e.size > 0) {
+          for (; at + 1 != row.end() && comes_before(at[1], at[0]); ++at) std::swap(at[0], at[1]);
+          continue;
+        }
         row_of_.data()[e.column] = -1;
         column_of_.data()[r] = -1;
-        auto& row = rows_.data()[r];
-        row.erase(row.begin() + (&e - row.data()));
+        row.erase(at);
       }
       if (!round.empty()) rounds.push_back(static_cast<port_round&&>(round));
     }
@@ -95,6 +100,10 @@ class open_shop {
     std::int64_t size;
   };
 
+  /// The order of the entries of a row. Large entries come first, since they make long rounds.
+  static constexpr bool comes_before(entry const& a, entry const& b) {
+    return a.size != b.size ? a.size > b.size : a.column < b.column;
+  }
   constexpr void add(int row, int column, std::int64_t size) {
     if (size > 0) rows_.data()[row].push_back({column, size});
   }
@@ -106,13 +115,8 @@ class open_shop {
   }
 
   /// Finds a column for a row, where rows that have one may change to others (an augmenting path).
-  /// Large entries come first, since they make long rounds.
   constexpr bool match(int row) {
-    auto& entries = rows_.data()[row];
-    std::sort(entries.begin(), entries.end(), [](entry const& a, entry const& b) {
-      return a.size != b.size ? a.size > b.size : a.column < b.column;
-    });
-    for (auto const& e : entries) {
+    for (auto const& e : rows_.data()[row]) {
       if (seen_.data()[e.column]) continue;
       seen_.data()[e.column] = true;
       int const other = row_of_.data()[e.column];
@@ -125,7 +129,7 @@ class open_shop {
   }
 
   int ports_;
-  scratch<std::vector<entry>> rows_;
+  scratch<std::vector<entry>> rows_;  ///< each in order (comes_before)
   scratch<int> column_of_, row_of_;
   scratch<bool> seen_;
   std::int64_t left_ = 0;
@@ -152,11 +156,15 @@ constexpr std::vector<port_round> rounds_of(int ports, std::vector<port_traffic>
     t.size = 1;
   }
   auto whole = detail::open_shop(ports, units).run();
+  scratch<std::int64_t> sizes(sends.size() * sends.size());
+  auto const size_of = [&](port_traffic const& t) -> std::int64_t& {
+    return sizes
+        .data()[static_cast<std::size_t>(t.from) * sends.size() + static_cast<std::size_t>(t.to)];
+  };
+  for (auto const& t : traffic) size_of(t) = t.size;
   std::int64_t sum = 0;
   for (auto& round : whole) {
-    for (auto& r : round)
-      for (auto const& t : traffic)
-        if (t.from == r.from && t.to == r.to) r.size = t.size;
+    for (auto& r : round) r.size = size_of(r);
     sum += length_of(round);
   }
   if (double(sum) <= 1.01 * double(most)) return whole;

@@ -22,10 +22,9 @@ namespace ashlar {
 
 constexpr port_schedule pipelined_order(port_problem const& p) {
   port_schedule s;
-  std::int64_t received = 0;
-  for (int h = 0; h < p.ports; ++h) received = std::max(received, p.received(h));
+  auto const received = p.most_received();
   auto const divided = share_senders(p, received);
-  s.bound = std::max(received, divided.bound);
+  s.least_elements = std::max(received, divided.least_load);
 
   auto const ports = static_cast<std::size_t>(p.ports);
   scratch<std::int64_t> sends(ports);

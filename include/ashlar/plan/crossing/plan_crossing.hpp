@@ -12,58 +12,10 @@
 #include <ashlar/machine/machine.hpp>
 #include <ashlar/plan/crossing/chunks.hpp>
 #include <ashlar/plan/crossing/crossing.hpp>
+#include <ashlar/plan/crossing/nodes_of_mesh.hpp>
 #include <ashlar/plan/crossing/pipelined_order.hpp>
 
 namespace ashlar {
-
-namespace detail {
-
-/// The ranks of a mesh by node. Ranks of a node are numbered from 0 in ascending order.
-class nodes_of_mesh {
- public:
-  constexpr explicit nodes_of_mesh(topology const& whole)
-      : ranks_(static_cast<std::size_t>(whole.ranks() / whole.ranks_per_node())),
-        node_(static_cast<std::size_t>(whole.ranks())), port_(node_) {
-    for (int r = 0; r < whole.ranks(); ++r) {
-      int const node = node_of(whole, r);
-      node_.data()[r] = node;
-      port_.data()[r] = static_cast<int>(ranks_.data()[node].size());
-      ranks_.data()[node].push_back(r);
-    }
-  }
-  constexpr int nodes() const { return static_cast<int>(ranks_.size()); }
-  constexpr int node(int rank) const { return node_.data()[rank]; }
-  constexpr int port(int rank) const { return port_.data()[rank]; }
-  constexpr int rank(int node, int port) const { return ranks_.data()[node].data()[port]; }
-  constexpr int ranks_in(int node) const { return static_cast<int>(ranks_.data()[node].size()); }
-
-  /// Returns those of `ranks` that are in a node.
-  constexpr std::vector<int> in_node(std::vector<int> const& ranks, int node) const {
-    std::vector<int> own;
-    for (int const r : ranks)
-      if (node_.data()[r] == node) own.push_back(r);
-    return own;
-  }
-  /// Returns the numbers of ranks in their nodes.
-  constexpr std::vector<int> ports(std::vector<int> ranks) const {
-    for (int& r : ranks) r = port(r);
-    return ranks;
-  }
-  /// Returns the nodes of some ascending ranks, ascending, each once.
-  constexpr std::vector<int> of(std::vector<int> const& ranks) const {
-    std::vector<int> nodes;
-    for (int const r : ranks) nodes.push_back(node(r));
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    return nodes;
-  }
-
- private:
-  scratch<std::vector<int>> ranks_;
-  scratch<int> node_, port_;
-};
-
-}  // namespace detail
 
 /// Tasks of the stages of a crossing that follow from the unit tasks alone.
 struct crossing_ports {
@@ -72,8 +24,7 @@ struct crossing_ports {
   std::vector<port_problem> held;  ///< by node: what a rank of the node holds and others of it need
 };
 
-constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, topology const& whole) {
-  detail::nodes_of_mesh const nodes(whole);
+constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, nodes_of_mesh const& nodes) {
   crossing_ports p;
   p.between.ports = nodes.nodes();
   for (int n = 0; n < nodes.nodes(); ++n) p.held.push_back({nodes.ranks_in(n), {}});
@@ -167,24 +118,24 @@ constexpr port_schedule ordered(port_problem const& p) {
 
 }  // namespace detail
 
-/// Returns a bound of the seconds of a crossing with these tasks.
+/// Returns a lower bound, in seconds, of every crossing with these tasks.
 constexpr double bound_of(crossing_ports const& p, machine const& m, int element_size) {
-  double bound = double(crossing_bound(p.between)) * m.inter.beta;
+  double bound = double(least_elements(p.between)) * m.inter.beta;
   for (auto const& node : p.held)
-    bound = std::max(bound, double(crossing_bound(node)) * m.intra.beta);
+    bound = std::max(bound, double(least_elements(node)) * m.intra.beta);
   return bound * element_size;
 }
 
-/// Plans the crossing of a tensor. Expects placements without partial axes, on parts of `whole`
-/// without common ranks.
+/// Plans the crossing of a tensor. Expects placements without partial axes, on parts of the mesh
+/// with these nodes that have no common ranks.
 constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_part const& source,
                                  placement const& from, mesh_part const& target,
-                                 placement const& to, topology const& whole, machine const& m) {
+                                 placement const& to, nodes_of_mesh const& nodes,
+                                 machine const& m) {
   crossing c;
   c.tasks = unit_tasks(extents, source, from, target, to);
-  auto ports = ports_of(c.tasks, whole);
+  auto ports = ports_of(c.tasks, nodes);
   c.bound = bound_of(ports, m, element_size);
-  detail::nodes_of_mesh const nodes(whole);
   c.entries = ports.entries;
   auto const stage = [&](port_schedule const& s, int messages, link const& l) {
     return crossing_stage{s.hops, messages * l.alpha, double(s.elements()) * element_size * l.beta};
@@ -193,7 +144,7 @@ constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_pa
   detail::add_entered(ports.held, c, nodes);
   auto const between = stage(
       c.between,
-      detail::most_messages(c.between, whole.ranks(),
+      detail::most_messages(c.between, nodes.ranks(),
                             [&](std::size_t i) { return detail::ranks_between(c, i, nodes); }),
       m.inter);
   crossing_stage inside;

@@ -43,7 +43,7 @@ struct port_schedule {
   std::vector<crossing_share> shares;
   std::vector<crossing_round> rounds;
   int hops = 0;
-  std::int64_t bound = 0;  ///< no crossing has fewer elements on its busiest port
+  std::int64_t least_elements = 0;  ///< no crossing has fewer elements on its busiest port
 
   /// Returns the elements of the busiest port.
   constexpr std::int64_t elements() const {

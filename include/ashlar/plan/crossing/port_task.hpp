@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <ashlar/support/scratch.hpp>
+
 namespace ashlar {
 
 struct port_task {
@@ -28,13 +30,13 @@ struct port_problem {
   int ports = 0;
   std::vector<port_task> tasks;
 
-  /// Returns the elements that a port has to receive.
-  constexpr std::int64_t received(int port) const {
-    std::int64_t sum = 0;
+  /// Returns the most elements that one port has to receive.
+  constexpr std::int64_t most_received() const {
+    scratch<std::int64_t> sums(static_cast<std::size_t>(ports));
+    std::int64_t most = 0;
     for (auto const& t : tasks)
-      if (std::find(t.receivers.begin(), t.receivers.end(), port) != t.receivers.end())
-        sum += t.size;
-    return sum;
+      for (int const r : t.receivers) most = std::max(most, sums.data()[r] += t.size);
+    return most;
   }
 };
 

@@ -27,8 +27,8 @@ struct sender_share {
 
 struct sender_shares {
   std::vector<sender_share> shares;  ///< sorted by task
-  std::int64_t bound =
-      0;  ///< no division has a smaller largest load; 0 if the permitted load sufficed
+  /// No division has a smaller largest load. 0 if the permitted load sufficed.
+  std::int64_t least_load = 0;
 };
 
 namespace detail {
@@ -37,7 +37,7 @@ class sender_flow {
  public:
   constexpr explicit sender_flow(port_problem const& p)
       : problem_(p), load_(static_cast<std::size_t>(p.ports)), first_(p.tasks.size() + 1),
-        by_(load_.size()), reached_(load_.size()), queue_(load_.size()) {
+        by_(load_.size()), from_(by_), reached_(load_.size()), queue_(load_.size()) {
     std::size_t n = 0;
     for (std::size_t i = 0; i < p.tasks.size(); ++i) {
       first_.data()[i] = n;
@@ -65,7 +65,7 @@ class sender_flow {
         begin += n;
       }
     }
-    result.bound = bound_;
+    result.least_load = least_load_;
     return result;
   }
 
@@ -87,9 +87,9 @@ class sender_flow {
       return;
     }
     while (left > 0) {
-      int const end = reach(task);
-      if (end < 0) raise();
-      else left -= push(task, end, left);
+      int const free = reach(task);
+      if (free < 0) raise();
+      else left -= push(task, free, left);
     }
   }
 
@@ -113,7 +113,6 @@ class sender_flow {
         if (t.senders.size() < 2) continue;
         int const k = index(t, port);
         if (k < 0 || amount(static_cast<int>(i), static_cast<std::size_t>(k)) == 0) continue;
-        from_.resize(load_.size());
         for (int const s : t.senders) {
           if (!reached_.data()[s]) from_.data()[s] = port;
           visit(s, static_cast<int>(i));
@@ -128,13 +127,14 @@ class sender_flow {
     return -1;
   }
 
-  /// Moves load along the path that `reach` found, and gives `task` the room. Returns how much.
-  constexpr std::int64_t push(int task, int end, std::int64_t left) {
-    std::int64_t size = std::min(left, most_ - load_.data()[end]);
-    for (int port = end; by_.data()[port] != task; port = from_.data()[port])
+  /// Moves load along the path to port `free` that `reach` found, and gives `task` the room. Returns
+  /// how much.
+  constexpr std::int64_t push(int task, int free, std::int64_t left) {
+    std::int64_t size = std::min(left, most_ - load_.data()[free]);
+    for (int port = free; by_.data()[port] != task; port = from_.data()[port])
       size = std::min(size, of(by_.data()[port], from_.data()[port]));
-    load_.data()[end] += size;
-    int port = end;
+    load_.data()[free] += size;
+    int port = free;
     for (; by_.data()[port] != task; port = from_.data()[port]) {
       of(by_.data()[port], port) += size;
       of(by_.data()[port], from_.data()[port]) -= size;
@@ -155,7 +155,7 @@ class sender_flow {
       for (int const s : t.senders) inside = inside && reached_.data()[s];
       if (inside) sum += t.size;
     }
-    most_ = bound_ = (sum + ports - 1) / ports;
+    most_ = least_load_ = (sum + ports - 1) / ports;
   }
 
   port_problem const& problem_;
@@ -163,11 +163,10 @@ class sender_flow {
   scratch<std::size_t> first_;    ///< where the amounts of a task begin
   scratch<std::int64_t> amount_;  ///< by task and sender
   /// Of the last search: the task by which a port was reached, and the port before it on the path.
-  scratch<int> by_;
-  std::vector<int> from_;
+  scratch<int> by_, from_;
   scratch<bool> reached_;
   scratch<int> queue_;
-  std::int64_t most_ = 0, bound_ = 0;
+  std::int64_t most_ = 0, least_load_ = 0;
 };
 
 }  // namespace detail
@@ -178,13 +177,11 @@ constexpr sender_shares share_senders(port_problem const& p, std::int64_t least)
   return detail::sender_flow(p).run(least);
 }
 
-/// Returns a lower bound of the units of time that any crossing takes in which a port sends and
-/// receives one element per unit: what a port has to receive, and the least largest load of the
-/// senders.
-constexpr std::int64_t crossing_bound(port_problem const& p) {
-  std::int64_t most = 0;
-  for (int h = 0; h < p.ports; ++h) most = std::max(most, p.received(h));
-  return std::max(most, share_senders(p, most).bound);
+/// Returns a lower bound, for every crossing, of the elements that the busiest port sends or receives:
+/// what a port has to receive, and the least largest load of the senders.
+constexpr std::int64_t least_elements(port_problem const& p) {
+  auto const received = p.most_received();
+  return std::max(received, share_senders(p, received).least_load);
 }
 
 }  // namespace ashlar

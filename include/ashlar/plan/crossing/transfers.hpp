@@ -12,13 +12,6 @@
 
 namespace ashlar {
 
-struct crossing_transfer {
-  int from = 0, to = 0;  ///< ranks of the whole mesh
-  int task = 0;
-  std::int64_t begin = 0, size = 0;
-  friend constexpr bool operator==(crossing_transfer const&, crossing_transfer const&) = default;
-};
-
 namespace detail {
 
 /// The messages of one stage in all periods are those of its pieces, with another chunk each time.
@@ -72,9 +65,8 @@ constexpr void transfers_of_period(stage_of_crossing const& stage, int period, i
 /// Calls f(transfer) for each message of a crossing, in order, or only for the messages that rank
 /// `only` sends or receives.
 template <class F>
-constexpr void for_each_transfer(crossing const& c, topology const& whole, F const& f,
+constexpr void for_each_transfer(crossing const& c, nodes_of_mesh const& nodes, F const& f,
                                  int only = -1) {
-  detail::nodes_of_mesh const nodes(whole);
   auto const between = detail::stage_with(
       c.between, [&](std::size_t i) { return detail::ranks_between(c, i, nodes); }, only);
   std::vector<detail::stage_of_crossing> inside;

@@ -172,8 +172,8 @@ class warm_up_search {
 
 }  // namespace detail
 
-/// Returns the depths. `costs` has an entry for each position and `most` the largest depth that the
-/// memory of each position permits.
+/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its stage,
+/// and the largest depth that its memory permits.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most) {
   return detail::warm_up_search(micro_batches, costs, static_cast<std::vector<int>&&>(most)).run();

@@ -40,7 +40,7 @@ inline std::string fault_of(schedule const& s, int position) {
     std::vector<bool> forward, input, weight;
     int last_forward = -1, last_input = -1, last_weight = -1;
   };
-  std::vector<state> chunks(static_cast<std::size_t>(s.chunks),
+  std::vector<state> states(static_cast<std::size_t>(s.chunks),
                             {std::vector<bool>(micro_batches), std::vector<bool>(micro_batches),
                              std::vector<bool>(micro_batches)});
   for (auto const& a : order) {
@@ -51,7 +51,7 @@ inline std::string fault_of(schedule const& s, int position) {
     if (a.micro_batch < 0 || a.micro_batch >= s.micro_batches)
       return where + name + " is of micro-batch " + std::to_string(a.micro_batch) +
              ", but there are " + std::to_string(s.micro_batches) + ".";
-    auto& c = chunks[static_cast<std::size_t>(a.chunk)];
+    auto& c = states[static_cast<std::size_t>(a.chunk)];
     auto const m = static_cast<std::size_t>(a.micro_batch);
     auto const take = [&](std::vector<bool>& done, int& last, char const* what) -> std::string {
       if (done[m]) return where + name + " repeats " + what + ".";
@@ -77,7 +77,7 @@ inline std::string fault_of(schedule const& s, int position) {
     if (!fault.empty()) return fault;
   }
   for (int k = 0; k < s.chunks; ++k) {
-    auto const& c = chunks[static_cast<std::size_t>(k)];
+    auto const& c = states[static_cast<std::size_t>(k)];
     for (int m = 0; m < s.micro_batches; ++m) {
       auto const at = static_cast<std::size_t>(m);
       if (c.forward[at] && c.input[at] && c.weight[at]) continue;

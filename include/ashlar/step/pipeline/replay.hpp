@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ashlar/step/pipeline/costs.hpp>
+#include <ashlar/step/pipeline/earliest.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar::pipelines {
@@ -77,6 +78,9 @@ class pipeline_clock {
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
 
+  /// Returns when the part has ended its passes so far.
+  constexpr double free_at(int position) const { return free_.data()[position]; }
+
   /// Runs a pass whose input is there, and the transfer of its result.
   constexpr interval_of_time run(int position, action const& a) {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
@@ -134,25 +138,22 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs);
-  // When the next pass of each part ends, or a negative number if its input is not there.
-  scratch<double> ends(s.order.size(), -1);
+  detail::earliest ends(s.positions);  // of the next passes whose input is there
   auto const look = [&](int p) {
     auto const& own = s.order.data()[p];
-    ends.data()[p] = -1;
-    if (next.data()[p] == own.size()) return;
-    auto const& a = own.data()[next.data()[p]];
-    if (double const begin = clock.begin_of(p, a); begin >= 0)
-      ends.data()[p] = begin + costs.data()[s.stage_of(p, a.chunk)].of(a.what);
+    double end = detail::earliest::never;
+    if (next.data()[p] < own.size()) {
+      auto const& a = own.data()[next.data()[p]];
+      if (double const begin = clock.begin_of(p, a); begin >= 0)
+        end = begin + costs.data()[s.stage_of(p, a.chunk)].of(a.what);
+    }
+    ends.set(p, end);
   };
   for (int p = 0; p < s.positions; ++p) look(p);
   for (;;) {
     // The pass that ends first runs next, so that `sequence` is in the order of time.
-    int first = -1;
-    double earliest = 0;
-    for (int p = 0; p < s.positions; ++p)
-      if (double const end = ends.data()[p]; end >= 0 && (first < 0 || end < earliest))
-        first = p, earliest = end;
-    if (first < 0) break;
+    int const first = ends.first();
+    if (ends.at(first) == detail::earliest::never) break;
     auto const done = clock.run(first, s.order.data()[first].data()[next.data()[first]++]);
     t.sequence.push_back({first, static_cast<int>(t.passes.data()[first].size())});
     t.passes.data()[first].push_back(done);

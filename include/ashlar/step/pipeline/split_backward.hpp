@@ -16,7 +16,7 @@
 //
 // An order is made by a replay with given costs: whenever a part is free, it runs the most urgent
 // pass whose input is there, which is I before F before W, and a later chunk before an earlier one.
-// Two variations often help, and the shortest of all orders is returned:
+// Two variations often help, and the shortest of the orders that are tried is returned:
 //
 //   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
 //             that the two alternate as in 1F1B
@@ -24,9 +24,11 @@
 //             later positions
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <ashlar/step/pipeline/bound.hpp>
+#include <ashlar/step/pipeline/earliest.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 #include <ashlar/support/error.hpp>
 
@@ -38,39 +40,48 @@ struct split_limits {
 
 namespace detail {
 
+inline constexpr double most_split_passes = 3e6;  // of all orders that are tried
+
 class split_builder {
  public:
   constexpr split_builder(schedule shape, pipeline_costs const& costs,
                           std::vector<split_limits> const& limits, int waiting, bool in_turn)
       : made_(static_cast<schedule&&>(shape)), costs_(costs), limits_(limits), waiting_(waiting),
-        in_turn_(in_turn), next_(static_cast<std::size_t>(made_.stages())), clock_(made_, costs_) {
-    made_.order.resize(static_cast<std::size_t>(made_.positions));
+        in_turn_(in_turn), next_(static_cast<std::size_t>(made_.stages())),
+        urgent_(static_cast<std::size_t>(made_.positions)), begins_(made_.positions),
+        left_(urgent_.size()), clock_(made_, costs_) {
+    made_.order.resize(urgent_.size());
+    for (int stage = 0; stage < made_.stages(); ++stage)
+      left_.data()[made_.position_of(stage)] += made_.micro_batches * costs_.data()[stage].all();
   }
   split_builder(split_builder const&) = delete;  // the clock refers to the schedule
   split_builder& operator=(split_builder const&) = delete;
 
-  constexpr schedule run() {
-    // What the parts run next. A pass changes that of its part and of the neighbours, to which it sends.
-    scratch<candidate> next(static_cast<std::size_t>(made_.positions));
-    for (int p = 0; p < made_.positions; ++p) next.data()[p] = best(p);
+  /// Returns the order, or an empty one if the limits let no pass run, or if it takes at least `most`
+  /// seconds.
+  constexpr schedule run(double most) {
+    for (int p = 0; p < made_.positions; ++p) look(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
-      candidate first;
-      int where = -1;
-      for (int p = 0; p < made_.positions; ++p)
-        if (auto const& c = next.data()[p]; c.begin >= 0 && (where < 0 || c.begin < first.begin))
-          first = c, where = p;
-      if (where < 0) return {};  // the limits let no pass run
-      clock_.run(where, first.what);
-      made_.order.data()[where].push_back(first.what);
-      auto& own = next_.data()[made_.stage_of(where, first.what.chunk)];
-      ++own.of(first.what.what);
-      for (int const by : {0, 1, made_.positions - 1}) {
-        int const p = (where + by) % made_.positions;
-        next.data()[p] = best(p);
-      }
+      int const where = begins_.first();
+      if (begins_.at(where) == earliest::never) return {};
+      auto const a = urgent_.data()[where];
+      int const stage = made_.stage_of(where, a.chunk);
+      auto const done = clock_.run(where, a);
+      if (done.begin + left_.data()[where] >= most) return {};
+      left_.data()[where] -= done.end - done.begin;
+      seconds_ = std::max(seconds_, done.end);
+      made_.order.data()[where].push_back(a);
+      ++next_.data()[stage].of(a.what);
+      look(where);
+      int const reader = a.what == pass::forward          ? stage + 1
+                         : a.what == pass::input_gradient ? stage - 1
+                                                          : -1;
+      if (reader >= 0 && reader < made_.stages()) look(made_.position_of(reader));
     }
-    return made_;
+    return static_cast<schedule&&>(made_);
   }
+  /// Returns when the last pass ends.
+  constexpr double seconds() const { return seconds_; }
 
  private:
   /// The next micro-batch of each pass of a stage.
@@ -80,13 +91,9 @@ class split_builder {
       return p == pass::forward ? forward : p == pass::input_gradient ? input : weight;
     }
   };
-  struct candidate {
-    action what;
-    double begin = -1;
-  };
 
-  /// Returns the pass that the part runs next, with its begin, or a negative begin if none can run.
-  constexpr candidate best(int position) {
+  /// Finds the pass that the part runs next, and its begin.
+  constexpr void look(int position) {
     // A new micro-batch needs room in all chunks, and those in flight keep what they need.
     int ahead = made_.chunks - 1, held = ahead;
     bool may_more = false;
@@ -104,7 +111,8 @@ class split_builder {
     auto const& limit = limits_.data()[position];
     bool const may_forward = ahead < limit.ahead && held < limit.held;
     bool const is_late = held - ahead > waiting_ + position;
-    candidate best;
+    action& urgent = urgent_.data()[position];
+    double first = earliest::never;
     for (pass const what : {pass::input_gradient, is_late ? pass::weight_gradient : pass::forward,
                             is_late ? pass::forward : pass::weight_gradient})
       for (int c = made_.chunks - 1; c >= 0; --c) {
@@ -113,9 +121,12 @@ class split_builder {
         if (what == pass::input_gradient && in_turn_ && may_forward && may_more) continue;
         action const a{what, m, c};
         double const begin = clock_.begin_of(position, a);
-        if (begin >= 0 && (best.begin < 0 || begin < best.begin)) best = {a, begin};
+        if (begin < 0 || begin >= first) continue;
+        first = begin;
+        urgent = a;
+        if (begin == clock_.free_at(position)) return begins_.set(position, begin);
       }
-    return best;
+    begins_.set(position, first);
   }
 
   schedule made_;
@@ -124,14 +135,19 @@ class split_builder {
   int waiting_;
   bool in_turn_;
   scratch<progress> next_;
+  scratch<action> urgent_;  // the next pass of each position
+  earliest begins_;         // its begin
+  scratch<double> left_;    // seconds of all passes that are still to come
+  double seconds_ = 0;
   pipeline_clock clock_;
 };
 
 }  // namespace detail
 
-/// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs` has an entry for each stage and `limits` one for each
-/// position. Throws ashlar::error if a limit is below the number of chunks, so that not even one
-/// micro-batch has room, or if the limits let the positions wait for each other for ever.
+/// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs` has
+/// an entry for each stage and `limits` one for each position. Throws ashlar::error if a limit is below
+/// the number of chunks, so that not even one micro-batch has room, or if the limits let the positions
+/// wait for each other for ever.
 constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
                                   pipeline_costs const& costs,
                                   std::vector<split_limits> const& limits) {
@@ -141,20 +157,34 @@ constexpr schedule split_backward(int positions, int micro_batches, int chunks, 
                   "a limit is below " + std::to_string(chunks) +
                       ", the number of chunks, so that not even one micro-batch has room.");
   schedule best{positions, micro_batches, chunks, wired, {}};
-  double const least = bound(best, costs, true);
-  double seconds = -1;
+  double const least = bound(best, costs, true) * (1 + 1e-12);
+  double seconds = std::numeric_limits<double>::infinity();
+  int best_waiting = 0;
+  bool best_in_turn = false;
+  auto const attempt = [&](int waiting, bool in_turn) {
+    if (seconds <= least) return;
+    detail::split_builder builder({positions, micro_batches, chunks, wired, {}}, costs, limits,
+                                  waiting, in_turn);
+    auto made = builder.run(seconds);
+    if (made.order.empty()) return;
+    best = static_cast<schedule&&>(made);
+    seconds = builder.seconds();
+    best_waiting = waiting;
+    best_in_turn = in_turn;
+  };
+  // These are the best ones if all stages are equal and transfers take no time.
   for (bool const in_turn : {false, true})
-    for (int waiting = -positions; waiting <= chunks * positions && seconds != least; ++waiting) {
-      auto made = detail::split_builder({positions, micro_batches, chunks, wired, {}}, costs,
-                                        limits, waiting, in_turn)
-                      .run();
-      if (made.order.empty()) continue;
-      double const now = replay(made, costs).seconds;
-      if (seconds >= 0 && now >= seconds) continue;
-      seconds = now <= least * (1 + 1e-12) ? least : now;
-      best = static_cast<schedule&&>(made);
-    }
-  if (seconds < 0)
+    for (int const waiting : {0, positions - 1}) attempt(waiting, in_turn);
+  // If orders are long, only some numbers of waiting W are tried, and then some near the best one.
+  int const most = chunks * positions;
+  double const all = 2. * (positions + most + 1) * 3 * most * micro_batches;
+  int by = 1;
+  while (by < positions && all / by > detail::most_split_passes) by *= 2;
+  for (bool const in_turn : {false, true})
+    for (int waiting = -positions; waiting <= most; waiting += by) attempt(waiting, in_turn);
+  for (by /= 2; by > 0; by /= 2)
+    for (int const waiting : {best_waiting - by, best_waiting + by}) attempt(waiting, best_in_turn);
+  if (best.order.empty())
     throw error("pipelines::split_backward",
                 "within these limits the positions wait for each other for ever. Raise them.");
   return best;

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A crossing between two parts of a mesh that goes on while the program computes. Its messages
+// advance whenever the mesh's pending operations do.
+
+#include <ashlar/comm/mpi/crossing_messages.hpp>
+#include <ashlar/comm/operation_queue.hpp>
+#include <ashlar/comm/watch/flight_record.hpp>
+
+namespace ashlar::mpi {
+
+class running_crossing final : public pending_operation {
+ public:
+  /// `both` is the number in the record of the two parts together (flight_record::add_part). The
+  /// arguments after it are those of crossing_messages.
+  template <class... Arguments>
+  running_crossing(operation_queue& operations, watch::flight_record& record, int both,
+                   Arguments const&... arguments)
+      : operations_(&operations), record_(&record), messages_(arguments...) {
+    operations.refuse_if_abandoned();
+    number_ = record.began("a crossing between two parts", both);
+    operations.add(*this);
+  }
+  running_crossing(running_crossing const&) = delete;
+  running_crossing& operator=(running_crossing const&) = delete;
+  ~running_crossing() override {
+    if (has_ended_) return;
+    operations_->abandon();
+    operations_->remove(*this);
+  }
+
+  bool advance() override {
+    if (has_ended_) return true;
+    has_ended_ = messages_.advance();
+    if (has_ended_) {
+      operations_->remove(*this);
+      record_->ended(number_);
+    }
+    return has_ended_;
+  }
+
+ private:
+  operation_queue* operations_;
+  watch::flight_record* record_;
+  std::uint64_t number_ = 0;  // in the record
+  crossing_messages messages_;
+  bool has_ended_ = false;
+};
+
+}  // namespace ashlar::mpi

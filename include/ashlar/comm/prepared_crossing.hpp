@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a mesh keeps of a redistribution from one of its parts to another (cross_plan_cache.hpp): the
+// plan, and this rank's messages of its crossing, in the order in which they begin.
+
+#include <utility>
+#include <vector>
+
+#include <ashlar/config.hpp>
+#include <ashlar/plan/cross_mesh_plan.hpp>
+#if ASHLAR_DEFINES(COMM)
+#include <ashlar/plan/crossing/transfers.hpp>
+#endif
+
+namespace ashlar {
+
+struct prepared_crossing {
+  cross_mesh_plan plan;
+  std::vector<crossing_transfer> sends, receives;
+};
+
+/// Returns the plan with the messages of rank `rank` of the mesh `whole`.
+ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology const& whole, int rank);
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology const& whole,
+                                             int rank) {
+  prepared_crossing p{std::move(plan), {}, {}};
+  for_each_transfer(
+      p.plan.across, whole,
+      [&](crossing_transfer const& t) { (t.from == rank ? p.sends : p.receives).push_back(t); },
+      rank);
+  return p;
+}
+#endif
+
+}  // namespace ashlar

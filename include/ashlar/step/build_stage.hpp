@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Builds the programs of the parts of a mesh that run a pipeline. The passes of a part are in the
+// order of the schedule. All parts take their sends and receives from one common order of passes and
+// transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
+//
+//   begin_send     right after the pass that makes the tensor, and after the earlier send over the
+//                  same cut in the same direction has ended
+//   begin_receive  at the place of the transfer in the common order
+//   end_receive    right before the pass that reads the tensor
+//
+// So a transfer goes on while both parts compute. Redistributions on the two sides of a crossing are
+// moves of the programs: the plan of the crossing (plan/cross_mesh.hpp) says at which placements the
+// tensor leaves one part and arrives at the other one.
+
+#include <ashlar/config.hpp>
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/step/pipeline_part.hpp>
+#include <ashlar/step/plan.hpp>
+#include <ashlar/step/problem.hpp>
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// Returns the program of one step for the ranks of one part of a mesh. `net` and `chosen` are the
+/// whole net and the placements of all its elements on the mesh of a part.
+ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
+                                  pipeline_part const& part);
+
+}  // namespace step
+}  // namespace ashlar::search
+
+#if !ASHLAR_COMPILED
+#include <ashlar/step/stage_builder.hpp>
+#endif

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Adds values, redistributions and crossings to a program. The program builder decides which ones
+// (program_builder.hpp).
+
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/plan/packing.hpp>
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+namespace step_detail {
+
+class program_writer {
+ public:
+  constexpr program_writer(topology const& mesh, machine const& m) : machine_(m) {
+    made_.mesh = mesh;
+  }
+
+  /// Adds the end of a send or a receive.
+  constexpr void end_crossing(int index) {
+    bool const is_send = made_.crossings[static_cast<std::size_t>(index)].is_send;
+    add_crossing_action(is_send ? action_kind::end_send : action_kind::end_receive, index);
+  }
+  constexpr cross_mesh_plan const& crossing_plan(int index) const {
+    return made_.crossing_plans[static_cast<std::size_t>(index)];
+  }
+  /// Adds a plan to program::crossing_plans and returns its index.
+  constexpr int add_crossing_plan(cross_mesh_plan plan) {
+    made_.crossing_plans.push_back(static_cast<cross_mesh_plan&&>(plan));
+    return static_cast<int>(made_.crossing_plans.size()) - 1;
+  }
+
+ protected:
+  /// Adds a value and returns its index in program::values.
+  constexpr int add_value(value const& v) {
+    made_.values.push_back(v);
+    return static_cast<int>(made_.values.size()) - 1;
+  }
+  /// Returns the bytes of the largest shard of a tensor.
+  constexpr std::int64_t bytes_of(shape const& extents, placement const& p, int size) const {
+    return max_local_elements(extents, made_.mesh, p) * size;
+  }
+
+  /// Returns the index of a redistribution's plan in program::paths.
+  constexpr int path_of(shape const& extents, int size, placement const& from,
+                        placement const& to) {
+    for (std::size_t i = 0; i < made_.paths.size(); ++i) {
+      auto const& p = made_.paths[i];
+      if (p.extents == extents && p.element_size == size && p.from == from && p.to == to)
+        return static_cast<int>(i);
+    }
+    made_.paths.push_back(plan_redistribution(extents, size, from, to, made_.mesh, machine_));
+    return static_cast<int>(made_.paths.size()) - 1;
+  }
+  /// Adds a redistribution, its begin and its end.
+  constexpr void add_actions_of(program_move const& m) {
+    action a{.kind = action_kind::begin_move,
+             .phase = m.phase,
+             .element = m.element,
+             .part = m.index,
+             .micro_batch = m.micro_batch,
+             .move = static_cast<int>(made_.moves.size())};
+    a.reads.push_back(m.from);
+    made_.actions.push_back(a);
+    a.kind = action_kind::end_move;
+    a.reads = {};
+    a.makes.push_back(m.to);
+    made_.actions.push_back(a);
+    made_.moves.push_back(m);
+  }
+
+  /// Adds a send or a receive with its begin, and returns its index in program::crossings.
+  constexpr int begin_crossing(program_crossing const& c) {
+    made_.crossings.push_back(c);
+    int const index = static_cast<int>(made_.crossings.size()) - 1;
+    add_crossing_action(c.is_send ? action_kind::begin_send : action_kind::begin_receive, index);
+    return index;
+  }
+
+  machine const& machine_;
+  program made_;
+
+ private:
+  constexpr void add_crossing_action(action_kind kind, int index) {
+    auto const& c = made_.crossings[static_cast<std::size_t>(index)];
+    action a{.kind = kind,
+             .phase = c.what == moved::activation ? phase::forward : phase::backward,
+             .element = c.element,
+             .micro_batch = c.micro_batch,
+             .crossing = index};
+    if (c.is_send) a.reads.push_back(c.value);
+    if (kind == action_kind::end_receive) a.makes.push_back(c.value);
+    made_.actions.push_back(a);
+  }
+};
+
+}  // namespace step_detail
+
+}  // namespace step
+}  // namespace ashlar::search

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The implementation of build_stage.hpp, which describes the order of the actions.
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/step/build_stage.hpp>
+#include <ashlar/step/pipeline/lower.hpp>
+#include <ashlar/step/program_builder.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+namespace step_detail {
+
+class stage_builder {
+  using builder = program_builder<dynamic_size>;
+
+ public:
+  stage_builder(search::problem const& net, search::plan const& chosen, machine const& m,
+                pipeline_part const& part)
+      : net_(net), chosen_(chosen), machine_(m), part_(part), to_(net, chosen, m) {}
+
+  program build() {
+    for_own_stages([&](int first, int last) { to_.prepare(first, last); });
+    int number = 0;
+    // Passes count as equally long. The order of the parts' passes is given by the schedule; the costs
+    // decide only how the passes of different parts follow each other.
+    pipelines::pipeline_costs const costs(static_cast<std::size_t>(part_.stages()),
+                                          {1, 1, 1, 0.5, 0.5});
+    for (auto const& line : pipelines::lowered(part_.order, costs)) {
+      if (!line.is_transfer && line.position == part_.position) run(line.what);
+      if (line.is_transfer && line.position == part_.position) send(line, number);
+      if (line.is_transfer && line.target == part_.position) receive(line, number);
+      number += line.is_transfer;
+    }
+    for (auto const& [cut, index] : sends_) to_.end_crossing(index);
+    for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
+    for_own_stages([&](int first, int last) { to_.update(first, last); });
+    return to_.finished();
+  }
+
+ private:
+  template <class F>
+  void for_own_stages(F f) const {
+    for (int s = 0; s < part_.stages(); ++s)
+      if (part_.order.position_of(s) == part_.position) f(part_.first_of(s), part_.last_of(s));
+  }
+
+  void run(pipelines::action const& a) {
+    using gradients = builder::gradients;
+    int const stage = part_.order.stage_of(part_.position, a.chunk);
+    int const first = part_.first_of(stage), last = part_.last_of(stage);
+    bool const forward = a.what == pipelines::pass::forward;
+    if (forward || pipelines::makes_input_gradient(a.what)) {
+      auto const arriving = receives_.find({stage, forward, a.micro_batch});
+      if (arriving != receives_.end()) {
+        to_.end_crossing(arriving->second);
+        receives_.erase(arriving);
+      }
+    }
+    if (forward) return to_.run_forward(a.micro_batch, first, last);
+    to_.run_backward(a.micro_batch, first, last,
+                     a.what == pipelines::pass::backward         ? gradients::all
+                     : a.what == pipelines::pass::input_gradient ? gradients::inputs
+                                                                 : gradients::weights);
+  }
+
+  void send(pipelines::lowered_line const& line, int number) {
+    bool const forward = line.what.what == pipelines::pass::forward;
+    int const stage = part_.order.stage_of(line.position, line.what.chunk);
+    int const plan = plan_of(forward ? stage : stage - 1, forward);
+    int const element = forward ? part_.last_of(stage) - 1 : part_.first_of(stage);
+    auto const earlier = sends_.find({stage, forward});
+    if (earlier != sends_.end()) to_.end_crossing(earlier->second);
+    sends_[{stage, forward}] = to_.begin_send(line.what.micro_batch, element, forward,
+                                              to_.crossing_plan(plan).before.to, number, plan);
+  }
+  void receive(pipelines::lowered_line const& line, int number) {
+    bool const forward = line.what.what == pipelines::pass::forward;
+    int const sender = part_.order.stage_of(line.position, line.what.chunk);
+    int const stage = forward ? sender + 1 : sender - 1;
+    int const plan = plan_of(forward ? sender : stage, forward);
+    int const element = forward ? part_.first_of(stage) : part_.last_of(stage) - 1;
+    receives_[{stage, forward, line.what.micro_batch}] = to_.begin_receive(
+        line.what.micro_batch, element, forward, to_.crossing_plan(plan).after.from, number, plan);
+  }
+
+  /// Returns the index, in program::crossing_plans, of the plan for the cut behind stage `stage`.
+  int plan_of(int stage, bool forward) {
+    auto const found = plan_at_.find({stage, forward});
+    if (found != plan_at_.end()) return found->second;
+    int const below = part_.last_of(stage) - 1, above = below + 1;
+    auto const &from = part_.part_of(forward ? stage : stage + 1),
+               &to = part_.part_of(forward ? stage + 1 : stage);
+    auto const& placed = forward ? chosen_[below].y : chosen_[above].dx;
+    auto const& wanted = forward ? chosen_[above].x : chosen_[below].dy;
+    auto plan = plan_cross_mesh(boundary_extents(net_, below), net_.element_size, from, placed, to,
+                                wanted, part_.whole, machine_);
+    return plan_at_[{stage, forward}] = to_.add_crossing_plan(std::move(plan));
+  }
+
+  search::problem const& net_;
+  search::plan const& chosen_;
+  machine const& machine_;
+  pipeline_part const& part_;
+  builder to_;
+  std::map<std::pair<int, bool>, int> plan_at_;         // by cut and direction
+  std::map<std::pair<int, bool>, int> sends_;           // by stage and direction
+  std::map<std::tuple<int, bool, int>, int> receives_;  // by stage, direction and micro-batch
+};
+
+}  // namespace step_detail
+
+ASHLAR_INLINE program build_stage(problem const& net, plan const& chosen, machine const& m,
+                                  pipeline_part const& part) {
+  return step_detail::stage_builder(net, chosen, m, part).build();
+}
+
+}  // namespace step
+}  // namespace ashlar::search

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A move to another part of a mesh that overlaps with the computations of both parts.
+//
+//   auto moving = redistribute_async(x, stage[1], sbp<B>{});
+//   ...                                             both parts compute
+//   auto y = moving.wait();                         completes it
+//
+// The steps on the source, the crossing, and the steps on the target follow one another. They progress
+// as other moves do (redistribute_async.hpp). Transfers that the target requests later, along the axes
+// of its steps, wait until the tensor has arrived and these steps have ended.
+
+#include <memory>
+#include <utility>
+
+#include <ashlar/tensor/cross_mesh.hpp>
+#include <ashlar/tensor/running_plan.hpp>
+
+namespace ashlar {
+
+namespace detail {
+
+/// The part of such a move that a rank of the source has: the steps, then the crossing.
+template <class Processor>
+class running_departure final : public pending_operation {
+ public:
+  running_departure(any_tensor<Processor> const& x, std::shared_ptr<prepared_crossing const> plan,
+                    int number)
+      : mesh_(x.mesh()), plan_(std::move(plan)), number_(number),
+        steps_(x, mesh_.prepared(x.extents(), static_cast<int>(size_of(x.type())),
+                                 plan_->plan.before.from, plan_->plan.before.to)) {
+    mesh_.operations().add(*this);
+    advance();
+  }
+  running_departure(running_departure const&) = delete;
+  running_departure& operator=(running_departure const&) = delete;
+  ~running_departure() override { mesh_.operations().remove(*this); }
+
+  bool advance() override {
+    if (crossing_ == nullptr) {
+      if (!steps_.advance()) return false;
+      auto const& sent = steps_.result();
+      crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(), size_of(sent.type()),
+                                       number_);
+    }
+    return crossing_->advance();
+  }
+
+ private:
+  basic_mesh<Processor> mesh_;
+  std::shared_ptr<prepared_crossing const> plan_;
+  int number_;
+  running_plan<Processor> steps_;
+  std::unique_ptr<pending_operation> crossing_;  // null until the steps have ended
+};
+
+}  // namespace detail
+
+/// A tensor on its way to another part of the mesh. The destructor waits until this rank's share has ended.
+/// If it runs because of an exception, it abandons the mesh.
+template <distributed Tensor>
+class crossing_tensor {
+ public:
+  using processor_type = typename Tensor::processor_type;
+
+  crossing_tensor(any_tensor<processor_type> const& x, basic_mesh<processor_type> const& other,
+                  std::shared_ptr<prepared_crossing const> plan)
+      : mesh_(x.mesh()), result_(other, x.extents(), plan->plan.after.to, x.type()), plan_(plan) {
+    int const number = mesh_.next_crossing();
+    auto const size = size_of(x.type());
+    if (mesh_.is_here()) {
+      run_ = std::make_unique<detail::running_departure<processor_type>>(x, plan, number);
+    } else if (other.is_here()) {
+      any_tensor<processor_type> const received(other, x.extents(), plan->plan.after.from,
+                                                x.type());
+      auto const& after = other.prepared(x.extents(), static_cast<int>(size), plan->plan.after.from,
+                                         plan->plan.after.to);
+      auto made = std::make_unique<detail::running_plan<processor_type>>(
+          received, after,
+          other.start_crossing(*plan, received.local_box(), received.data(), size, number));
+      arriving_ = made.get();
+      run_ = std::move(made);
+    }
+  }
+  crossing_tensor(crossing_tensor&&) = default;
+  crossing_tensor& operator=(crossing_tensor&&) = delete;
+  ~crossing_tensor() {
+    if (run_ != nullptr && !watch_.is_passing() && !mesh_.operations().is_abandoned()) try {
+        mesh_.wait(*run_);
+      } catch (...) {  // The next transfer on the mesh reports the error.
+      }
+  }
+
+  /// Makes progress without waiting. Returns true when this rank's share of the move has ended.
+  bool test() { return run_ == nullptr || mesh_.test(*run_); }
+
+  /// Completes this rank's share of the move and returns the tensor, whose shards on ranks outside of
+  /// the target are empty.
+  Tensor wait() {
+    if (run_ != nullptr) {
+      mesh_.wait(*run_);
+      if (arriving_ != nullptr) result_ = arriving_->result();
+      run_.reset();
+    }
+    return result_.template as<Tensor>();
+  }
+
+ private:
+  basic_mesh<processor_type> mesh_;
+  any_tensor<processor_type> result_;
+  std::shared_ptr<prepared_crossing const> plan_;  // kept alive, since the mesh's cache may drop it
+  std::unique_ptr<pending_operation> run_;
+  detail::running_plan<processor_type>* arriving_ = nullptr;  // run_, on the target
+  exception_watch watch_;
+};
+
+/// Begins to move `x` to another part of the mesh, and returns at once. Every rank of the whole mesh
+/// makes the same calls, in the same order. `x` must not be written until the move has ended. Throws
+/// like redistribute.
+template <distributed Tensor, placement_argument Target>
+auto redistribute_async(Tensor const& x, typename Tensor::mesh_type const& other,
+                        Target const& target) {
+  using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,
+                            typename Tensor::processor_type>;
+  return crossing_tensor<result>(any_tensor(x), other, detail::plan_to(x, other, as_value(target)));
+}
+
+}  // namespace ashlar

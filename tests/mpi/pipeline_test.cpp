@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 2 3 4 6 8
+
+// Tests that a net trains in pipeline stages exactly as it does on one stage: losses, gradient norms
+// and parameters have the same bits as on a mesh of the ranks of one stage, with the same placements.
+// The nets have dropout, and gradients are clipped.
+
+#include <cstring>
+#include <random>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/pipeline/interleaved.hpp>
+#include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+namespace pipelines = ashlar::pipelines;
+
+auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
+                                     nn::layer_norm(6), nn::linear(6, 7));
+
+/// Draws stages of at least one unit each: elements or whole residuals.
+std::vector<int> random_limits(search::problem const& net, int stages, std::mt19937& random) {
+  auto points = search::detail::cutting_points(net);
+  std::vector<int> inner(points.begin() + 1, points.end() - 1), limits{0};
+  std::shuffle(inner.begin(), inner.end(), random);
+  inner.resize(static_cast<std::size_t>(stages) - 1);
+  std::sort(inner.begin(), inner.end());
+  limits.insert(limits.end(), inner.begin(), inner.end());
+  limits.push_back(net.size());
+  return limits;
+}
+
+std::vector<pipelines::schedule> schedules_of(int positions, int m) {
+  std::vector<pipelines::schedule> list{
+      pipelines::gpipe(positions, m), pipelines::one_f_one_b(positions, m),
+      pipelines::eager(positions, m), pipelines::zb_h1(positions, m),
+      pipelines::zb_h2(positions, m), pipelines::zb_v(positions, m)};
+  if (m % positions == 0) list.push_back(pipelines::interleaved(positions, m, 2));
+  return list;
+}
+
+/// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others than
+/// on one stage, where the sum may stay divided: then the results agree within rounding.
+bool arrive_whole(search::plan const& chosen, std::vector<int> const& limits) {
+  bool whole = true;
+  for (std::size_t s = 1; s + 1 < limits.size(); ++s)
+    whole = whole && !chosen[limits[s]].x.has_partial() && !chosen[limits[s] - 1].dy.has_partial();
+  return whole;
+}
+
+/// Trains three steps. Returns the losses and norms.
+template <class Batch, class Model>
+std::vector<double> trained(Batch const& batch, Model& model) {
+  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 0.5});
+  std::vector<double> all;
+  for (unsigned step = 0; step < 3; ++step) {
+    auto const report = trainer.step(random_batch<std::int32_t>(batch, 7, 7, step, 4));
+    all.push_back(report.loss);
+    all.push_back(report.gradient_norm);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
+  std::mt19937 random(11);
+  for (int positions = 2; positions <= world_size(); ++positions) {
+    if (world_size() % positions != 0) continue;
+    int const q = world_size() / positions;
+    ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", positions}, {"gpu", q}});
+    ashlar::topology const one{{"stage", 1}, {"gpu", q}};
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank() / q, world_rank() % q, &own);
+    {
+      ashlar::mesh const alone(own, one);
+      for (int const m : {positions, positions + 1}) {
+        nn::token_batch const batch{3, 4, m};
+        auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+        plan_source const plans(problem, one, whole.machine());
+        for (auto const& order : schedules_of(positions, m)) {
+          CAPTURE(positions);
+          CAPTURE(to_string(order));
+          auto const units = search::detail::cutting_points(problem).size() - 1;
+          if (static_cast<std::size_t>(order.stages()) > units) continue;
+          auto const chosen = plans.random(random);
+          auto const limits = random_limits(problem, order.stages(), random);
+          std::vector<int> recomputed;
+          for (int s = 0; s < order.stages(); ++s)
+            recomputed.push_back(
+                static_cast<int>(random() % 2) &
+                static_cast<int>(search::stage_of(problem, limits[static_cast<std::size_t>(s)],
+                                                  limits[static_cast<std::size_t>(s) + 1], 1)
+                                     .segments > 0));
+          auto plan = search::price_pipeline(problem, chosen, limits, recomputed, 0, m,
+                                             whole.machine());
+          plan.order = order;
+          auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
+          auto serial = nn::place<double>(pipelined_gpt, alone, chosen, 5);
+          auto const program = staged.program();
+          auto const fault = ashlar::search::check(program);
+          INFO(to_string(fault, program));
+          REQUIRE(!fault.found());
+          bool const same_bits = arrive_whole(chosen, limits);
+          CAPTURE(same_bits);
+          auto const a = trained(batch, staged), b = trained(batch, serial);
+          for (std::size_t k = 0; k < a.size(); ++k) CHECK(near(a[k], b[k], 1e-12));
+          if (same_bits) CHECK(a == b);
+          std::vector<ashlar::nn::parameter<ashlar::device::host::processor> const*> expected;
+          serial.for_each_parameter([&](auto const& p) { expected.push_back(&p); });
+          std::size_t k = 0;
+          staged.for_each_parameter([&](auto const& p) {
+            auto const& other = *expected[k++];
+            CHECK(p.path() == other.path());
+            if (!p.value().mesh().is_here()) return;
+            auto const *x = p.value().template data_as<double>(),
+                       *y = other.value().template data_as<double>();
+            double largest = 0;
+            for (std::int64_t i = 0; i < p.value().local_elements(); ++i)
+              largest = std::max(largest, std::abs(x[i] - y[i]));
+            CHECK(largest <= (same_bits ? 0 : 1e-9));
+          });
+        }
+      }
+    }
+    MPI_Comm_free(&own);
+  }
+}
+
+TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}}),
+      alone(MPI_COMM_SELF, {{"gpu", 1}});
+  nn::token_batch const batch{3, 4, 2};
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const placed = plan_source(problem, {{"stage", 1}, {"gpu", 1}}, whole.machine()).whole();
+  std::mt19937 random(3);
+  auto const plan = search::price_pipeline(problem, placed, random_limits(problem, n, random),
+                                           std::vector<int>(static_cast<std::size_t>(n)), 0, 2,
+                                           whole.machine());
+  auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
+  auto serial = nn::place<double>(pipelined_gpt, alone, plan_source(problem, alone).whole(), 5);
+  auto const data = random_batch<std::int32_t>(nn::token_batch{3, 4, 1}, 7, 7, 1, 4);
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK(staged.predict(data.inputs) == serial.predict(data.inputs));
+    double loss = staged.evaluate(data.inputs, data.targets).sum;
+    whole.all_reduce(std::span(&loss, 1));
+    CHECK(loss == serial.evaluate(data.inputs, data.targets).sum);
+  }
+  CHECK(staged.parameter_count() == serial.parameter_count());
+}
+
+TEST_CASE("wrong pipelines are refused on every rank") {
+  int const n = world_size();
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}});
+  nn::token_batch const batch{3, 4, 2};
+  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const placed = plan_source(problem, {{"stage", 1}, {"gpu", 1}}, whole.machine()).whole();
+  std::mt19937 random(3);
+  auto const right = search::price_pipeline(problem, placed, random_limits(problem, n, random),
+                                            std::vector<int>(static_cast<std::size_t>(n)), 0, 2,
+                                            whole.machine());
+  auto const refused = [&](auto change) {
+    auto plan = right;
+    change(plan);
+    return message_of([&] { (void)nn::place<double>(pipelined_gpt, whole, plan, 5); });
+  };
+  auto const last = static_cast<std::size_t>(n) - 1;
+  CHECK(has(refused([&](auto& p) {
+              std::vector<int> depths(static_cast<std::size_t>(n), 1);
+              depths[last] = 2;
+              p.order = pipelines::with_warm_ups(depths, 2);
+            }),
+            "nn::place: the pipeline's schedule does not run: the positions wait for each other in "
+            "a circle"));
+  CHECK(has(refused([&](auto& p) { p.order = pipelines::one_f_one_b(n, 3); }),
+            "the schedule has 3 micro-batches, but the plan has 2."));
+  CHECK(has(refused([&](auto& p) { p.order = pipelines::zb_v(n, 2); }),
+            "stages, but the plan cuts the net into"));
+  CHECK(has(refused([&](auto& p) { p.stages[1].first = p.stages[0].last = 3; }),
+            "no residual is cut."));
+  CHECK(has(refused([&](auto& p) { p.stages[last].recomputed = 9; }),
+            "recomputes 9 segments, but it has"));
+  CHECK(has(refused([&](auto& p) { p.stages[last].last += 1; }), "no residual is cut."));
+  CHECK(has(refused([&](auto& p) { p.chosen.mesh.axis[1].extent = 2; }),
+            "but the model is placed on"));
+  CHECK(has(refused([&](auto& p) {
+              if (whole.rank() == 1) p.order = pipelines::gpipe(n, 2);
+              if (n > 2) p.order.order.resize(static_cast<std::size_t>(n));
+            }),
+            n == 2 ? "the ranks have different plans: rank 1 has another" : "nn::place: "));
+}
+
+}  // namespace ashlar_test

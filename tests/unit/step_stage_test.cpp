@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the programs of the parts of a pipeline: each is right by itself, before and after the passes
+// that overlap transfers, and all together run to their ends even if every transfer waits until both of its
+// ends have begun.
+
+#include <algorithm>
+#include <map>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/search/stages.hpp>
+#include <ashlar/step/build_stage.hpp>
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/pipeline/interleaved.hpp>
+#include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
+#include <ashlar/step/pipeline/warm_up.hpp>
+
+#include "step_programs.hpp"
+
+namespace ashlar_test {
+namespace {
+
+namespace pipelines = ashlar::pipelines;
+using search::action_kind;
+
+std::vector<pipelines::schedule> pipelines_for(int positions, int m) {
+  std::vector<pipelines::schedule> list{
+      pipelines::gpipe(positions, m), pipelines::one_f_one_b(positions, m),
+      pipelines::eager(positions, m), pipelines::zb_h1(positions, m),
+      pipelines::zb_v(positions, m)};
+  if (m % positions == 0) list.push_back(pipelines::interleaved(positions, m, 2));
+  return list;
+}
+
+/// Runs the programs of all parts side by side. A crossing ends as soon as both of its ends have begun, and
+/// its two ends have the same bytes. Returns whether all programs come to their ends.
+bool run_together(std::vector<search::program> const& parts) {
+  std::vector<std::size_t> at(parts.size(), 0);
+  std::map<int, int> begun;  // by number: how many ends have begun
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      for (; at[p] < parts[p].actions.size(); ++at[p], moved = true) {
+        auto const& a = parts[p].actions[at[p]];
+        if (a.crossing < 0) continue;
+        int const number = parts[p].crossing_of(a).number;
+        if (a.kind == action_kind::begin_send || a.kind == action_kind::begin_receive)
+          ++begun[number];
+        else if (begun[number] < 2) break;
+      }
+  }
+  bool over = true;
+  for (std::size_t p = 0; p < parts.size(); ++p) over = over && at[p] == parts[p].actions.size();
+  return over;
+}
+
+/// Returns the number of passes of each kind, in all elements and micro-batches.
+std::map<action_kind, int> computations(std::vector<search::program> const& parts) {
+  std::map<action_kind, int> count;
+  for (auto const& p : parts)
+    for (auto const& a : p.actions)
+      if (computes(a.kind)) ++count[a.kind];
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("programs of a pipeline's parts are right, and run together") {
+  random_cases draw(7);
+  int tried = 0;
+  for (int turn = 0; turn < 60; ++turn) {
+    auto net = draw.net();
+    vary(net, draw);
+    auto const points = search::detail::cutting_points(net);
+    int const positions = 2 + draw.below(3);
+    net.micro_batches = draw.below(2) ? positions : 1 + draw.below(6);
+    ashlar::machine const m = draw.machine();
+    ashlar::topology const whole{{"stage", positions}, {"gpu", 2}}, one{{"stage", 1}, {"gpu", 2}};
+    for (auto const& order : pipelines_for(positions, net.micro_batches)) {
+      if (order.stages() >= static_cast<int>(points.size())) continue;
+      std::vector<int> limits(points.begin() + 1, points.end() - 1);
+      while (static_cast<int>(limits.size()) >= order.stages())
+        limits.erase(limits.begin() + draw.below(static_cast<int>(limits.size())));
+      limits.insert(limits.begin(), 0);
+      limits.push_back(net.size());
+      std::vector<int> recomputed;
+      for (int s = 0; s < order.stages(); ++s) {
+        auto const k = static_cast<std::size_t>(s);
+        recomputed.push_back(
+            draw.below(1 + search::stage_of(net, limits[k], limits[k + 1], 1).segments));
+      }
+      auto const chain = search::in_stages(net, limits, recomputed);
+      auto plan = any_plan(chain, one, m, draw);
+      plan.recomputed = chain.recomputed;
+      search::pipeline_part part{0, order, limits, whole, divided(whole, 0, positions)};
+      std::vector<search::program> programs, overlapped;
+      for (part.position = 0; part.position < positions; ++part.position) {
+        plan.mesh = part.parts[static_cast<std::size_t>(part.position)].axes;
+        programs.push_back(build_stage(chain, plan, m, part));
+        overlapped.push_back(search::overlapped(programs.back(), m).made);
+        for (auto const* p : {&programs.back(), &overlapped.back()}) {
+          auto const fault = check(*p);
+          INFO(to_string(order));
+          INFO(search::to_string(fault, *p));
+          CHECK(!fault.found());
+        }
+      }
+      CHECK(run_together(programs));
+      CHECK(run_together(overlapped));
+      CHECK(computations(programs) == computations({build(chain, plan, m)}));
+      ++tried;
+    }
+  }
+  CHECK(tried > 100);
+}
+
+}  // namespace ashlar_test
