@@ -471,8 +471,8 @@ TEST_CASE("stages, their seconds and their memory") {
   auto const& c = piped.chosen;
   for (int j = 1; j < 4; ++j) {
     int const first = piped.stages[std::size_t(j)].first;
-    auto const source = search::part_at(t, 0, 4, j - 1);
-    auto const target = search::part_at(t, 0, 4, j);
+    auto const source = ashlar::divided(t, 0, 4)[std::size_t(j) - 1];
+    auto const target = ashlar::divided(t, 0, 4)[std::size_t(j)];
     auto const crossed = [&](ashlar::mesh_part const& a, ashlar::placement const& from,
                              ashlar::mesh_part const& b, ashlar::placement const& to) {
       return ashlar::plan_cross_mesh({2, 8, 64}, 4, a, from, b, to, t, cluster).seconds;

@@ -18,19 +18,6 @@
 
 namespace ashlar::search {
 
-/// Returns the part at `position` of `positions` equal parts that divide the axis `axis` of `whole`.
-/// It has all axes of the whole mesh. With one part, `axis` is ignored.
-inline mesh_part part_at(topology const& whole, int axis, int positions, int position) {
-  topology axes = whole;
-  if (positions == 1) return all_of(whole);
-  int const extent = axes.axis[axis].extent /= positions;
-  std::vector<int> ranks;
-  for (int r = 0; r < whole.ranks(); ++r)
-    if (whole.coordinates_of(r)[static_cast<std::size_t>(axis)] / extent == position)
-      ranks.push_back(r);
-  return part_of(whole, ranks, axes);
-}
-
 class crossing_prices {
  public:
   struct price {
@@ -43,8 +30,9 @@ class crossing_prices {
   crossing_prices(topology const& part, int axis, machine const& m) : machine_(m), both_(part) {
     if (axis < 0) return;
     both_.axis[axis].extent *= 2;
-    source_ = part_at(both_, axis, 2, 0);
-    target_ = part_at(both_, axis, 2, 1);
+    auto const parts = divided(both_, axis, 2);
+    source_ = parts[0];
+    target_ = parts[1];
   }
 
   /// Returns the price of moving a tensor from a placement on one part to one on another.

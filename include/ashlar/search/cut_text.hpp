@@ -45,7 +45,7 @@ std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks con
   auto const& e = net[element];
   if (e.kind == element_kind::residual_begin)
     words.push_back({"residual", e.partner + 1 - element});
-  else words.push_back({std::string(net.spec(element).name.view()), 1});
+  else words.push_back({std::string(net.spec(element).name.text), 1});
   return words;
 }
 

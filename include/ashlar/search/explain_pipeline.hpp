@@ -172,6 +172,13 @@ inline std::string layout_of_stages(pipeline_plan const& p) {
          to_string(p.chosen.mesh);
 }
 
+/// Returns the layout of the stages with the schedule, in a second line if there is no room.
+inline std::string stages_line(pipeline_plan const& p) {
+  auto const text = layout_of_stages(p) + " (" + std::to_string(p.chosen.mesh.ranks()) + " ranks),";
+  auto const schedule = schedule_text(schedule_of(p));
+  return text + (text.size() + schedule.size() < 97 ? " " : "\n    ") + schedule;
+}
+
 /// Returns how many segments each stage recomputes, such as "3 of 4 in stage 0" and "1 of 4 in
 /// stages 1 to 2".
 template <int N>
@@ -221,7 +228,7 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;
-  topology const whole = whole_mesh(p), &part = p.chosen.mesh;
+  topology const whole = whole_mesh(p);
   auto const share = [&](double s) { return percent_text(p.seconds() > 0 ? s / p.seconds() : 0); };
   std::int64_t sent = 0;
   for (auto const& s : p.stages) sent = std::max(sent, s.sent);
@@ -229,9 +236,8 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
                      " ranks): " + seconds_text(p.seconds()) + " a step of " +
                      std::to_string(p.micro_batches()) +
                      (p.micro_batches() == 1 ? " micro-batch, " : " micro-batches, ") +
-                     share(p.bubble) + " of it bubble\n  " + layout_of_stages(p) + " (" +
-                     std::to_string(part.ranks()) + " ranks), " + schedule_text(schedule_of(p)) +
-                     "\n  " + bytes_text(double(p.chosen.memory)) +
+                     share(p.bubble) + " of it bubble\n  " + stages_line(p) + "\n  " +
+                     bytes_text(double(p.chosen.memory)) +
                      " of memory per rank of the fullest stage; a rank sends at most " +
                      bytes_text(double(sent) * p.micro_batches()) + " to other stages\n";
   if (auto const pieces = recomputed_pieces(net, p, m); !pieces.empty())

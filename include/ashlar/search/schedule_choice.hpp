@@ -105,6 +105,11 @@ inline std::vector<schedule_choice> schedule_choices(std::string_view name,
                                               "interleaved:4.");
 }
 
+/// Returns the names of all schedules.
+inline std::vector<std::string> all_schedules() {
+  return {std::begin(schedule_names), std::end(schedule_names)};
+}
+
 /// Returns the choices of several names.
 inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> const& names,
                                                      std::vector<int> const& chunks) {
