@@ -21,6 +21,7 @@
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
 #include <ashlar/train/step_trace.hpp>
 
 namespace ashlar_test {
