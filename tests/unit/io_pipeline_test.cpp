@@ -266,7 +266,8 @@ TEST_CASE("a file has the schedule and the cuts of its plan") {
     change(j);
     std::ofstream(s.path) << j.dump();
     auto const said = message_of([&] { s.load(); });
-    CAPTURE(says);
+    std::string const wanted = says;
+    CAPTURE(wanted);
     CAPTURE(said);
     CHECK(has(said, says));
     CHECK(has(said, s.path));
