@@ -11,6 +11,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
+#include <ashlar/search/schedule_choice.hpp>
 #include <ashlar/support/parse_bytes.hpp>
 
 namespace nn = ashlar::nn;
@@ -87,6 +88,10 @@ std::string machine_names() {
 }
 std::string algorithm_names() {
   return joined(search::algorithms(), [](auto const& a) { return a.name; });
+}
+
+std::string schedule_names() {
+  return joined(search::schedule_names, [](auto name) { return name; });
 }
 
 search::problem choose_model(options const& o) {

@@ -18,6 +18,7 @@ namespace example {
 std::vector<std::string> model_names();
 std::string machine_names();
 std::string algorithm_names();
+std::string schedule_names();
 
 /// Returns the problem of the net that the options describe. Throws ashlar::error.
 ashlar::search::problem choose_model(options const& o);

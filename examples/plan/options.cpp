@@ -111,6 +111,15 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
                              "algorithm, and set --micro-batches auto unless that is given",
                              how);
 
+  auto* const schedule =
+      app.add_option("--schedule", o.schedule,
+                     "schedule of pipeline stages: auto (the fastest one), or one of " +
+                         schedule_names() +
+                         "; interleaved:N has N stages a part. 1f1b cuts the net into equally many "
+                         "blocks, others cut it where the step is shortest")
+          ->capture_default_str()
+          ->group(how);
+
   char const* const what = "Output";
   app.add_flag("--explain", o.explain, "print every placement and collective")->group(what);
   app.add_flag("--program", o.program, "print the actions of a step, in order, with their times")
@@ -137,6 +146,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
         throw CLI::ValidationError(
             std::string(other) +
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
+    if (o.stages == 1 && schedule->count() > 0)
+      throw CLI::ValidationError("--schedule is for plans with pipeline stages. Add --pipeline.");
   } catch (CLI::ParseError const& e) {
     exit_code = app.exit(e) == 0 ? 0 : 2;
   }

@@ -83,7 +83,12 @@ std::optional<options> run_pipeline(options const& o) {
     return search::optimal(chain, t, m);
   };
   auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {
-    return search::pipeline(net_of, mesh, m, {std::move(stages), micro_batch_counts(o)}, layout);
+    search::pipeline_options how{std::move(stages), micro_batch_counts(o)};
+    if (o.schedule == "auto") how.schedules = search::all_schedules();
+    else how.schedules = {o.schedule};
+    how.any_cuts = o.schedule != "1f1b";
+    if (how.stages == std::vector{1}) how.schedules = {"1f1b"};
+    return search::pipeline(net_of, mesh, m, how, layout);
   };
   auto const start = std::chrono::steady_clock::now();
   auto const found = search_in(o.stages == 0 ? std::vector<int>{} : std::vector{o.stages}, machine);

@@ -22,6 +22,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
 
 namespace ashlar_test {
 namespace {

@@ -22,6 +22,7 @@
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
 #include <ashlar/train/step_trace.hpp>
 
 namespace ashlar_test {

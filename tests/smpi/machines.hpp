@@ -5,11 +5,16 @@
 // The machines of the simulated clusters, by name. The planner and the simulated cluster use the
 // same α and β. The bandwidths of the cluster are computed from β (platform.cpp), and the time of
 // each message from α (message_costs.hpp).
+//
+//   NAME           a machine of machine/presets.hpp, or one of this file
+//   latency:NAME   with α as a latency of the links
+//   NAME/16        with α divided by 16. What takes t seconds for n bytes on NAME then takes t / 16
+//                  seconds for n / 16 bytes, in as many messages.
 
 #include <string>
 #include <string_view>
 
-#include <ashlar/machine/machine.hpp>
+#include <ashlar/machine/presets.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar_test {
@@ -22,12 +27,20 @@ inline bool has_latencies(std::string_view name) { return name.starts_with(laten
 
 inline ashlar::machine machine_named(std::string_view name) {
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
-  if (name == "workstation") return ashlar::machines::workstation;
-  if (name == "gpu_cluster") return ashlar::machines::gpu_cluster;
+  double part = 1;
+  if (auto const slash = name.find('/'); slash != name.npos) {
+    part = std::stod(std::string(name.substr(slash + 1)));
+    name = name.substr(0, slash);
+  }
   // A machine with two tiers and nearly free messages, on which plans have as many steps as
   // possible.
-  if (name == "bandwidth") return {{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
-  throw ashlar::error("machine_named", std::string(name) + " is not known here.");
+  ashlar::machine m{{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
+  if (auto const* const found = ashlar::find_machine(name)) m = *found;
+  else if (name != "bandwidth")
+    throw ashlar::error("machine_named", std::string(name) + " is not known here.");
+  m.intra.alpha /= part;
+  m.inter.alpha /= part;
+  return m;
 }
 
 }  // namespace ashlar_test

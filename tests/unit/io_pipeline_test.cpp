@@ -52,6 +52,8 @@ struct saved_pipeline {
   search::pipeline_plan load() const { return load_pipeline(path, net, mesh, cluster); }
 };
 
+using mistake_list = std::vector<std::pair<char const*, std::function<void(json&)>>>;
+
 /// Returns the same network with every block as a segment, so that every block can be recomputed.
 search::problem segmented(search::problem net) {
   auto const blocks = search::find_blocks(net);
@@ -91,10 +93,10 @@ TEST_CASE("a pipeline that was saved and loaded is the same, priced again") {
 TEST_CASE("each mistake in a pipeline file is one error that names the file") {
   saved_pipeline const s;
   auto const good = s.saved();
-  std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
+  mistake_list const mistakes{
       {"the format is \"ashlar plan\", but \"ashlar pipeline\" is needed",
        [](json& j) { j["format"] = "ashlar plan"; }},
-      {"this program reads versions 1 to 2", [](json& j) { j["version"] = 3; }},
+      {"this program reads versions 1 to 3", [](json& j) { j["version"] = 4; }},
       {"lacks", [](json& j) { j["version"] = 2; }},
       {"\"recomputed\" is not a known key",
        [](json& j) {
@@ -114,7 +116,10 @@ TEST_CASE("each mistake in a pipeline file is one error that names the file") {
       {"inside a residual: cut", [](json& j) { j["stages"][1] = 2; }},
       {"must be omitted for a single stage", [](json& j) { j["stages"] = {0}; }},
       {"but a step has 8", [](json& j) { j["micro_batches"] = 4; }},
-      {"batches of 3x8", [](json& j) { j["input"] = {3, 8}; }},
+      {"batches of 3x8",
+       [](json& j) {
+         j["input"] = {3, 8};
+       }},
       {"another net", [](json& j) { j["elements"].erase(3); }},
       {"wrong number of axes", [](json& j) { j["elements"][2]["x"] = "B"; }}};
   for (auto const& mistake : mistakes) {
@@ -172,6 +177,101 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   CAPTURE(text);
   CHECK(has(text, "; 1 of 1 in stage 0\n    1 of 1 in stage 2\n"));
   CHECK(has(text, "\n  1         "));  // stages that recompute are listed separately
+}
+
+TEST_CASE("a file has the schedule and the cuts of its plan") {
+  saved_pipeline s(2);
+  auto const& c = s.found.chosen;
+  int const end = s.net.size();
+  std::vector<int> const uneven{0, 8, end}, twice{0, 1, 8, 22, end};
+  namespace pipelines = ashlar::pipelines;
+  auto const priced = [&](std::vector<int> const& limits, pipelines::schedule const& order) {
+    return search::price_pipeline(s.net, c, limits, std::vector<int>(limits.size() - 1),
+                                  s.found.axis, 8, cluster, order);
+  };
+  using depths = std::vector<int>;
+  for (auto const& [plan, key, value] :
+       {std::tuple{priced(uneven, pipelines::with_warm_ups(depths{7, 2}, 8)), "warm_ups",
+                   json{7, 2}},
+        std::tuple{priced(uneven, pipelines::gpipe(2, 8)), "schedule", json("gpipe")},
+        std::tuple{priced(twice, pipelines::interleaved(2, 8, 2)), "schedule",
+                   json("interleaved:2")},
+        std::tuple{priced(uneven, pipelines::zb_h1(2, 8)), "schedule", json()},
+        std::tuple{priced(twice, pipelines::zb_v(2, 8)), "schedule", json()}}) {
+    s.found = plan;
+    auto const j = s.saved();
+    CHECK(j.at("version") == 3);
+    if (value.is_null()) CHECK(j.at(key).size() >= 2);
+    else CHECK(j.at(key) == value);
+    CHECK(!j.contains("stages"));
+    auto const loaded = s.load();
+    CHECK(loaded.order == plan.order);
+    CHECK(limits_of(loaded) == limits_of(plan));
+    CHECK(whole_mesh(loaded) == s.mesh);
+    CHECK(loaded.seconds() == doctest::Approx(plan.seconds()).epsilon(1e-9));
+    CHECK(loaded.chosen.memory == plan.chosen.memory);
+    // Each pass is drawn, and each transfer to another part.
+    auto const page = ashlar::io::pipeline_page_text(s.net, plan, cluster);
+    int const stages = static_cast<int>(plan.stages.size());
+    CHECK(occurrences(page, "<rect class='fw") == stages * 8);
+    bool const split = value.is_null();
+    CHECK(occurrences(page, "<rect class='wt") == (split ? stages * 8 : 0));
+    int crossings = 0;
+    for (int k = 1; k < stages; ++k)
+      crossings += plan.order.position_of(k) != plan.order.position_of(k - 1);
+    CHECK(occurrences(page, "<line class='tr'") == 2 * 8 * crossings);
+    auto const text = search::explain(s.net, plan, cluster).text;
+    CAPTURE(text);
+    CHECK(has(text, search::schedule_text(plan.order)));
+    CHECK(has(text, "without transfers between stages it would wait"));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  }
+  s.found = priced(uneven, pipelines::zb_h1(2, 8));
+  auto const good = s.saved();
+  CHECK(good.at("cuts") == "embedding block | block*3 cross_entropy");
+  mistake_list const mistakes{
+      {"the net has no more elements",
+       [](json& j) { j["cuts"] = "embedding block*4 cross_entropy block"; }},
+      {"does not fit: the net has block", [](json& j) { j["cuts"] = "embedding | head"; }},
+      {"either \"schedule\" or \"warm_ups\"",
+       [](json& j) {
+         j["warm_ups"] = {2, 1};
+       }},
+      {"either \"schedule\" or \"warm_ups\"", [](json& j) { j.erase("schedule"); }},
+      {"wait for each other in a circle",
+       [](json& j) {
+         j.erase("schedule");
+         j["warm_ups"] = {1, 2};
+       }},
+      {"0 is not a number of forward passes",
+       [](json& j) {
+         j.erase("schedule");
+         j["warm_ups"] = {1, 0};
+       }},
+      {"it is of 3 stages and 8 micro-batches, not of 2 and 8",
+       [](json& j) {
+         j.erase("schedule");
+         j["warm_ups"] = {1, 1, 1};
+       }},
+      {"there is no schedule \"fast\"", [](json& j) { j["schedule"] = "fast"; }},
+      {"names no order of passes", [](json& j) { j["schedule"] = "zb_h1"; }},
+      {"of 2 stages and 8 micro-batches", [](json& j) { j["schedule"] = "interleaved:3"; }},
+      {"expected the passes of position 0", [](json& j) { j["schedule"] = {"F0 B0"}; }},
+      {"\"stages\" is not a known key", [](json& j) {
+         j["stages"] = {0, 8};
+       }}};
+  for (auto const& [says, change] : mistakes) {
+    auto j = good;
+    change(j);
+    std::ofstream(s.path) << j.dump();
+    auto const said = message_of([&] { s.load(); });
+    std::string const wanted = says;
+    CAPTURE(wanted);
+    CAPTURE(said);
+    CHECK(has(said, says));
+    CHECK(has(said, s.path));
+  }
 }
 
 TEST_CASE("explain describes a pipeline") {

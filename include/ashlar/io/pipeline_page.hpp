@@ -5,9 +5,9 @@
 
 // Writes a plan in pipeline stages as one self-contained HTML page. The page shows
 //
-//   the 1F1B schedule   as a time chart
+//   the schedule        as a time chart, with transfers
 //   the stages          as a table with seconds and bytes
-//   the mesh            of one stage
+//   the mesh            of one part
 //   the layers          as plan_page.hpp draws them
 
 #include <ashlar/io/page/pipeline_svg.hpp>
@@ -26,7 +26,7 @@ inline std::string step_bar(search::pipeline_plan const& p) {
     double seconds;
   } const parts[] = {{"wk", "work", p.seconds() - moves - p.bubble},
                      {"ac", "communication", moves},
-                     {"id", "bubble: waiting for other stages", p.bubble}};
+                     {"id", "bubble: waiting for other parts", p.bubble}};
   std::string bar, key;
   for (auto const& it : parts) {
     if (it.seconds > 0)
@@ -77,8 +77,11 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       tile(search::detail::percent_text(p.seconds() > 0 ? p.bubble / p.seconds() : 0),
            "of the step is bubble") +
       tile(std::to_string(stages),
-           "stages of " + std::to_string(p.chosen.mesh.ranks()) + " ranks each") +
+           (p.parts() < stages ? "stages on " + std::to_string(p.parts()) + " parts of "
+                               : std::string("stages of ")) +
+               std::to_string(p.chosen.mesh.ranks()) + " ranks each") +
       tile(std::to_string(p.micro_batches()), "micro-batches") +
+      tile(seconds_text(p.exposed), "longer through transfers between stages") +
       tile(bytes_text(double(p.chosen.memory)), "memory per rank of the fullest stage") +
       "</div>\n<div class='card'>" + step_bar(p) + "</div>\n";
   if (p.chosen.recomputed > 0)
@@ -89,10 +92,12 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
   for (auto const& note : search::notes(net, p.chosen))
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text +=
-      "<h2>The schedule</h2>\n<div class='card'>" + pipeline_svg(p) +
-      "<p class='dim'>1F1B: <span class='fk'></span> forward, <span class='bk'></span> "
-      "backward, numbers: micro-batches; <span class='sk'></span> gradients "
-      "synchronized; white: a stage waits." +
+      "<h2>The schedule</h2>\n<div class='card'>" + pipeline_svg(p) + "<p class='dim'>" +
+      escaped(search::schedule_text(schedule_of(p))) +
+      ": <span class='fk'></span> forward, <span class='bk'></span> "
+      "backward, <span class='gk'></span> gradients of parameters alone, numbers: micro-batches; "
+      "<span class='sk'></span> gradients synchronized; lines below a row: what it sends; white: "
+      "waiting." +
       (drawn < p.micro_batches() ? " The drawing shows a step of " + std::to_string(drawn) +
                                        " micro-batches; the pattern continues up to " +
                                        std::to_string(p.micro_batches()) + "."
@@ -100,7 +105,7 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       "</p></div>\n<h2>The stages</h2>\n<div class='card'>" + stages_table(p) +
       "<p class='dim'>Seconds are of one micro-batch, gradients of a step; recomputation is part "
       "of the backward pass. Stages that differ only in what they keep share one row, which shows "
-      "the largest value.</p></div>\n<h2>The mesh of one stage</h2>\n<div class='card two'>" +
+      "the largest value.</p></div>\n<h2>The mesh of one part</h2>\n<div class='card two'>" +
       mesh_svg(p.chosen.mesh) + legend(p.chosen.mesh) + "</div>\n";
   return text + layers_section(chain_of(net, p), p.chosen, breakdown(net, p, m), m) +
          "</body></html>\n";

@@ -23,13 +23,19 @@ namespace ashlar {
 
 namespace detail {
 
-/// What all crossings from or to a placement have in common, if no node has ranks of both parts.
+/// What all crossings from or to a placement have in common. Some of it counts only if no node has
+/// ranks of both parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< elements that one rank holds
   std::int64_t most = 0;   ///< elements that one node holds
   int hops = 1;            ///< nodes in the longest chain (target)
   int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
+  std::int64_t passed =
+      0;  ///< elements that a rank gets from others of its node, at least (target)
+  std::vector<std::int64_t> held;  ///< elements that each node holds
+  std::vector<detail::tile> tiles;
+  std::vector<std::vector<int>> nodes;  ///< of the ranks of each tile
 };
 
 constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& part,
@@ -37,21 +43,31 @@ constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& 
                                          nodes_of_mesh const& nodes) {
   int const outside = nodes.nodes();
   port_problem all{nodes.nodes() + 1, {}};
-  scratch<std::int64_t> held(static_cast<std::size_t>(nodes.nodes()));
   crossing_load load;
-  for (auto const& t : tiles(extents, part, p)) {
-    auto const own = nodes.of(t.ranks);
-    for (int const n : own) held.data()[n] += t.region.elements();
+  load.held.resize(static_cast<std::size_t>(nodes.nodes()));
+  scratch<std::int64_t> passed(load.held.size());
+  load.tiles = tiles(extents, part, p);
+  for (auto const& t : load.tiles) {
+    load.nodes.push_back(nodes.of(t.ranks));
+    auto const& own = load.nodes.back();
+    for (int const n : own) load.held.data()[n] += t.region.elements();
     load.tile = std::max(load.tile, t.region.elements());
     if (is_source) {
       all.tasks.push_back({t.region.elements(), own, {outside}});
       continue;
     }
     load.hops = std::max(load.hops, static_cast<int>(own.size()));
-    for (int const n : own)
-      load.inside = std::max(load.inside, static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1);
+    for (int const n : own) {
+      int const others = static_cast<int>(nodes.in_node(t.ranks, n).size()) - 1;
+      load.inside = std::max(load.inside, others);
+      passed.data()[n] += others * t.region.elements();
+    }
   }
-  for (auto const n : held) load.most = std::max(load.most, n);
+  for (int n = 0; n < nodes.nodes(); ++n) {
+    auto const ranks = static_cast<std::int64_t>(nodes.in_node(part.ranks, n).size());
+    if (ranks > 0) load.passed = std::max(load.passed, passed.data()[n] / ranks);
+  }
+  for (auto const n : load.held) load.most = std::max(load.most, n);
   load.least = is_source ? share_senders(all, 0).least_load : load.most;
   return load;
 }
@@ -91,16 +107,23 @@ class crossing_side {
 /// no node has ranks of both parts. A node that needs more than any node of the source holds then
 /// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
 /// together hold what it needs. Its ranks share these messages, and no node has more than `sharing`
-/// ranks of the target.
+/// ranks of the target. If nodes have ranks of both, what a node needs and cannot hold comes from
+/// other nodes.
 constexpr double least_seconds(crossing_load const& source, crossing_load const& target,
                                int sharing, bool apart, int element_size, machine const& m) {
   if (target.most == 0) return 0;
   if (!apart) {
     // A rank gets its tile over both links at the same time at best.
     double const both = m.intra.beta + m.inter.beta;
-    return std::max(
+    double least = std::max(
         std::min(m.inter.alpha, m.intra.alpha),
         both > 0 ? double(target.tile) * element_size * m.intra.beta * m.inter.beta / both : 0);
+    for (std::size_t n = 0; n < target.held.size(); ++n) {
+      auto const missing = target.held.data()[n] - source.held.data()[n];
+      if (missing > 0)
+        least = std::max(least, m.inter.alpha + double(missing) * element_size * m.inter.beta);
+    }
+    return least;
   }
   std::int64_t partners = 1;
   if (source.most > 0 && target.most > source.most)
@@ -109,9 +132,37 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
   crossing_stage const between{target.hops, messages * m.inter.alpha,
                                double(std::max(source.least, target.least)) * element_size *
                                    m.inter.beta};
+  crossing_stage const inside{target.inside, m.intra.alpha,
+                              double(target.passed) * element_size * m.intra.beta};
+  // The pace is that of the stage between nodes, or less. For this pace the best number is exact.
+  double const filling = (between.hops - 1) * between.transfer + inside.hops * inside.transfer;
   constexpr int most = 1 << 30;
-  return crossing_seconds(between, {}, best_chunks(between, {}, most)) +
-         target.inside * m.intra.alpha;
+  int const chunks = between.latency > 0 ? least_product(filling / between.latency, most) : most;
+  return (chunks - 1 + between.hops) * between.period(chunks) + inside.hops * inside.period(chunks);
+}
+
+/// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node gets
+/// what it does not hold over its link, and its ranks get the rest of their tiles inside it.
+constexpr double least_seconds_inside(crossing_load const& source, crossing_load const& target,
+                                      int element_size, machine const& m) {
+  scratch<std::int64_t> missing(target.held.size());
+  std::int64_t inside = 0, between = 0;
+  for (std::size_t i = 0; i < target.tiles.size(); ++i)
+    for (int const n : target.nodes.data()[i]) {
+      auto const& wanted = target.tiles.data()[i].region;
+      std::int64_t found = 0;
+      for (std::size_t k = 0; k < source.tiles.size(); ++k) {
+        auto const& own = source.nodes.data()[k];
+        if (std::find(own.begin(), own.end(), n) != own.end())
+          found += intersect(wanted, source.tiles.data()[k].region).elements();
+      }
+      inside = std::max(inside, found);
+      between = std::max(between, missing.data()[n] += wanted.elements() - found);
+    }
+  auto const seconds = [&](link const& l, std::int64_t elements) {
+    return elements == 0 ? 0 : l.alpha + double(elements) * element_size * l.beta;
+  };
+  return std::max(seconds(m.inter, between), seconds(m.intra, inside));
 }
 
 }  // namespace detail
@@ -160,6 +211,10 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (auto const& p : pairs) {
     if (p.bound >= seconds) break;
     auto const &a = before.states().data()[p.before], &b = after.states().data()[p.after];
+    if (!apart &&
+        a.seconds + b.seconds + detail::least_seconds_inside(a.load, b.load, element_size, m) >=
+            seconds)
+      continue;
     auto c = plan_crossing(extents, element_size, source, a.at, target, b.at, nodes, m);
     double const sum = a.seconds + c.seconds + b.seconds;
     if (sum >= seconds) continue;

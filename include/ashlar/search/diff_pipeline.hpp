@@ -4,15 +4,15 @@
 #pragma once
 
 // Compares two plans with pipeline stages: how much more the second one costs, and where. The
-// seconds of a step are split into five parts. Work, collectives and sends are those of the slowest
-// stage.
+// seconds of a step are split into five parts. They are those of the busiest part of the mesh, which
+// holds one stage or several.
 //
 //   work          computation for all micro-batches
-//   collectives   moves of tensors within the stage for all micro-batches
-//   sends         sends to other stages for all micro-batches
-//   gradients     synchronization of gradients once per step, in the stage where this
-//                 synchronization takes longest
-//   bubble        time spent waiting for other stages
+//   collectives   moves of tensors within the stages for all micro-batches
+//   sends         how much shorter the step would be if transfers between stages took no time. They
+//                 run while stages compute, so a stage has no such seconds
+//   gradients     synchronization of gradients once per step
+//   bubble        the rest of the time spent waiting for other parts
 //
 // If both plans cut the chain into stages at the same elements, the report lists the differences of
 // each stage. Then it lists the differences of elements as in diff.hpp. Sends belong to stages, not
@@ -47,7 +47,7 @@ struct pipeline_cost {
 
 struct pipeline_difference {
   pipeline_cost a, b;
-  std::string layout_a, layout_b;  ///< such as "4 stages along node of node=4,gpu=2, ..."
+  std::string layout_a, layout_b;  ///< such as "4 stages along node of node=4,gpu=2, 1F1B, ..."
   std::vector<pipeline_cost> stages_a, stages_b;  ///< the cost of each stage; its bubble is 0
   bool same_stages = false;                  ///< the chain is cut into stages at the same elements
   std::vector<element_difference> elements;  ///< all elements, in order
@@ -58,29 +58,37 @@ namespace detail {
 
 inline pipeline_cost cost_of_stage(pipeline_plan const& p, pipeline_stage const& s) {
   double const m = p.micro_batches();
-  return {m * s.work, m * (s.seconds - s.work - s.sending), m * s.sending, s.synchronize, 0,
-          s.memory};
+  return {m * s.work, m * (s.seconds - s.work), 0, s.synchronize, 0, s.memory};
 }
 
 inline pipeline_cost cost_of_pipeline(pipeline_plan const& p) {
-  auto const slowest = std::max_element(
-      p.stages.begin(), p.stages.end(),
-      [](auto const& x, auto const& y) { return x.seconds < y.seconds; });
-  auto cost = cost_of_stage(p, *slowest);
-  cost.gradients = 0;
-  for (auto const& s : p.stages) cost.gradients = std::max(cost.gradients, s.synchronize);
-  cost.bubble = p.bubble;
-  cost.memory = p.chosen.memory;
-  return cost;
+  auto const order = schedule_of(p);
+  pipeline_cost busiest;
+  for (int part = 0; part < order.positions; ++part) {
+    pipeline_cost sum;
+    for (int c = 0; c < order.chunks; ++c) {
+      auto const own = cost_of_stage(p,
+                                     p.stages[static_cast<std::size_t>(order.stage_of(part, c))]);
+      sum.work += own.work;
+      sum.collectives += own.collectives;
+      sum.gradients += own.gradients;
+    }
+    if (part == 0 || sum.seconds() > busiest.seconds()) busiest = sum;
+  }
+  busiest.sends = std::min(p.exposed, p.bubble);
+  busiest.bubble = p.bubble - busiest.sends;
+  busiest.memory = p.chosen.memory;
+  return busiest;
 }
 
-/// Returns a text such as "4 stages along node of node=4,gpu=2, a step of 8 micro-batches".
+/// Returns a text such as "4 stages along node of node=4,gpu=2, 1F1B, a step of 8 micro-batches".
 inline std::string layout_text(pipeline_plan const& p) {
   topology const whole = whole_mesh(p);
-  return (p.axis < 0 ? std::string("one stage on ")
-                     : std::to_string(p.stages.size()) + " stages along " +
-                           std::string(whole.axis[p.axis].name.view()) + " of ") +
-         to_string(whole) + ", a step of " + std::to_string(p.micro_batches()) +
+  std::string const stages = p.axis < 0 ? std::string("one stage on ")
+                                        : std::to_string(p.stages.size()) + " stages along " +
+                                              std::string(whole.axis[p.axis].name.view()) + " of ";
+  return stages + to_string(whole) + (p.axis < 0 ? "" : ", " + schedule_text(schedule_of(p))) +
+         ", a step of " + std::to_string(p.micro_batches()) +
          (p.micro_batches() == 1 ? " micro-batch" : " micro-batches");
 }
 

@@ -17,9 +17,12 @@
 // micro-batches in flight. "forward" does not include the recomputation in the backward pass.
 // Neighbouring stages that differ only in memory share a line, which shows the largest memory.
 //
+// "sends" is the time of transfers to other stages, which run while the stages compute. How much of
+// a step they cost all the same stands in the head.
+//
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
-// of the element's stage. The seconds include redistributions between stages, but not the sends.
-// Memory is for all micro-batches in flight in the stage.
+// of the element's stage, without what crosses between stages on different parts. Memory is for all
+// micro-batches in flight in the stage.
 
 #include <cmath>
 
@@ -27,8 +30,50 @@
 #include <ashlar/search/explain_text.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/search/recomputed.hpp>
+#include <ashlar/search/schedule_choice.hpp>
 
 namespace ashlar::search {
+
+namespace detail {
+
+/// Leaves out the redistributions at the cuts between parts, in whose place there are crossings.
+template <int N>
+void leave_out_cuts(basic_problem<N> const& chain, pipeline_plan const& p, machine const& m,
+                    plan_breakdown& parts) {
+  auto const order = schedule_of(p);
+  planned_moves prices(p.chosen.mesh, m);
+  for (int j = 1; j < static_cast<int>(p.stages.size()); ++j) {
+    if (order.position_of(j) == order.position_of(j - 1)) continue;
+    int const first = p.stages[static_cast<std::size_t>(j)].first;
+    shape const& extents = boundary_extents(chain, first - 1);
+    for (bool const back : {false, true}) {
+      int const element = back ? first - 1 : first;
+      auto const kind = back ? moved::gradient : moved::activation;
+      auto const when = back ? phase::backward : phase::forward;
+      double const seconds = times_per_step(chain, when) *
+                             prices
+                                 .move(extents, element_size(chain, kind, when),
+                                       back ? p.chosen[first].dx : p.chosen[first - 1].y,
+                                       back ? p.chosen[first - 1].dy : p.chosen[first].x)
+                                 .seconds;
+      auto& own = parts.elements[static_cast<std::size_t>(element)];
+      (back ? own.gradients : own.activations) -= seconds;
+      (back ? parts.total.gradients : parts.total.activations) -= seconds;
+      std::erase_if(parts.moves, [&](scheduled_move const& move) {
+        if (move.element != element || move.phase != when || move.what != kind) return false;
+        for (auto const& s : move.plan.steps) {
+          double const bytes = double(times_per_step(chain, move)) *
+                               double(received_bytes(move.plan, s, p.chosen.mesh));
+          own.received -= bytes;
+          parts.total.received -= bytes;
+        }
+        return true;
+      });
+    }
+  }
+}
+
+}  // namespace detail
 
 /// Returns the seconds and bytes of each element of a pipeline on machine `m`. Expects a pipeline
 /// of this problem. The total adds up all stages, so it is not the cost of any one rank.
@@ -36,6 +81,7 @@ template <int N>
 plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   auto const chain = chain_of(net, p);
   auto parts = breakdown(chain, p.chosen, m);
+  detail::leave_out_cuts(chain, p, m, parts);
   for (int j = 0; j < static_cast<int>(p.stages.size()); ++j) {
     auto const stage = stage_of(chain, p, j);
     auto const own = plan_of_stage<N>(p, j);
@@ -55,7 +101,7 @@ recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline
                                            machine const& m) {
   auto const kept = price_pipeline(net, p.chosen, limits_of(p),
                                    std::vector<int>(p.stages.size(), 0), p.axis, p.micro_batches(),
-                                   m);
+                                   m, p.order);
   double const longer = p.seconds() - kept.seconds();
   return {kept.chosen.memory - p.chosen.memory, longer,
           kept.seconds() > 0 ? longer / kept.seconds() : 0};
@@ -68,8 +114,8 @@ namespace detail {
 inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
   auto const same = [](double p, double q) { return std::abs(p - q) <= 1e-9 * std::abs(p); };
   return a.last - a.first == b.last - b.first && a.recomputed == b.recomputed &&
-         same(a.seconds, b.seconds) && same(a.forward, b.forward) && same(a.work, b.work) &&
-         same(a.sending, b.sending) && same(a.synchronize, b.synchronize);
+         same(a.seconds, b.seconds) && same(a.forward, b.forward) && same(a.weights, b.weights) &&
+         same(a.work, b.work) && same(a.sending, b.sending) && same(a.synchronize, b.synchronize);
 }
 
 /// Returns "3", or "3 to 7".
@@ -112,6 +158,25 @@ inline std::string stages_text(pipeline_plan const& p) {
     text += right(bytes_text(double(g.memory)), 12) + "\n";
   }
   return text;
+}
+
+/// Returns "4 stages along node, each on node=1,gpu=2", or "8 stages on 4 parts along node, each on
+/// node=1,gpu=2".
+inline std::string layout_of_stages(pipeline_plan const& p) {
+  std::string text = std::to_string(p.stages.size());
+  if (p.axis < 0) return text + " stage";
+  text += " stages";
+  if (p.parts() < static_cast<int>(p.stages.size()))
+    text += " on " + std::to_string(p.parts()) + " parts";
+  return text + " along " + std::string(whole_mesh(p).axis[p.axis].name.view()) + ", each on " +
+         to_string(p.chosen.mesh);
+}
+
+/// Returns the layout of the stages with the schedule, in a second line if there is no room.
+inline std::string stages_line(pipeline_plan const& p) {
+  auto const text = layout_of_stages(p) + " (" + std::to_string(p.chosen.mesh.ranks()) + " ranks),";
+  auto const schedule = schedule_text(schedule_of(p));
+  return text + (text.size() + schedule.size() < 97 ? " " : "\n    ") + schedule;
 }
 
 /// Returns how many segments each stage recomputes, such as "3 of 4 in stage 0" and "1 of 4 in
@@ -163,7 +228,7 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;
-  topology const whole = whole_mesh(p), &part = p.chosen.mesh;
+  topology const whole = whole_mesh(p);
   auto const share = [&](double s) { return percent_text(p.seconds() > 0 ? s / p.seconds() : 0); };
   std::int64_t sent = 0;
   for (auto const& s : p.stages) sent = std::max(sent, s.sent);
@@ -171,11 +236,7 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
                      " ranks): " + seconds_text(p.seconds()) + " a step of " +
                      std::to_string(p.micro_batches()) +
                      (p.micro_batches() == 1 ? " micro-batch, " : " micro-batches, ") +
-                     share(p.bubble) + " of it bubble\n  " + std::to_string(p.stages.size()) +
-                     (p.axis < 0 ? " stage"
-                                 : " stages along " + std::string(whole.axis[p.axis].name.view()) +
-                                       ", each on " + to_string(part)) +
-                     " (" + std::to_string(part.ranks()) + " ranks), 1F1B\n  " +
+                     share(p.bubble) + " of it bubble\n  " + stages_line(p) + "\n  " +
                      bytes_text(double(p.chosen.memory)) +
                      " of memory per rank of the fullest stage; a rank sends at most " +
                      bytes_text(double(sent) * p.micro_batches()) + " to other stages\n";
@@ -185,8 +246,11 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
     text += "  no plan of the searched stages and micro-batches is more than " +
             percent_text(p.chosen.gap, 3) + " faster\n";
   double const communication = p.chosen.communication_seconds;
-  text += "  of the slowest stage: " + share(p.seconds() - communication - p.bubble) + " work, " +
-          share(communication) + " communication, " + share(p.bubble) + " waiting\n";
+  text += std::string("  of the ") + (p.order.chunks > 1 ? "busiest part: " : "slowest stage: ") +
+          share(p.seconds() - communication - p.bubble) + " work, " + share(communication) +
+          " communication, " + share(p.bubble) + " waiting\n";
+  if (p.exposed > 1e-9 * p.seconds())
+    text += "  without transfers between stages it would wait " + share(p.exposed) + " less\n";
   for (auto const& note : notes(net, p.chosen)) text += "  note: " + note + "\n";
   text += "\n" + stages_text(p);
   auto const& chain = chain_of(net, p);

@@ -4,15 +4,17 @@
 #pragma once
 
 // Describes a plan with pipeline stages. search::pipeline finds it, a plan file stores it, and
-// explain prints it. The stages divide one axis of the mesh. Each stage has a contiguous part of
-// the elements of the chain, and all stages have equally many ranks.
+// explain prints it. Equal parts of the mesh stand in a row along one axis. Each stage has a
+// contiguous range of the elements of the chain and runs on one part. A part holds one stage, or
+// several (the chunks of its schedule).
 //
-//   chosen.mesh       the mesh of one stage. On `axis`, it has the extent of the whole mesh divided
-//                     by the number of stages
+//   chosen.mesh       the mesh of one part. On `axis`, it has the extent of the whole mesh divided
+//                     by the number of parts
 //   whole_mesh(p)     the mesh of all ranks
 //   schedule_of(p)    the order of passes: the plan's own, or 1F1B if it has none
-//   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished, by
-//                     that order: min(m, s - j) for m micro-batches and s stages under 1F1B
+//   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
+//                     min(m, s - j) for m micro-batches and s stages under 1F1B
+//   costs_of(p)       the seconds from which its schedule is priced
 //   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute get
 //                     the lowest numbers, because a plan stores only how many segments it
 //                     recomputes, and these are always the ones with the lowest numbers
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include <ashlar/search/stages.hpp>
+#include <ashlar/step/pipeline/costs.hpp>
 #include <ashlar/step/pipeline/in_flight.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 #include <ashlar/step/plan.hpp>
@@ -31,35 +34,53 @@ struct pipeline_stage {
   int first = 0;            ///< first element of the stage
   int last = 0;             ///< one past the last element of the stage
   int recomputed = 0;       ///< number of recomputed segments, which are the stage's first ones
-  double seconds = 0;       ///< both passes of one micro-batch
+  double seconds = 0;       ///< both passes of one micro-batch, without transfers to other stages
   double forward = 0;       ///< part of `seconds` in the forward pass, without recomputation
+  double weights = 0;       ///< part of `seconds` that a split backward pass leaves for later (W)
   double work = 0;          ///< part of `seconds` spent computing
-  double sending = 0;       ///< part of `seconds` spent sending to other stages
+  double sending = 0;       ///< transfers to other stages per micro-batch, while passes run
+  double sending_back = 0;  ///< part of `sending` that sends gradients to the stage before
   double synchronize = 0;   ///< seconds of gradient synchronization, once per step
   std::int64_t sent = 0;    ///< bytes that a rank sends to other stages per micro-batch
-  std::int64_t memory = 0;  ///< bytes per rank
+  std::int64_t memory = 0;  ///< bytes per rank of the part that holds the stage
 };
 
+/// Returns the seconds of a stage as its schedule is priced from them.
+constexpr pipelines::stage_costs costs_of(pipeline_stage const& s) {
+  return {s.forward, s.seconds - s.forward - s.weights, s.weights, s.sending - s.sending_back,
+          s.sending_back};
+}
+
 struct pipeline_plan {
-  /// The placements of all layers, on the mesh of one stage. `seconds` and `memory` apply to the
-  /// whole pipeline, and `communication_seconds` to the slowest stage. `recomputed` is the sum over
+  /// The placements of all layers, on the mesh of one part. `seconds` and `memory` apply to the
+  /// whole pipeline, and `communication_seconds` to the busiest part. `recomputed` is the sum over
   /// all stages.
   plan chosen;
-  int axis = -1;  ///< the mesh axis that the stages divide; -1 for one stage
+  int axis = -1;  ///< the mesh axis that the parts divide; -1 for one part
   std::vector<pipeline_stage> stages;
   /// The order of the passes on each part of the mesh. Its positions are these parts. If each part
   /// holds several chunks, `stages` are in the order of the net. Empty: 1F1B.
   pipelines::schedule order;
-  double bubble = 0;  ///< seconds of a step in which a stage waits for other stages
+  double bubble = 0;   ///< seconds of a step in which the busiest part waits for other parts
+  double exposed = 0;  ///< how much shorter the step would be if transfers took no time
   /// A lower bound of the seconds of every plan with the numbers of stages and micro-batches that
   /// the search tried.
   double lower_bound = 0;
 
   int micro_batches() const { return chosen.micro_batches; }
   double seconds() const { return chosen.seconds; }
+  int parts() const {
+    return order.order.empty() ? static_cast<int>(stages.size()) : order.positions;
+  }
   /// Of this stage. If those of many stages are needed, pipelines::in_flight(schedule_of(p)) gives all.
   int in_flight(int stage) const;
 };
+
+inline pipelines::pipeline_costs costs_of(pipeline_plan const& p) {
+  pipelines::pipeline_costs costs;
+  for (auto const& s : p.stages) costs.push_back(costs_of(s));
+  return costs;
+}
 
 /// Returns the order of passes of a plan.
 inline pipelines::schedule schedule_of(pipeline_plan const& p) {
@@ -126,10 +147,10 @@ basic_plan<N> plan_of_stage(pipeline_plan const& p, int j) {
   return own;
 }
 
-/// Returns the mesh of all stages together.
+/// Returns the mesh of all parts together.
 inline topology whole_mesh(pipeline_plan const& p) {
   topology t = p.chosen.mesh;
-  if (p.axis >= 0) t.axis[p.axis].extent *= schedule_of(p).positions;
+  if (p.axis >= 0) t.axis[p.axis].extent *= p.parts();
   return t;
 }
 

@@ -3,56 +3,109 @@
 
 #pragma once
 
-// Computes the cost of a plan that runs in s pipeline stages. The schedule is 1F1B (one forward,
-// one backward); communication and computation do not overlap. Let u_j be the seconds that stage j
-// needs for both passes of one micro-batch, including its sends to other stages. Let g_j be the
-// seconds that stage j needs to synchronize its gradients. A step of m micro-batches takes
+// Computes the cost of a plan that runs in pipeline stages: its schedule is replayed
+// (step/pipeline/replay.hpp) with the seconds of its stages (stage_model.hpp). Transfers between
+// stages run while the stages compute. When the last pass of a part has ended, the part synchronizes
+// its gradients. A step ends when all parts have:
 //
-//   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
+//   T = max over the parts of ( end of its last pass + synchronization of its stages )
 //
-// Stage j holds the values that its micro-batches in flight save for the backward pass. With one
-// stage, T equals the cost of a plan without stages (defined in step/problem.hpp).
+// Of the busiest part, whose passes and synchronization take longest, the rest of T is the bubble.
+// Memory is that of the order of passes (pipeline_memory.hpp). With one stage, T and memory equal
+// those of a plan without stages (defined in step/problem.hpp).
 //
-// At a boundary between stages, each rank sends its shard to the rank at the same position in the
-// other stage. If the placements on the two sides differ, the receiving stage also redistributes.
-// The send is then priced for the placement with the smaller shards.
+// At a boundary between parts, the activation and its gradient cross as crossing_prices.hpp plans
+// it, from the placement on one part to that on the other.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage holds its received input, so that no input is sent twice.
 
-#include <ashlar/search/cost.hpp>
-#include <ashlar/search/pipeline_plan.hpp>
-#include <ashlar/search/tabulated_moves.hpp>
+#include <ashlar/search/stage_model.hpp>
+#include <ashlar/step/pipeline/replay.hpp>
 
 namespace ashlar::search {
 
-/// Returns the mesh of one stage, if `stages` stages divide the axis `axis` of `t` (-1: one stage).
-inline topology stage_mesh(topology t, int axis, int stages) {
-  if (axis >= 0) t.axis[axis].extent /= stages;
+/// Returns the mesh of one part, if `parts` equal parts divide the axis `axis` of `t` (-1: one
+/// part).
+inline topology stage_mesh(topology t, int axis, int parts) {
+  if (axis >= 0) t.axis[axis].extent /= parts;
   return t;
+}
+
+/// Returns the seconds of a step with this order of passes, or a negative number if it cannot run.
+inline double seconds_of_step(pipelines::schedule const& order,
+                              pipelines::pipeline_costs const& costs,
+                              std::vector<pipeline_stage> const& stages) {
+  auto const ends = pipelines::ends_of(order, costs);
+  double last = -1;
+  for (std::size_t p = 0; p < ends.size(); ++p) {
+    double end = ends[p];
+    for (int c = 0; c < order.chunks; ++c)
+      end += stages[static_cast<std::size_t>(order.stage_of(static_cast<int>(p), c))].synchronize;
+    last = std::max(last, end);
+  }
+  return last;
+}
+
+/// Fills in the predicted seconds and memory of a pipeline from those of its stages. Throws
+/// ashlar::error if its schedule cannot run.
+inline void predict(pipeline_plan& p) {
+  auto const order = schedule_of(p);
+  auto costs = costs_of(p);
+  double const m = p.micro_batches();
+  p.chosen.seconds = seconds_of_step(order, costs, p.stages);
+  if (p.chosen.seconds < 0)
+    throw error("search::price_pipeline",
+                "the schedule cannot run: its parts wait for each other. pipelines::fault_of says "
+                "where.");
+  for (auto& c : costs) c.send_forward = c.send_backward = 0;
+  p.exposed = std::max(0., p.chosen.seconds - seconds_of_step(order, costs, p.stages));
+  double most = -1, work = 0;
+  p.chosen.memory = 0;
+  for (int part = 0; part < order.positions; ++part) {
+    double busy = 0, own = 0;
+    for (int c = 0; c < order.chunks; ++c) {
+      auto const& s = p.stages[static_cast<std::size_t>(order.stage_of(part, c))];
+      busy += m * s.seconds + s.synchronize;
+      own += m * s.work;
+      p.chosen.memory = std::max(p.chosen.memory, s.memory);
+    }
+    if (busy > most) most = busy, work = own;
+  }
+  p.chosen.communication_seconds = most - work;
+  p.bubble = std::max(0., p.chosen.seconds - most);
 }
 
 /// Returns the pipeline that runs the plan `chosen`, with its predicted costs. `lower_bound` stays
 /// 0.
-///   chosen       the placements of all elements on the mesh of one stage; `recomputed` is ignored
+///   chosen       the placements of all elements on the mesh of one part; `recomputed` is ignored
 ///   limits       stage s runs the elements limits[s] .. limits[s + 1] - 1
 ///   recomputed   stage s recomputes its first recomputed[s] segments
-///   axis         the axis of the whole mesh that the stages divide; -1: one stage
+///   axis         the axis of the whole mesh that the parts divide; -1: one part
+///   order        the order of passes of as many micro-batches and stages; empty: 1F1B
+/// Throws ashlar::error if the order has other numbers of stages or micro-batches, or cannot run.
 template <int N>
 pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
                              std::vector<int> const& limits, std::vector<int> const& recomputed,
-                             int axis, int micro_batches, machine const& m) {
-  topology const& t = chosen.mesh;
-  tabulated_moves paths(t, m);
-  int const stages = static_cast<int>(limits.size()) - 1;
+                             int axis, int micro_batches, machine const& m,
+                             pipelines::schedule order = {}) {
   pipeline_plan result;
   result.axis = axis;
-  result.chosen.mesh = t;
+  result.order = std::move(order);
+  result.chosen.mesh = chosen.mesh;
   result.chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
   result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
   result.chosen.micro_batches = micro_batches;
   result.chosen.problem_hash = hash(net);
-  result.stages.resize(static_cast<std::size_t>(stages));
+  result.stages.resize(limits.size() - 1);
+  auto const& own = result.order;
+  if (!own.order.empty() && (own.stages() != static_cast<int>(result.stages.size()) ||
+                             own.micro_batches != micro_batches))
+    throw error("search::price_pipeline", "the schedule is for " + std::to_string(own.stages()) +
+                                              " stages and " + std::to_string(own.micro_batches) +
+                                              " micro-batches, not for " +
+                                              std::to_string(result.stages.size()) + " and " +
+                                              std::to_string(micro_batches) + ".");
   for (std::size_t s = 0; s < result.stages.size(); ++s) {
     result.stages[s].first = limits[s];
     result.stages[s].last = limits[s + 1];
@@ -60,59 +113,14 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     result.chosen.recomputed += recomputed[s];
   }
   auto const chain = chain_of(net, result);
-  auto const flights = pipelines::in_flight(schedule_of(result));
-  for (int j = 0; j < stages; ++j) {
-    auto& stage = result.stages[static_cast<std::size_t>(j)];
-    stage.memory = memory_per_rank(
-        stage_of(chain, stage.first, stage.last, flights[std::size_t(j)].held),
-        plan_of_stage<N>(result, j));
-  }
   basic_plan<N> whole = chosen;
   whole.recomputed = chain.recomputed;
-  link const between = axis < 0
-                           ? link{}
-                           : group_link(m, whole_mesh(result), {static_cast<signed char>(axis)},
-                                        collective::all_gather);
-  auto const stage_at = [&](int element) -> pipeline_stage& {
-    return *std::find_if(result.stages.begin(), result.stages.end(),
-                         [&](auto const& s) { return element < s.last; });
-  };
-  auto const send = [&](pipeline_stage& from_stage, bool forward, shape const& extents,
-                        placement const& from, placement const& to) {
-    std::int64_t const elements = std::min(max_local_elements(extents, t, from),
-                                           max_local_elements(extents, t, to));
-    double const seconds = ashlar::seconds(between, traffic{1, elements}, net.element_size);
-    from_stage.sent += elements * net.element_size;
-    from_stage.sending += seconds;
-    if (forward) from_stage.forward += seconds;
-  };
-  for_each_price(chain, whole, paths,
-                 [&](int element, phase when, spent what, move_price const& price) {
-                   auto& stage = stage_at(element);
-                   (when == phase::synchronize ? stage.synchronize
-                    : what == spent::work      ? stage.work
-                                               : stage.seconds) += price.seconds;
-                   if (when == phase::forward) stage.forward += price.seconds;
-                 });
-  for (int j = 1; j < stages; ++j) {
-    int const first = limits[static_cast<std::size_t>(j)];
-    shape const& extents = boundary_extents(chain, first - 1);
-    send(stage_at(first - 1), true, extents, whole[first - 1].y, whole[first].x);
-    send(stage_at(first), false, extents, whole[first].dx, whole[first - 1].dy);
-  }
-  double sum = 0, most = 0, work = 0, synchronize = 0;  // `work`: of the slowest stage
-  std::int64_t memory = 0;
-  for (auto& stage : result.stages) {
-    stage.seconds += stage.work + stage.sending;
-    sum += stage.seconds;
-    if (stage.seconds > most) most = stage.seconds, work = stage.work;
-    synchronize = std::max(synchronize, stage.synchronize);
-    memory = std::max(memory, stage.memory);
-  }
-  result.chosen.seconds = sum + (micro_batches - 1) * most + synchronize;
-  result.chosen.communication_seconds = micro_batches * (most - work) + synchronize;
-  result.bubble = sum - most;
-  result.chosen.memory = memory;
+  crossing_prices crossings(chosen.mesh, axis, m);
+  stage_model<N> model(chain, whole, m, crossings);
+  result.stages = priced_stages(model, limits, schedule_of(result));
+  for (std::size_t s = 0; s < result.stages.size(); ++s)
+    result.stages[s].recomputed = recomputed[s];
+  predict(result);
   return result;
 }
 

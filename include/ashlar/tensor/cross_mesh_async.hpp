@@ -43,8 +43,8 @@ class running_departure final : public pending_operation {
     if (crossing_ == nullptr) {
       if (!steps_.advance()) return false;
       auto const& sent = steps_.result();
-      crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(), size_of(sent.type()),
-                                       number_);
+      crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(),
+                                       static_cast<std::size_t>(size_of(sent.type())), number_);
     }
     return crossing_->advance();
   }
@@ -70,7 +70,7 @@ class crossing_tensor {
                   std::shared_ptr<prepared_crossing const> plan)
       : mesh_(x.mesh()), result_(other, x.extents(), plan->plan.after.to, x.type()), plan_(plan) {
     int const number = mesh_.next_crossing();
-    auto const size = size_of(x.type());
+    auto const size = static_cast<std::size_t>(size_of(x.type()));
     if (mesh_.is_here()) {
       run_ = std::make_unique<detail::running_departure<processor_type>>(x, plan, number);
     } else if (other.is_here()) {

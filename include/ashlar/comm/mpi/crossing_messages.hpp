@@ -53,7 +53,9 @@ class crossing_messages {
   /// Does what is possible now. Returns true when all messages have ended.
   bool advance() {
     end_some();
-    while (open_receives_ < most_open && next_receive_ < receives_.size()) receive();
+    while (open_receives_ < most_open && next_receive_ < receives_.size() &&
+           open_from(receives_[next_receive_].from) < most_open_from)
+      receive();
     while (open_.size() - open_receives_ < most_open && next_send_ < sends_.size() &&
            has(sends_[next_send_]))
       send();
@@ -63,6 +65,10 @@ class crossing_messages {
  private:
   /// Messages of a kind that are open at a time, so that buffers stay small.
   static constexpr std::size_t most_open = 8;
+  /// Receives from one rank that are open at a time. Where a network carries messages side by side,
+  /// all that are open arrive together, like one chunk as large as all of them, and chains of nodes
+  /// fill slowly. The second one uses the network while the first one is stored.
+  static constexpr std::ptrdiff_t most_open_from = 2;
 
   struct open_message {
     crossing_transfer what;
@@ -85,6 +91,11 @@ class crossing_messages {
     return static_cast<int>(bytes_of(t));
   }
 
+  std::ptrdiff_t open_from(int rank) const {
+    return std::count_if(open_.begin(), open_.end(), [rank](open_message const& m) {
+      return m.is_receive && m.what.from == rank;
+    });
+  }
   void receive() {
     auto const& t = receives_[next_receive_++];
     std::byte* const to = open(t, true);

@@ -19,22 +19,57 @@
 // pass, the version is 2. Then an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
+// If the plan has a schedule of its own, the version is 3. In place of "stages" it has
+//
+//   cuts          where the net is cut, as text (search/cut_text.hpp):
+//                 "embedding block*5 | block*7 | layer_norm linear softmax_cross_entropy"
+//   recomputed    as in version 2
+//
+// and one of
+//
+//   warm_ups      the warm-up depth of each part: [7, 5, 3, 1]
+//   schedule      a name, such as "interleaved:2" (search/schedule_choice.hpp), or the passes of each
+//                 part, a text each (step/pipeline/text.hpp): ["0: F0 F1 B0 B1", "1: F0 B0 F1 B1"]
+//
 // Loading a file checks that
 //
 //   the file is for the given mesh and net,
-//   the number of stages divides the extent of the axis,
+//   the number of parts divides the extent of the axis,
+//   the schedule is of these stages and micro-batches, and can run,
 //   no stage begins inside a residual,
 //   the rule tables allow every element's placements.
 //
 // Costs are not stored: loading computes the costs for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/search/cut_text.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/search/schedule_choice.hpp>
 #include <ashlar/search/stages.hpp>
+#include <ashlar/step/pipeline/check.hpp>
 
 namespace ashlar::io {
 
-inline constexpr int pipeline_version = 2;
+inline constexpr int pipeline_version = 3;
+
+namespace detail {
+
+/// Writes a schedule in the shortest of its forms.
+inline void put_schedule(nlohmann::ordered_json& j, pipelines::schedule const& s) {
+  if (auto const name = search::name_of(s)) {
+    j["schedule"] = *name;
+  } else if (auto const depths = search::warm_ups_of(s)) {
+    j["warm_ups"] = *depths;
+  } else {
+    auto const text = pipelines::to_string(s);
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+      end = text.find('\n', at);
+      j["schedule"].push_back(text.substr(at, end - at));
+    }
+  }
+}
+
+}  // namespace detail
 
 /// Writes the pipeline `p` of `net` to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
@@ -42,12 +77,18 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
-  j["version"] = p.chosen.recomputed > 0 ? pipeline_version : 1;
+  bool const own_order = !p.order.order.empty();
+  j["version"] = own_order ? pipeline_version : p.chosen.recomputed > 0 ? 2 : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);
   if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
-  for (auto const& s : p.stages) j["stages"].push_back(s.first);
-  if (p.chosen.recomputed > 0)
+  if (own_order) {
+    j["cuts"] = search::cut_text(net, limits_of(p));
+    detail::put_schedule(j, p.order);
+  } else {
+    for (auto const& s : p.stages) j["stages"].push_back(s.first);
+  }
+  if (own_order || p.chosen.recomputed > 0)
     for (auto const& s : p.stages) j["recomputed"].push_back(s.recomputed);
   for (auto const n : p.chosen.input.extent) j["input"].push_back(n);
   j["micro_batches"] = p.micro_batches();
@@ -119,29 +160,83 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
+/// Reads the schedule of a file of version 3, for this number of stages. Throws ashlar::error if it is
+/// not one of the net's micro-batches, or cannot run.
+inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {
+  if (j.contains("warm_ups") == j.contains("schedule"))
+    throw error("schedule", "a file of version 3 has either \"schedule\" or \"warm_ups\".");
+  pipelines::schedule s;
+  if (j.contains("warm_ups")) {
+    std::vector<int> depths;
+    for (auto const& entry : j.at("warm_ups")) {
+      auto const n = whole_number(entry, "warm_ups");
+      if (n < 1 || n > micro_batches)
+        throw error("warm_ups", std::to_string(n) +
+                                    " is not a number of forward passes from 1 to " +
+                                    std::to_string(micro_batches) + ", the micro-batches.");
+      depths.push_back(static_cast<int>(n));
+    }
+    s = pipelines::with_warm_ups(depths, micro_batches);
+  } else if (auto const& text = j.at("schedule"); text.is_string()) {
+    auto const name = text.get<std::string>();
+    auto const choices = search::schedule_choices(name, {});
+    auto const choice = choices.front();
+    if (choice.fits_costs())
+      throw error("schedule", "\"" + name +
+                                  "\" names no order of passes. Write the passes of each "
+                                  "part, as in \"0: F0 F1 B0 B1\".");
+    int const parts = stages / choice.chunks;
+    if (stages % choice.chunks != 0 || !choice.permits(parts, micro_batches))
+      throw error("schedule", "there is no schedule \"" + name + "\" of " + std::to_string(stages) +
+                                  " stages and " + std::to_string(micro_batches) +
+                                  " micro-batches.");
+    s = search::make_schedule(choice, parts, micro_batches, {}, {});
+  } else {
+    std::string lines;
+    for (auto const& line : text) lines += line.get<std::string>() + "\n";
+    s = pipelines::parse_schedule(lines);
+  }
+  if (s.stages() != stages || s.micro_batches != micro_batches)
+    throw error("schedule", "it is of " + std::to_string(s.stages()) + " stages and " +
+                                std::to_string(s.micro_batches) + " micro-batches, not of " +
+                                std::to_string(stages) + " and " + std::to_string(micro_batches) +
+                                ".");
+  if (auto const fault = pipelines::fault_of(s); !fault.empty()) throw error("schedule", fault);
+  return s;
+}
+
 /// Returns the pipeline that the parsed content of a file describes. Throws ashlar::error if the
 /// pipeline does not fit the net or the mesh.
 template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
-  bool const first = check_format(j, "ashlar pipeline", pipeline_version) == 1;
-  if (first)
+  int const version = check_format(j, "ashlar pipeline", pipeline_version);
+  if (version == 1)
     refuse_unknown_keys(
         j, "pipeline",
         {"format", "version", "mesh", "axis", "stages", "input", "micro_batches", "elements"});
-  else
+  else if (version == 2)
     refuse_unknown_keys(j, "pipeline",
                         {"format", "version", "mesh", "axis", "stages", "recomputed", "input",
                          "micro_batches", "elements"});
+  else
+    refuse_unknown_keys(j, "pipeline",
+                        {"format", "version", "mesh", "axis", "cuts", "schedule", "warm_ups",
+                         "recomputed", "input", "micro_batches", "elements"});
   check_mesh_and_batch(j, net, t);
-  auto const limits = stage_limits_of(j.at("stages"), net);
-  int const stages = static_cast<int>(limits.size()) - 1, axis = stage_axis_of(j, t, stages);
+  auto const limits = version < 3 ? stage_limits_of(j.at("stages"), net)
+                                  : search::parse_cut(net, j.at("cuts").get<std::string>());
+  int const stages = static_cast<int>(limits.size()) - 1;
+  pipelines::schedule order;
+  if (version >= 3) order = schedule_in(j, stages, net.micro_batches);
+  int const parts = version < 3 ? stages : order.positions, axis = stage_axis_of(j, t, parts);
   search::basic_plan<N> chosen;
-  chosen.mesh = search::stage_mesh(t, axis, stages);
+  chosen.mesh = search::stage_mesh(t, axis, parts);
   chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh);
-  auto const recomputed = first ? std::vector<int>(limits.size() - 1)
-                                : recomputed_of(j.at("recomputed"), net, limits);
-  return search::price_pipeline(net, chosen, limits, recomputed, axis, net.micro_batches, m);
+  auto const recomputed = version == 1 ? std::vector<int>(limits.size() - 1)
+                                       : recomputed_of(j.at("recomputed"), net, limits);
+  return search::price_pipeline(net, chosen, limits, recomputed, axis, net.micro_batches, m,
+                                std::move(order));
 }
 
 }  // namespace detail

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Draws the 1F1B schedule of a pipeline as a time chart. Time runs to the right, and each stage is
-// a row. Each forward or backward pass of a micro-batch is a box with the number of the
-// micro-batch, if there is room. Forward and backward passes have different colours. White space
-// means that the stage waits. If there are too many stages, only the first ones and the last one
-// are drawn. If there are too many micro-batches, the chart shows the schedule of a step with fewer
-// micro-batches.
+// Draws the schedule of a pipeline as a time chart. Time runs to the right, and each part of the
+// mesh is a row. Each pass of a micro-batch is a box with the number of the micro-batch, if there is
+// room. Forward passes, backward passes and the gradients of parameters alone have different colours,
+// and a box of a second stage of the part has a darker border. White space means that the part waits.
+// A transfer is a thin line below the part that sends, as long as it takes. If there are too many
+// parts, only the first ones and the last one are drawn. If there are too many micro-batches, the
+// chart shows a step of the first ones alone.
 
+#include <map>
 #include <string>
 
 #include <ashlar/io/page/mesh_svg.hpp>
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
-#include <ashlar/step/pipeline/warm_up.hpp>
 
 namespace ashlar::io::page {
 
@@ -26,18 +27,63 @@ inline int drawn_micro_batches(search::pipeline_plan const& p) {
   return std::min(p.micro_batches(), std::clamp(400 / rows, 1, 20));
 }
 
+/// Returns a schedule without the passes of all micro-batches but the first ones.
+inline pipelines::schedule of_first(pipelines::schedule s, int micro_batches) {
+  s.micro_batches = micro_batches;
+  for (auto& own : s.order)
+    std::erase_if(own, [&](auto const& a) { return a.micro_batch >= micro_batches; });
+  return s;
+}
+
+/// A transfer between two parts, drawn below the one that sends.
+struct drawn_transfer {
+  int position;
+  bool forward;
+  int micro_batch;
+  double begin, end;
+};
+
+/// Returns the transfers of a replayed schedule: each begins when its pass has ended and the one
+/// before it on its link.
+inline std::vector<drawn_transfer> transfers_of(pipelines::schedule const& s,
+                                                pipelines::pipeline_costs const& costs,
+                                                pipelines::timeline const& times) {
+  std::vector<drawn_transfer> list;
+  std::map<std::pair<int, int>, double> links;
+  for (auto const& it : times.sequence) {
+    auto const at = static_cast<std::size_t>(it.position), k = static_cast<std::size_t>(it.number);
+    auto const& a = s.order[at][k];
+    if (a.what == pipelines::pass::weight_gradient) continue;
+    bool const forward = a.what == pipelines::pass::forward;
+    int const stage = s.stage_of(it.position, a.chunk), next = stage + (forward ? 1 : -1);
+    if (next < 0 || next >= s.stages() || s.position_of(next) == it.position) continue;
+    auto const& cost = costs[static_cast<std::size_t>(stage)];
+    double& link = links[{it.position, s.position_of(next)}];
+    double const begin = std::max(link, times.passes[at][k].end);
+    link = begin + (forward ? cost.send_forward : cost.send_backward);
+    list.push_back({it.position, forward, a.micro_batch, begin, link});
+  }
+  return list;
+}
+
 /// Returns the chart as one SVG element.
 inline std::string pipeline_svg(search::pipeline_plan const& p) {
   constexpr double left = 80, top = 6, width = 1000, row = 20, step = 23;
   int const drawn = drawn_micro_batches(p);
-  auto const schedule = pipelines::one_f_one_b(static_cast<int>(p.stages.size()), drawn);
-  pipelines::pipeline_costs costs;
-  for (auto const& s : p.stages) costs.push_back({s.forward, s.seconds - s.forward, 0, 0, 0});
+  auto const schedule = of_first(schedule_of(p), drawn);
+  auto const costs = costs_of(p);
   auto const times = pipelines::replay(schedule, costs);
   double const last = times.seconds;
-  double synchronize = 0;
-  for (auto const& s : p.stages) synchronize = std::max(synchronize, s.synchronize);
-  double const all = last + synchronize;
+  auto const transfers = transfers_of(schedule, costs, times);
+  std::vector<double> synchronize;
+  double all = last;
+  for (int q = 0; q < schedule.positions; ++q) {
+    synchronize.push_back(0);
+    for (int c = 0; c < schedule.chunks; ++c)
+      synchronize.back() += p.stages[static_cast<std::size_t>(schedule.stage_of(q, c))].synchronize;
+    auto const& own = times.passes[static_cast<std::size_t>(q)];
+    if (!own.empty()) all = std::max(all, own.back().end + synchronize.back());
+  }
   auto const x = [&](double seconds) { return left + (all > 0 ? seconds / all : 0) * width; };
   auto const text = [](double at, double up, char const* kind, std::string const& what) {
     return "<text class='" + std::string(kind) + "' x='" + number(at) + "' y='" + number(up) +
@@ -54,24 +100,45 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
   };
   std::string body;
   double y = top;
-  for (int const s : shown(static_cast<int>(p.stages.size()), 32)) {
+  for (int const s : shown(schedule.positions, 32)) {
     if (s < 0) {
       body += text(left - 8, y + 13, "r", "…");
       y += step;
       continue;
     }
-    body += text(left - 8, y + 14, "r", "stage " + std::to_string(s));
-    auto const& order = schedule.order[static_cast<std::size_t>(s)];
+    auto const at = static_cast<std::size_t>(s);
+    body += text(left - 8, y + 14, "r",
+                 (schedule.chunks > 1 ? "part " : "stage ") + std::to_string(s));
+    auto const& order = schedule.order[at];
     for (std::size_t k = 0; k < order.size(); ++k) {
-      auto const& [begin, end] = times.passes[static_cast<std::size_t>(s)][k];
-      bool const forward = order[k].what == pipelines::pass::forward;
+      auto const& [begin, end] = times.passes[at][k];
+      using pipelines::pass;
+      auto const what = order[k].what;
       auto const number = std::to_string(order[k].micro_batch);
-      body += box(y, begin, end, forward ? "fw" : "bw", number,
-                  (forward ? "forward " : "backward ") + number + ", " + seconds_text(end - begin));
+      std::string const kind = what == pass::forward           ? "fw"
+                               : what == pass::weight_gradient ? "wt"
+                                                               : "bw";
+      std::string const name = what == pass::forward           ? "forward "
+                               : what == pass::backward        ? "backward "
+                               : what == pass::weight_gradient ? "gradients of parameters "
+                                                               : "gradient of the input ";
+      std::string const stage = schedule.chunks == 1
+                                    ? std::string()
+                                    : " of stage " +
+                                          std::to_string(schedule.stage_of(s, order[k].chunk));
+      body += box(y, begin, end, (kind + (order[k].chunk > 0 ? " c2" : "")).c_str(), number,
+                  name + number + stage + ", " + seconds_text(end - begin));
     }
-    double const own = p.stages[static_cast<std::size_t>(s)].synchronize;
-    if (own > 0)
-      body += box(y, last, last + own, "sy", "", "gradients synchronized, " + seconds_text(own));
+    for (auto const& t : transfers)
+      if (t.position == s && t.end > t.begin)
+        body += "<line class='tr' x1='" + number(x(t.begin)) + "' x2='" + number(x(t.end)) +
+                "' y1='" + number(y + row + 1.5) + "' y2='" + number(y + row + 1.5) + "'><title>" +
+                (t.forward ? "output of " : "gradient of ") + std::to_string(t.micro_batch) +
+                " sent, " + seconds_text(t.end - t.begin) + "</title></line>";
+    double const ended = times.passes[at].empty() ? 0 : times.passes[at].back().end;
+    if (synchronize[at] > 0)
+      body += box(y, ended, ended + synchronize[at], "sy", "",
+                  "gradients synchronized, " + seconds_text(synchronize[at]));
     y += step;
   }
   body += text(left, y + 10, "", "0") + text(left + width, y + 10, "r", seconds_text(all));

@@ -69,10 +69,12 @@ text.m { text-anchor:middle; } text.r { text-anchor:end; } svg text.l { fill:#ff
 table.front { border-collapse:collapse; } .front td, .front th { padding:2px 16px 2px 0;
   text-align:right; font-weight:400; } .front th { color:var(--soft); font-size:12px; }
 .id { background:#eef1f4; }
-rect.fw { fill:#9db8d3; } rect.bw { fill:#c9b3dd; } rect.sy { fill:#3f9e7a; }
-rect.fw, rect.bw { stroke:#fff; stroke-width:.8; } .fk, .bk, .sk { display:inline-block; width:12px;
-  height:12px; border-radius:2px; vertical-align:-1px; } .fk { background:#9db8d3; }
-.bk { background:#c9b3dd; } .sk { background:#3f9e7a; }
+rect.fw { fill:#9db8d3; } rect.bw { fill:#c9b3dd; } rect.wt { fill:#e3c795; }
+rect.sy { fill:#3f9e7a; } line.tr { stroke:#b4553f; stroke-width:1.6; }
+rect.fw, rect.bw, rect.wt { stroke:#fff; stroke-width:.8; } rect.c2 { stroke:#5b6b7b; }
+.fk, .bk, .gk, .sk { display:inline-block; width:12px; height:12px; border-radius:2px;
+  vertical-align:-1px; } .fk { background:#9db8d3; } .bk { background:#c9b3dd; }
+.gk { background:#e3c795; } .sk { background:#3f9e7a; }
 @media print { body { background:#fff; } .e { break-inside:avoid; } }
 )css";
 

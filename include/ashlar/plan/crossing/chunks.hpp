@@ -37,8 +37,12 @@ namespace detail {
 /// Returns the least k of 1 .. most with k (k + 1) >= x, or `most`. Expects x >= 0.
 constexpr int least_product(double x, int most) {
   if (x > double(most) * most) return most;
-  double root = x > 1 ? x : 1;
-  for (int i = 0; i < 64; ++i) root = (root + x / root) / 2;  // Newton's method from above
+  if (x <= 2) return 1;
+  double root = x;
+  for (double last = 2 * x; last - root > 0.25;) {  // Newton's method from above
+    last = root;
+    root = (root + x / root) / 2;
+  }
   int k = root > 2 ? static_cast<int>(root) - 1 : 1;
   while (k < most && double(k) * (k + 1) < x) ++k;
   return k;

@@ -167,13 +167,13 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
   return t;
 }
 
-/// Returns the seconds of replay(s, costs), or a negative number if its timeline is not complete. This
-/// takes less time, because passes run in any order that is possible: each link has one sender, so no
-/// time depends on which of two parts is looked at first.
-constexpr double seconds_of(schedule const& s, pipeline_costs const& costs) {
+/// Returns when the last pass of each position ends, as in replay(s, costs), or an empty list if its
+/// timeline is not complete. This takes less time than replay, because passes run in any order that is
+/// possible: each link has one sender, so no time depends on which of two parts is looked at first.
+constexpr std::vector<double> ends_of(schedule const& s, pipeline_costs const& costs) {
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs);
-  double last = 0;
+  std::vector<double> ends(s.order.size());
   std::size_t left = 0;
   for (auto const& own : s.order) left += own.size();
   for (bool moved = true, down = true; moved; down = !down) {
@@ -183,12 +183,20 @@ constexpr double seconds_of(schedule const& s, pipeline_costs const& costs) {
       auto const& own = s.order.data()[p];
       for (auto& n = next.data()[p]; n < own.size() && clock.begin_of(p, own.data()[n]) >= 0;
            --left) {
-        last = std::max(last, clock.run(p, own.data()[n++]).end);
+        ends.data()[p] = clock.run(p, own.data()[n++]).end;
         moved = true;
       }
     }
   }
-  return left == 0 ? last : -1;
+  if (left > 0) ends.clear();
+  return ends;
+}
+
+/// Returns the seconds of replay(s, costs), or a negative number if its timeline is not complete.
+constexpr double seconds_of(schedule const& s, pipeline_costs const& costs) {
+  double last = -1;
+  for (double const end : ends_of(s, costs)) last = std::max(last, end);
+  return last;
 }
 
 }  // namespace ashlar::pipelines

@@ -1,0 +1,340 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds where to cut a chain into the stages of one schedule, and the schedule's order, for the
+// shortest step within a memory limit. The placements are given (cut_costs.hpp).
+//
+//   few cuts    all are tried, in the order of a lower bound, until the bound reaches the best step.
+//               So no cut is better, unless another order of the same schedule is (searched, zb_*)
+//   many        dynamic programming over the cutting points finds the cut whose stages have the
+//               least lower bound, and among these the one with the most equal stages. Then single
+//               cutting points are moved as long as the replayed step becomes shorter
+//
+// The bound of a stage that begins at unit i, of m micro-batches with u seconds each, is
+//
+//   whole backward passes, one stage a part   both passes of a micro-batch in all stages before,
+//                                             and m u
+//   else                                      the forward passes of all stages before, and m u
+//
+// so later stages are best a little shorter than earlier ones.
+
+#include <ashlar/search/cut_costs.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/step/pipeline/bound.hpp>
+
+namespace ashlar::search {
+
+/// A cut with its order of passes, as limits_of gives it.
+struct found_cut {
+  std::vector<int> limits;
+  pipelines::schedule order;
+  double seconds = unreachable;
+  /// Whether a cut that may be faster exceeds the memory limit.
+  bool is_limited = false;
+};
+
+namespace detail {
+
+class cut_search {
+ public:
+  /// Finds no cut of `known` seconds or more. `limit` has the bytes per rank; 0: no limit.
+  cut_search(cut_costs& net, schedule_choice choice, int parts, int micro_batches,
+             std::int64_t limit, double known)
+      : net_(net), choice_(choice), shape_(choice.shape(parts, micro_batches)), limit_(limit) {
+    best_.seconds = known;
+  }
+
+  /// Prices one cut, given by its units, with the order that the choice has for it.
+  void take(std::vector<int> const& cut) {
+    auto const stages = net_.stages(cut, shape_);
+    if (least(stages) >= best_.seconds * nearly) return;
+    pipelines::pipeline_costs costs;
+    for (auto const& s : stages) costs.push_back(costs_of(s));
+    std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
+    auto const with = [&] {
+      keep(cut, stages, costs,
+           make_schedule(choice_, shape_.positions, shape_.micro_batches, costs, most));
+    };
+    if (choice_.kind != schedule_kind::searched || limit_ == 0) return with();
+    auto const any = most;
+    bool fits = true, is_short = false;  // below the depths of 1F1B
+    for (std::size_t k = 0; k < most.size(); ++k) {
+      auto const b = net_.bytes(cut[k], cut[k + 1]);
+      fits = fits && b.one <= limit_;
+      if (b.held > 0)
+        most[k] = static_cast<int>(std::min<std::int64_t>(most[k], 1 + (limit_ - b.one) / b.held));
+      is_short = is_short || most[k] < std::min(any[k], static_cast<int>(any.size() - k));
+    }
+    if (fits) with();
+    most = any;
+    if (!fits || is_short) with();  // tells whether more memory would help
+  }
+
+  /// Tries all cuts. Expects at most most_cuts of them.
+  void take_all() {
+    std::vector<std::pair<double, std::vector<int>>> all;
+    std::vector<int> cut{0};
+    list_cuts(cut, all);
+    std::sort(all.begin(), all.end());
+    for (auto const& [bound, it] : all) {
+      if (bound >= best_.seconds * nearly) break;
+      take(it);
+    }
+  }
+
+  /// Tries the cut of least bound, and then moves its cutting points.
+  void take_balanced() {
+    if (auto const cut = balanced(limit_); !cut.empty()) take(cut);
+    else if (limit_ > 0) best_.is_limited = true;
+  }
+  void improve() {
+    double const passes = 3. * shape_.stages() * shape_.micro_batches;
+    double left = most_passes;
+    for (int round = 0; round < 2 && !cut_.empty(); ++round) {
+      double const before = best_.seconds;
+      for (bool better = true; better && left > 0;) {
+        better = false;
+        for (std::size_t k = 1; k + 1 < cut_.size(); ++k)
+          for (int const by : {-1, 1}) {
+            if ((left -= passes) < 0) break;
+            auto other = cut_;
+            other[k] += by;
+            if (other[k] <= other[k - 1] || other[k] >= other[k + 1]) continue;
+            better = keep_order(other) || better;
+          }
+      }
+      if (!choice_.fits_costs() || best_.seconds == before) break;
+      take(std::vector<int>(cut_));  // an order for the new costs
+    }
+  }
+
+  /// Returns the number of all cuts, at most most_cuts + 1.
+  int count() const {
+    double number = 1;
+    for (int k = 1; k < shape_.stages(); ++k) number *= double(net_.units() - k) / k;
+    return net_.units() < shape_.stages() ? 0
+           : number > most_cuts           ? most_cuts + 1
+                                          : static_cast<int>(number + 0.5);
+  }
+
+  found_cut const& best() const { return best_; }
+  bool found() const { return !cut_.empty(); }
+
+  static constexpr int most_cuts = 20'000;
+
+  /// Returns a lower bound of the seconds of a step with the given cut (as limits_of gives it). If it is
+  /// empty, returns one for any cut, or if there are many, for the one that take_balanced tries first.
+  /// Returns `unreachable` if there is no cut.
+  double least_of(std::vector<int> const& limits) const {
+    if (!limits.empty()) return least(net_.stages(units_of(limits), shape_));
+    if (net_.units() < shape_.stages()) return unreachable;
+    auto const cut = balanced(0);
+    if (count() > most_cuts) return least(net_.stages(cut, shape_));
+    double bound = 0;
+    for (std::size_t k = 0; k + 1 < cut.size(); ++k)
+      bound = std::max(bound, bound_of(net_.stage(cut[k], cut[k + 1], false), cut[k]));
+    // The busiest part has at least the average, which may lack moves where the chain is cut.
+    auto const all = net_.stage(0, net_.units(), false);
+    double const left = all.seconds - net_.most_saved(shape_.stages() - 1);
+    return std::max(bound, (shape_.micro_batches * left + all.synchronize) / shape_.positions);
+  }
+  std::vector<int> units_of(std::vector<int> const& limits) const {
+    std::vector<int> cut;
+    for (int const g : limits)
+      cut.push_back(static_cast<int>(
+          std::lower_bound(net_.points().begin(), net_.points().end(), g) - net_.points().begin()));
+    return cut;
+  }
+
+  /// Returns the cut that dynamic programming finds, within a limit of memory, or none. For a limit
+  /// the memory of a stage is estimated.
+  std::vector<int> balanced(std::int64_t limit) const {
+    int const units = net_.units(), stages = shape_.stages();
+    if (units < stages) return {};
+    auto const bytes = limit > 0 ? unit_bytes() : std::vector<stage_bytes>{};
+    auto const fits = [&](int k, int i, int j) {
+      if (limit == 0) return true;
+      auto const &a = bytes[std::size_t(i)], &b = bytes[std::size_t(j)];
+      return b.lasting - a.lasting + depth(k) * (b.held - a.held) <= limit / shape_.chunks;
+    };
+    auto const sized = static_cast<std::size_t>(units) + 1;
+    auto const mean = net_.stage(0, units, false).seconds / stages;
+    std::vector<double> bounds(sized * sized), off(sized * sized);
+    auto const at = [&](int i, int j) {
+      return static_cast<std::size_t>(i) * sized + static_cast<std::size_t>(j);
+    };
+    for (int i = 0; i < units; ++i)
+      for (int j = i + 1; j <= units; ++j) {
+        auto const s = net_.stage(i, j, false);
+        bounds[at(i, j)] = bound_of(s, i);
+        off[at(i, j)] = (s.seconds / mean - 1) * (s.seconds / mean - 1);
+      }
+    double target = unreachable;
+    std::vector<std::vector<int>> from;
+    for (bool const even : {false, true}) {
+      std::vector<double> reached(sized, unreachable);
+      reached[0] = 0;
+      from.assign(static_cast<std::size_t>(stages), std::vector<int>(sized, -1));
+      for (int k = 0; k < stages; ++k) {
+        std::vector<double> next(sized, unreachable);
+        for (int i = k; i < units; ++i) {
+          double const so_far = reached[std::size_t(i)];
+          if (so_far == unreachable) continue;
+          for (int j = i + 1; j <= units - (stages - 1 - k); ++j) {
+            double const bound = bounds[at(i, j)];
+            if ((even && bound > target * (1 + 1e-9)) || !fits(k, i, j)) break;
+            double const sum = even ? so_far + off[at(i, j)] : std::max(so_far, bound);
+            if (sum >= next[std::size_t(j)]) continue;
+            next[std::size_t(j)] = sum;
+            from[std::size_t(k)][std::size_t(j)] = i;
+          }
+        }
+        reached = next;
+      }
+      if (!even) target = reached[std::size_t(units)];
+      if (reached[std::size_t(units)] == unreachable) return {};
+    }
+    std::vector<int> cut{units};
+    for (int k = stages; k-- > 0;)
+      cut.insert(cut.begin(), from[std::size_t(k)][std::size_t(cut.front())]);
+    return cut;
+  }
+
+ private:
+  static constexpr double nearly = 1 - 1e-12;
+  static constexpr double most_passes = 3e6;  // that `improve` replays
+
+  bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
+
+  /// Returns a lower bound of the step's seconds for one stage, as the head of this file says.
+  double bound_of(pipeline_stage const& s, int first_unit) const {
+    double const m = shape_.micro_batches;
+    auto const before = net_.stage(0, first_unit, false);
+    double const head = first_unit == 0 ? 0 : before.forward;
+    double const waits = head + m * s.seconds;
+    if (!is_plain()) return waits + s.synchronize;
+    return std::max(waits + s.synchronize, m * s.seconds + (first_unit == 0 ? 0 : before.seconds));
+  }
+
+  /// Returns a lower bound of the step's seconds for a cut.
+  double least(std::vector<pipeline_stage> const& stages) const {
+    pipelines::pipeline_costs costs;
+    for (auto const& s : stages) costs.push_back(costs_of(s));
+    double bound = pipelines::bound(shape_, costs, choice_.splits());
+    for (int p = 0; p < shape_.positions; ++p) {
+      double sum = 0;
+      for (int c = 0; c < shape_.chunks; ++c) {
+        auto const& s = stages[static_cast<std::size_t>(shape_.stage_of(p, c))];
+        sum += shape_.micro_batches * s.seconds + s.synchronize;
+      }
+      bound = std::max(bound, sum);
+    }
+    return bound;
+  }
+
+  void list_cuts(std::vector<int>& cut, std::vector<std::pair<double, std::vector<int>>>& all) {
+    int const left = shape_.stages() - static_cast<int>(cut.size());
+    if (left == 0) {
+      auto whole = cut;
+      whole.push_back(net_.units());
+      double const bound = least(net_.stages(whole, shape_));
+      if (bound < best_.seconds * nearly) all.emplace_back(bound, whole);
+      return;
+    }
+    for (int next = cut.back() + 1; next + left <= net_.units(); ++next) {
+      cut.push_back(next);
+      list_cuts(cut, all);
+      cut.pop_back();
+    }
+  }
+
+  /// Micro-batches that stage k has at least in flight.
+  int depth(int k) const {
+    int const m = shape_.micro_batches, s = shape_.positions;
+    switch (choice_.kind) {
+      case schedule_kind::one_f_one_b: return std::min(m, s - k);
+      case schedule_kind::eager: return std::min(m, 2 * (s - k) - 1);
+      case schedule_kind::gpipe: return m;
+      default: return 1;
+    }
+  }
+
+  std::vector<stage_bytes> unit_bytes() const {
+    std::vector<stage_bytes> sums(1);
+    for (int u = 0; u < net_.units(); ++u) {
+      auto const own = net_.bytes(u, u + 1);
+      auto sum = sums.back();
+      sum.lasting += own.lasting;
+      sum.held += own.held;
+      sums.push_back(sum);
+    }
+    return sums;
+  }
+
+  bool fits(std::vector<int> const& cut, pipelines::schedule const& order) {
+    if (limit_ == 0) return true;
+    auto const bytes = net_.bytes(cut);
+    for (int p = 0; p < order.positions; ++p)
+      if (memory_of_part(order, p, bytes) > limit_) {
+        best_.is_limited = true;
+        return false;
+      }
+    return true;
+  }
+
+  bool keep(std::vector<int> const& cut, std::vector<pipeline_stage> const& stages,
+            pipelines::pipeline_costs const& costs, pipelines::schedule const& order) {
+    double const seconds = seconds_of_step(order, costs, stages);
+    if (seconds < 0 || seconds >= best_.seconds * nearly || !fits(cut, order)) return false;
+    best_.seconds = seconds;
+    best_.order = order;
+    best_.limits.clear();
+    for (auto const u : cut) best_.limits.push_back(net_.points()[static_cast<std::size_t>(u)]);
+    cut_ = cut;
+    return true;
+  }
+
+  /// Prices another cut with the best order so far.
+  bool keep_order(std::vector<int> const& cut) {
+    auto const stages = net_.stages(cut, shape_);
+    if (least(stages) >= best_.seconds * nearly) return false;
+    pipelines::pipeline_costs costs;
+    for (auto const& s : stages) costs.push_back(costs_of(s));
+    return keep(cut, stages, costs, pipelines::schedule(best_.order));
+  }
+
+  cut_costs& net_;
+  schedule_choice choice_;
+  pipelines::schedule shape_;
+  std::int64_t limit_;
+  std::vector<int> cut_;  // of best_
+  found_cut best_;
+};
+
+}  // namespace detail
+
+/// Returns the best cut and order of a schedule, or one without limits if none takes less than `known`
+/// seconds within `limit` bytes per rank (0: no limit). Expects that the choice permits the numbers.
+///   given      a cut to try, as limits_of gives it; empty: none
+///   any_cuts   whether other cuts are tried, too
+inline found_cut best_cut(cut_costs& net, schedule_choice const& choice, int parts,
+                          int micro_batches, std::int64_t limit, double known,
+                          std::vector<int> const& given, bool any_cuts) {
+  detail::cut_search search(net, choice, parts, micro_batches, limit, known);
+  if (!given.empty()) search.take(search.units_of(given));
+  if (any_cuts && search.count() > 0) {
+    if (search.count() <= detail::cut_search::most_cuts) {
+      search.take_all();
+    } else {
+      search.take_balanced();
+      search.improve();
+    }
+  }
+  auto found = search.best();
+  if (!search.found()) found.limits.clear();
+  return found;
+}
+
+}  // namespace ashlar::search

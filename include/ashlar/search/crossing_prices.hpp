@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The prices of tensors that cross from one part of a pipeline to another: those of the planned
+// crossing (plan/cross_mesh.hpp), with the steps before and after it.
+//
+// The parts of a pipeline are equal, and a machine has the same links between all of its nodes. So
+// every two parts are as far from each other as two that stand next to each other, and a price is
+// worked out on a mesh of two parts. A net has few different crossings. Each is planned once.
+
+#include <vector>
+
+#include <ashlar/mesh/mesh_part.hpp>
+#include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/plan/crossing/transfers.hpp>
+
+namespace ashlar::search {
+
+class crossing_prices {
+ public:
+  struct price {
+    double seconds = 0;
+    std::int64_t sent = 0;  ///< bytes that the busiest rank of the source sends to others in all
+  };
+
+  /// `part` is the mesh of one part and `axis` the axis along which the parts stand (-1: there is
+  /// only one part, and no crossing).
+  crossing_prices(topology const& part, int axis, machine const& m) : machine_(m), both_(part) {
+    if (axis < 0) return;
+    both_.axis[axis].extent *= 2;
+    auto const parts = divided(both_, axis, 2);
+    source_ = parts[0];
+    target_ = parts[1];
+  }
+
+  /// Returns the price of moving a tensor from a placement on one part to one on another.
+  price operator()(shape const& extents, int element_size, placement const& from,
+                   placement const& to) {
+    for (auto const& k : known_)
+      if (k.element_size == element_size && k.from == from && k.to == to && k.extents == extents)
+        return k.found;
+    known_.push_back({extents, element_size, from, to, work_out(extents, element_size, from, to)});
+    return known_.back().found;
+  }
+
+ private:
+  struct entry {
+    shape extents;
+    int element_size;
+    placement from, to;
+    price found;
+  };
+
+  price work_out(shape const& extents, int element_size, placement const& from,
+                 placement const& to) const {
+    auto const plan = plan_cross_mesh(extents, element_size, source_, from, target_, to, both_,
+                                      machine_);
+    std::vector<std::int64_t> sent(static_cast<std::size_t>(both_.ranks()));
+    for_each_transfer(plan.across, both_, [&](crossing_transfer const& t) {
+      sent[static_cast<std::size_t>(t.from)] += t.size * element_size;
+    });
+    return {plan.seconds, *std::max_element(sent.begin(), sent.end())};
+  }
+
+  machine machine_;
+  topology both_;
+  mesh_part source_, target_;
+  std::vector<entry> known_;
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The costs of all stages into which a chain may be cut. The chain consists of units, between which
+// it may be cut (cutting_points in stages.hpp). A stage is a range of units. Its seconds are
+// differences of sums over all units before, so they differ by roundings from those of stage_model,
+// which the price of a plan is made of.
+
+#include <algorithm>
+#include <functional>
+
+#include <ashlar/search/schedule_choice.hpp>
+#include <ashlar/search/stage_model.hpp>
+
+namespace ashlar::search {
+
+class cut_costs {
+ public:
+  /// The model must outlive this object.
+  template <int N>
+  cut_costs(stage_model<N>& model, std::vector<int> cutting_points)
+      : points_(std::move(cutting_points)),
+        price_([&model](int first) { return model.cut(first); }),
+        measure_([&model](int first, int last) { return model.bytes(first, last); }) {
+    int const units = static_cast<int>(points_.size()) - 1;
+    prices_.resize(points_.size());
+    has_price_.resize(points_.size());
+    before_.resize(1);
+    for (int u = 0; u < units; ++u) {
+      int const first = points_[at(u)], last = points_[at(u) + 1];
+      auto own = model.stage(first, last);
+      moves_.push_back(first == 0 ? moves{} : moves{model[first].enter, model[first - 1].leave});
+      own.forward += moves_.back().enter;
+      own.seconds += moves_.back().enter + moves_.back().leave;
+      auto const& sum = before_.back();
+      pipeline_stage next;
+      next.seconds = sum.seconds + own.seconds;
+      next.forward = sum.forward + own.forward;
+      next.weights = sum.weights + own.weights;
+      next.synchronize = sum.synchronize + own.synchronize;
+      before_.push_back(next);
+    }
+  }
+
+  int units() const { return static_cast<int>(points_.size()) - 1; }
+  std::vector<int> const& points() const { return points_; }
+
+  /// Returns the stage of the units first .. last - 1 without its transfers. If it is `joined` to the
+  /// one before, its input does not cross.
+  pipeline_stage stage(int first, int last, bool joined) const {
+    auto const &a = before_[at(first)], &b = before_[at(last)];
+    moves const in = joined ? moves{} : moves_[at(first)];
+    pipeline_stage s;
+    s.first = points_[at(first)];
+    s.last = points_[at(last)];
+    s.forward = b.forward - a.forward - in.enter;
+    s.seconds = b.seconds - a.seconds - in.enter - in.leave;
+    s.weights = b.weights - a.weights;
+    s.synchronize = b.synchronize - a.synchronize;
+    return s;
+  }
+
+  /// Returns the stages between the units of `cut`, which begins with 0 and ends with the number of
+  /// units, on the parts that `shape` gives them.
+  std::vector<pipeline_stage> stages(std::vector<int> const& cut,
+                                     pipelines::schedule const& shape) {
+    std::vector<pipeline_stage> list;
+    for (std::size_t k = 0; k + 1 < cut.size(); ++k) {
+      int const number = static_cast<int>(k);
+      bool const joined = k > 0 && shape.position_of(number) == shape.position_of(number - 1);
+      list.push_back(stage(cut[k], cut[k + 1], joined));
+      if (k == 0 || joined) continue;
+      auto const& [forward, backward] = crossing(cut[k]);
+      list[k - 1].sending += forward.seconds;
+      list[k].sending += backward.seconds;
+      list[k].sending_back = backward.seconds;
+    }
+    return list;
+  }
+
+  /// Returns an upper bound of the seconds by which `cuts` cuts shorten the sum of all stages.
+  double most_saved(int cuts) const {
+    std::vector<double> saved;
+    for (auto const& it : moves_) saved.push_back(it.enter + it.leave);
+    std::sort(saved.rbegin(), saved.rend());
+    double sum = 0;
+    for (std::size_t k = 0; k < saved.size() && static_cast<int>(k) < cuts; ++k) sum += saved[k];
+    return sum;
+  }
+
+  stage_bytes bytes(int first, int last) const {
+    return measure_(points_[at(first)], points_[at(last)]);
+  }
+  std::vector<stage_bytes> bytes(std::vector<int> const& cut) const {
+    std::vector<stage_bytes> list;
+    for (std::size_t k = 0; k + 1 < cut.size(); ++k) list.push_back(bytes(cut[k], cut[k + 1]));
+    return list;
+  }
+
+ private:
+  /// What crosses in place of a redistribution if the chain is cut before a unit.
+  struct moves {
+    double enter = 0, leave = 0;
+  };
+
+  static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  cut_prices const& crossing(int unit) {
+    if (!has_price_[at(unit)]) prices_[at(unit)] = price_(points_[at(unit)]);
+    has_price_[at(unit)] = true;
+    return prices_[at(unit)];
+  }
+
+  std::vector<int> points_;
+  std::function<cut_prices(int)> price_;
+  std::function<stage_bytes(int, int)> measure_;
+  std::vector<moves> moves_;            // at the begin of each unit
+  std::vector<pipeline_stage> before_;  // sums over all units before, uncut
+  std::vector<cut_prices> prices_;
+  std::vector<bool> has_price_;
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where a chain is cut into stages, as text, both ways:
+//
+//   embedding block*5 | block*7 | layer_norm linear softmax_cross_entropy
+//
+// A word is a unit of the chain, between whose ends it may be cut (cutting_points in stages.hpp), and
+// *N stands for N of them in a row. A bar is a cut.
+//
+//   block       a repetition of the repeated blocks (find_blocks), if the chain has two or more
+//   residual    a residual block with all that is in it, if it is not a whole `block`
+//   the rest    a layer, by its name
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ashlar/search/stages.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::search {
+
+namespace detail {
+
+/// The words at one element of a chain, which begins a unit.
+struct unit_word {
+  std::string name;
+  int size = 0;  ///< elements
+};
+
+/// Returns the word of the unit that begins at an element, and before it the word `block` if one begins
+/// there that ends by `last`.
+template <int N>
+std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks const& blocks,
+                                int element, int last) {
+  std::vector<unit_word> words;
+  int const into = element - blocks.first;
+  if (blocks.count > 1 && into >= 0 && into % blocks.size == 0 &&
+      into / blocks.size < blocks.count && element + blocks.size <= last)
+    words.push_back({"block", blocks.size});
+  auto const& e = net[element];
+  if (e.kind == element_kind::residual_begin)
+    words.push_back({"residual", e.partner + 1 - element});
+  else words.push_back({std::string(net.spec(element).name.text), 1});
+  return words;
+}
+
+}  // namespace detail
+
+/// Returns the text of a cut: stage s has the elements limits[s] .. limits[s + 1] - 1.
+template <int N>
+std::string cut_text(basic_problem<N> const& net, std::vector<int> const& limits) {
+  auto const blocks = find_blocks(net);
+  std::string text;
+  for (std::size_t s = 0; s + 1 < limits.size(); ++s) {
+    if (s > 0) text += " |";
+    for (int i = limits[s]; i < limits[s + 1];) {
+      auto const word = detail::words_at(net, blocks, i, limits[s + 1]).front();
+      int count = 0;
+      do {
+        i += word.size;
+        ++count;
+      } while (i < limits[s + 1] &&
+               detail::words_at(net, blocks, i, limits[s + 1]).front().name == word.name);
+      text += (text.empty() ? "" : " ") + word.name;
+      if (count > 1) text += "*" + std::to_string(count);
+    }
+  }
+  return text;
+}
+
+/// Reads a cut. Returns the first element of each stage, and the number of all elements. Throws
+/// ashlar::error with the word that does not fit and what the chain has there.
+template <int N>
+std::vector<int> parse_cut(basic_problem<N> const& net, std::string_view text) {
+  auto const blocks = find_blocks(net);
+  std::vector<int> limits{0};
+  int at = 0;
+  auto const refuse = [](std::string const& why) { throw error("search::parse_cut", why); };
+  while (true) {
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
+    if (text.empty()) break;
+    if (text[0] == '|') {
+      if (at == limits.back()) refuse("a stage has no elements.");
+      limits.push_back(at);
+      text.remove_prefix(1);
+      continue;
+    }
+    std::string const whole(text.substr(0, text.find_first_of(" \t\r\n|")));
+    text.remove_prefix(whole.size());
+    auto const star = whole.find('*');
+    int count = 1;
+    if (star != std::string::npos) {
+      auto const* const end = whole.data() + whole.size();
+      auto const [read, fault] = std::from_chars(whole.data() + star + 1, end, count);
+      if (fault != std::errc() || read != end || count < 1)
+        refuse("\"" + whole + "\" has no number after *: write as in block*5.");
+    }
+    auto const name = whole.substr(0, star);
+    for (; count > 0; --count) {
+      std::string there;
+      int size = 0;
+      if (at < net.size())
+        for (auto const& word : detail::words_at(net, blocks, at, net.size())) {
+          if (word.name == name) size = word.size;
+          there += (there.empty() ? "" : " or ") + word.name;
+        }
+      if (size == 0)
+        refuse("\"" + whole + "\" does not fit: the net has " +
+               (there.empty() ? "no more elements" : there + " at element " + std::to_string(at)) +
+               ".");
+      at += size;
+    }
+  }
+  if (at < net.size())
+    refuse("the text ends at element " + std::to_string(at) + " of " + std::to_string(net.size()) +
+           ", where the net has " + detail::words_at(net, blocks, at, net.size()).front().name +
+           ".");
+  if (at == limits.back()) refuse("a stage has no elements.");
+  limits.push_back(at);
+  return limits;
+}
+
+}  // namespace ashlar::search

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds how many of its first segments each stage of a pipeline must recompute so that each part of
+// the mesh fits a memory limit. The placements and the order of passes are given. A part with
+// several stages recomputes in the one that holds most per micro-batch.
+
+#include <optional>
+
+#include <ashlar/search/pipeline_memory.hpp>
+#include <ashlar/search/stages.hpp>
+
+namespace ashlar::search {
+
+/// Returns the numbers, no smaller than those of `net`, or nothing if a part does not fit even if it
+/// recomputes all segments.
+template <int N>
+std::optional<std::vector<int>>
+recompute_to_fit(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                 std::vector<int> const& limits, pipelines::schedule const& order,
+                 std::int64_t limit) {
+  std::size_t const stages = limits.size() - 1;
+  std::vector<basic_problem<N>> parts;
+  std::vector<basic_plan<N>> plans(stages);
+  std::vector<stage_bytes> bytes;
+  for (std::size_t s = 0; s < stages; ++s) {
+    parts.push_back(stage_of(net, limits[s], limits[s + 1], 1));
+    plans[s].mesh = chosen.mesh;
+    plans[s].recomputed = parts[s].recomputed;
+    for (int i = limits[s]; i < limits[s + 1]; ++i) plans[s].choices.push_back(chosen[i]);
+    bytes.push_back(bytes_of_stage(parts[s], plans[s]));
+  }
+  for (int p = 0; p < order.positions; ++p)
+    while (memory_of_part(order, p, bytes) > limit) {
+      int fullest = -1;
+      for (int c = 0; c < order.chunks; ++c) {
+        int const at = order.stage_of(p, c);
+        auto const s = static_cast<std::size_t>(at);
+        if (plans[s].recomputed == parts[s].segments) continue;
+        if (fullest < 0 || bytes[s].held > bytes[static_cast<std::size_t>(fullest)].held)
+          fullest = at;
+      }
+      if (fullest < 0) return {};
+      auto const s = static_cast<std::size_t>(fullest);
+      ++plans[s].recomputed;
+      bytes[s] = bytes_of_stage(parts[s], plans[s]);
+    }
+  std::vector<int> recomputed;
+  for (auto const& own : plans) recomputed.push_back(own.recomputed);
+  return recomputed;
+}
+
+}  // namespace ashlar::search

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The schedules by name among which the search of a pipeline chooses (step/pipeline/ makes them):
+//
+//   name            stages a part   backward   order
+//   1f1b            1               whole      fixed
+//   eager           1               whole      fixed
+//   gpipe           1               whole      fixed
+//   searched        1               whole      warm-up depths searched for the costs of the stages
+//   interleaved:N   N               whole      fixed; micro-batches are a multiple of the parts
+//   zb_h1           1               split      made for the costs of the stages
+//   zb_h2           1               split      the same, with about twice the memory
+//   zb_v            2, in a vee     split      the same, with the memory of zb_h1
+//   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches a part
+//
+// `interleaved` without a number stands for several: one choice for each number of chunks that is
+// to be tried.
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ashlar/step/pipeline/best_warm_ups.hpp>
+#include <ashlar/step/pipeline/dual_pipe_v.hpp>
+#include <ashlar/step/pipeline/interleaved.hpp>
+#include <ashlar/step/pipeline/split_backward.hpp>
+
+namespace ashlar::search {
+
+enum class schedule_kind : signed char {
+  one_f_one_b,
+  eager,
+  gpipe,
+  searched,
+  interleaved,
+  zb_h1,
+  zb_h2,
+  zb_v,
+  dual_pipe_v
+};
+
+struct schedule_choice {
+  schedule_kind kind = schedule_kind::one_f_one_b;
+  int chunks = 1;
+
+  constexpr bool splits() const { return kind >= schedule_kind::zb_h1; }
+  constexpr pipelines::wiring wired() const {
+    return kind >= schedule_kind::zb_v ? pipelines::wiring::vee : pipelines::wiring::straight;
+  }
+  /// Returns whether the order depends on the costs of the stages.
+  constexpr bool fits_costs() const {
+    return kind == schedule_kind::searched || (splits() && kind != schedule_kind::dual_pipe_v);
+  }
+
+  /// Returns a schedule without its order: which stage is on which part.
+  constexpr pipelines::schedule shape(int parts, int micro_batches) const {
+    return {parts, micro_batches, chunks, wired(), {}};
+  }
+  /// Returns whether there is such a schedule of these numbers.
+  constexpr bool permits(int parts, int micro_batches) const {
+    if (parts == 1) return kind == schedule_kind::one_f_one_b || kind == schedule_kind::searched;
+    if (kind == schedule_kind::dual_pipe_v) return micro_batches >= 2 * parts;
+    return kind != schedule_kind::interleaved || micro_batches % parts == 0;
+  }
+  friend constexpr bool operator==(schedule_choice const&, schedule_choice const&) = default;
+};
+
+inline constexpr std::string_view schedule_names[] = {
+    "1f1b", "eager", "gpipe", "searched", "interleaved", "zb_h1", "zb_h2", "zb_v", "dual_pipe_v"};
+
+/// Reads the name of a schedule. `chunks` are the numbers of chunks for which "interleaved" without
+/// a number stands. Throws ashlar::error if there is no such schedule.
+inline std::vector<schedule_choice> schedule_choices(std::string_view name,
+                                                     std::vector<int> const& chunks = {2}) {
+  std::vector<schedule_choice> found;
+  auto const colon = name.find(':');
+  auto const stem = name.substr(0, colon);
+  for (std::size_t k = 0; k < std::size(schedule_names); ++k) {
+    if (stem != schedule_names[k]) continue;
+    auto const kind = static_cast<schedule_kind>(k);
+    if (kind != schedule_kind::interleaved) {
+      if (colon != std::string_view::npos) break;
+      return {{kind, kind >= schedule_kind::zb_v ? 2 : 1}};
+    }
+    int number = 0;
+    auto const digits = colon == std::string_view::npos ? "" : name.substr(colon + 1);
+    auto const [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    bool const is_number = fault == std::errc() && end == digits.data() + digits.size();
+    if (colon == std::string_view::npos)
+      for (int const c : chunks) found.push_back({kind, c});
+    else if (is_number) found.push_back({kind, number});
+    for (auto const& c : found)
+      if (c.chunks < 2 || c.chunks > 1000) found.clear();
+  }
+  if (!found.empty()) return found;
+  std::string names;
+  for (auto const n : schedule_names) names += (names.empty() ? "" : ", ") + std::string(n);
+  throw error("search::schedule_choices", "there is no schedule \"" + std::string(name) +
+                                              "\". Choose one of " + names +
+                                              "; interleaved may name its chunks, 2 or more, as in "
+                                              "interleaved:4.");
+}
+
+/// Returns the names of all schedules.
+inline std::vector<std::string> all_schedules() {
+  return {std::begin(schedule_names), std::end(schedule_names)};
+}
+
+/// Returns the choices of several names.
+inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> const& names,
+                                                     std::vector<int> const& chunks) {
+  std::vector<schedule_choice> all;
+  for (auto const& name : names)
+    for (auto const& c : schedule_choices(name, chunks)) all.push_back(c);
+  return all;
+}
+
+/// Returns the schedule. Expects that the choice permits the numbers. `costs` has an entry for each
+/// stage; `most` has the largest warm-up depth of each part that `searched` may choose.
+inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
+                                         pipelines::pipeline_costs const& costs,
+                                         std::vector<int> const& most) {
+  switch (c.kind) {
+    case schedule_kind::one_f_one_b: break;
+    case schedule_kind::eager: return pipelines::eager(parts, micro_batches);
+    case schedule_kind::gpipe: return pipelines::gpipe(parts, micro_batches);
+    case schedule_kind::searched:
+      return pipelines::with_warm_ups(pipelines::best_warm_ups(micro_batches, costs, most),
+                                      micro_batches);
+    case schedule_kind::interleaved: return pipelines::interleaved(parts, micro_batches, c.chunks);
+    case schedule_kind::zb_h1: return pipelines::zb_h1(parts, micro_batches, costs);
+    case schedule_kind::zb_h2: return pipelines::zb_h2(parts, micro_batches, costs);
+    case schedule_kind::zb_v: return pipelines::zb_v(parts, micro_batches, costs);
+    case schedule_kind::dual_pipe_v: return pipelines::dual_pipe_v(parts, micro_batches);
+  }
+  return pipelines::one_f_one_b(parts, micro_batches);
+}
+
+/// Returns the warm-up depth of each part if the schedule is one of with_warm_ups.
+inline std::optional<std::vector<int>> warm_ups_of(pipelines::schedule const& s) {
+  if (s.chunks != 1) return {};
+  std::vector<int> depths;
+  for (auto const& own : s.order) {
+    int depth = 0;
+    while (depth < static_cast<int>(own.size()) &&
+           own[static_cast<std::size_t>(depth)].what == pipelines::pass::forward)
+      ++depth;
+    if (depth == 0) return {};
+    depths.push_back(depth);
+  }
+  if (!(pipelines::with_warm_ups(depths, s.micro_batches) == s)) return {};
+  return depths;
+}
+
+/// Returns the name of a schedule if its numbers say all of it, such as "1f1b" or "interleaved:2".
+inline std::optional<std::string> name_of(pipelines::schedule const& s) {
+  int const parts = s.positions, m = s.micro_batches;
+  if (s.wired == pipelines::wiring::vee) {
+    if (s.chunks != 2 || m < 2 * parts || !(pipelines::dual_pipe_v(parts, m) == s)) return {};
+    return "dual_pipe_v";
+  }
+  if (s.chunks > 1) {
+    if (m % parts != 0 || !(pipelines::interleaved(parts, m, s.chunks) == s)) return {};
+    return "interleaved:" + std::to_string(s.chunks);
+  }
+  if (s == pipelines::one_f_one_b(parts, m)) return "1f1b";
+  if (s == pipelines::eager(parts, m)) return "eager";
+  if (s == pipelines::gpipe(parts, m)) return "gpipe";
+  return {};
+}
+
+/// Describes a schedule for readers: "1F1B", "warm-ups of 7, 5, 3, 1", "split backward passes, 2
+/// stages a part in a vee".
+inline std::string schedule_text(pipelines::schedule const& s) {
+  if (auto const name = name_of(s))
+    return *name == "1f1b"    ? "1F1B"
+           : *name == "eager" ? "eager 1F1B"
+           : *name == "gpipe" ? "GPipe"
+           : *name == "dual_pipe_v"
+               ? "DualPipeV"
+               : "interleaved 1F1B, " + std::to_string(s.chunks) + " stages a part";
+  if (auto const depths = warm_ups_of(s)) {
+    std::string text = "1F1B with warm-ups of ";
+    if (depths->size() > 8)
+      return text + std::to_string(depths->front()) + " to " + std::to_string(depths->back());
+    for (std::size_t j = 0; j < depths->size(); ++j)
+      text += (j > 0 ? ", " : "") + std::to_string((*depths)[j]);
+    return text;
+  }
+  bool split = false;
+  for (auto const& own : s.order)
+    for (auto const& a : own) split = split || a.what == pipelines::pass::weight_gradient;
+  std::string text = split ? "split backward passes" : "a schedule of its own";
+  if (s.chunks > 1) text += ", " + std::to_string(s.chunks) + " stages a part";
+  return text + (s.wired == pipelines::wiring::vee ? " in a vee" : "");
+}
+
+}  // namespace ashlar::search

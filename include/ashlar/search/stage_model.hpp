@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What stages of a chain cost, under a plan of the chain on the mesh of one part. A stage is any
+// range of elements. Its seconds are the sums over its elements, and it moves tensors
+//
+//   between two of its own elements      by the plan's redistributions, which take its time
+//   from and to stages on other parts    by planned crossings, which run while it computes
+//
+// The gradients of the parameters of a layer are the part W of a split backward pass if the layer
+// makes them alone (backward_form::halves and gradients_only). All else is the gradient of the
+// input: what is recomputed, redistributions, and gathered parameters.
+
+#include <map>
+
+#include <ashlar/search/cost.hpp>
+#include <ashlar/search/crossing_prices.hpp>
+#include <ashlar/search/pipeline_memory.hpp>
+#include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/search/tabulated_moves.hpp>
+
+namespace ashlar::search {
+
+/// The seconds of one element for one micro-batch, and `synchronize` per step. The moves between it
+/// and its neighbours are apart from its own seconds.
+struct element_seconds {
+  double forward = 0, again = 0, backward = 0, synchronize = 0;
+  double weights = 0;             ///< part of `backward`
+  double work = 0;                ///< part of the seconds of all passes spent computing
+  double enter = 0, reenter = 0;  ///< y of the element before to x, and the same when recomputing
+  double leave = 0;               ///< dx of the element after to dy
+};
+
+/// The two crossings between a stage and the one before it: of y -> x and of dx -> dy.
+struct cut_prices {
+  crossing_prices::price forward, backward;
+};
+
+template <int N>
+class stage_model {
+ public:
+  /// Both references must outlive this object. `chain` has the segments of its stages, numbered as
+  /// in_stages does, and `whole` recomputes the first ones.
+  stage_model(basic_problem<N> const& chain, basic_plan<N> const& whole, machine const& m,
+              crossing_prices& crossings)
+      : chain_(chain), whole_(whole), crossings_(crossings),
+        elements_(static_cast<std::size_t>(chain.size())) {
+    tabulated_moves paths(whole.mesh, m);
+    for_each_price(chain, whole, paths, [&](int i, phase when, spent what, move_price const& p) {
+      auto& e = elements_[static_cast<std::size_t>(i)];
+      if (what == spent::work) e.work += p.seconds;
+      bool const enters = what == spent::activation && i > 0;
+      (when == phase::synchronize ? e.synchronize
+       : what == spent::gradient  ? e.leave
+       : when == phase::forward   ? (enters ? e.enter : e.forward)
+       : when == phase::recompute ? (enters ? e.reenter : e.again)
+                                  : e.backward) += p.seconds;
+    });
+    for (int i = 0; i < chain.size(); ++i) {
+      auto const& spec = chain.spec(i);
+      if (spec.backward != backward_form::halves && spec.backward != backward_form::gradients_only)
+        continue;
+      elements_[static_cast<std::size_t>(i)].weights = work_seconds(
+          work_of(spec, computation::weight_gradient), m, chain.element_size,
+          factors_of(spec, whole[i], whole.mesh, m));
+    }
+  }
+
+  element_seconds const& operator[](int i) const { return elements_[static_cast<std::size_t>(i)]; }
+
+  /// Returns the stage of the elements first .. last - 1, without its transfers and its memory.
+  /// `joined` says whether the stage before it is on the same part, so that its input does not cross.
+  pipeline_stage stage(int first, int last, bool joined = false) const {
+    pipeline_stage s;
+    s.first = first;
+    s.last = last;
+    for (int i = first; i < last; ++i) {
+      auto const& e = (*this)[i];
+      bool const inside = i > first || (joined && first > 0);
+      double const forward = e.forward + (inside ? e.enter : 0);
+      double const backward = e.backward + (i + 1 < last ? e.leave : 0) +
+                              (i == first && inside ? (*this)[i - 1].leave : 0);
+      s.seconds += forward + backward + e.again + (i > first ? e.reenter : 0);
+      s.forward += forward;
+      s.weights += e.weights;
+      s.work += e.work;
+      s.synchronize += e.synchronize;
+    }
+    return s;
+  }
+
+  /// Returns the crossings before the element `first` of a stage, if it is on another part than the
+  /// element before it.
+  cut_prices cut(int first) const {
+    shape const& extents = boundary_extents(chain_, first - 1);
+    auto const price = [&](moved what, phase when, placement const& from, placement const& to) {
+      return crossings_(extents, element_size(chain_, what, when), from, to);
+    };
+    return {price(moved::activation, phase::forward, whole_[first - 1].y, whole_[first].x),
+            price(moved::gradient, phase::backward, whole_[first].dx, whole_[first - 1].dy)};
+  }
+
+  /// Returns the bytes of the stage. `joined` as above.
+  stage_bytes const& bytes(int first, int last) {
+    auto [it, is_new] = bytes_.try_emplace({first, last});
+    if (is_new) {
+      auto const part = stage_of(chain_, first, last, 1);
+      basic_plan<N> own;
+      own.mesh = whole_.mesh;
+      own.recomputed = part.recomputed;
+      for (int i = first; i < last; ++i) own.choices.push_back(whole_[i]);
+      it->second = bytes_of_stage(part, own);
+    }
+    return it->second;
+  }
+
+ private:
+  basic_problem<N> const& chain_;
+  basic_plan<N> const& whole_;
+  crossing_prices& crossings_;
+  std::vector<element_seconds> elements_;
+  std::map<std::pair<int, int>, stage_bytes> bytes_;
+};
+
+/// Returns the stages between `limits`, with their transfers and their memory, on the parts that the
+/// order of passes gives them.
+template <int N>
+std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int> const& limits,
+                                          pipelines::schedule const& order) {
+  std::vector<pipeline_stage> stages;
+  std::vector<stage_bytes> bytes;
+  for (std::size_t k = 0; k + 1 < limits.size(); ++k) {
+    int const at = static_cast<int>(k);
+    bool const joined = k > 0 && order.position_of(at) == order.position_of(at - 1);
+    stages.push_back(model.stage(limits[k], limits[k + 1], joined));
+    bytes.push_back(model.bytes(limits[k], limits[k + 1]));
+    if (k == 0 || joined) continue;
+    auto const [forward, backward] = model.cut(limits[k]);
+    stages[k - 1].sending += forward.seconds;
+    stages[k - 1].sent += forward.sent;
+    stages[k].sending += backward.seconds;
+    stages[k].sending_back = backward.seconds;
+    stages[k].sent += backward.sent;
+  }
+  for (int p = 0; p < order.positions; ++p) {
+    auto const memory = memory_of_part(order, p, bytes);
+    for (int c = 0; c < order.chunks; ++c)
+      stages[static_cast<std::size_t>(order.stage_of(p, c))].memory = memory;
+  }
+  return stages;
+}
+
+}  // namespace ashlar::search
