@@ -57,20 +57,28 @@ int chunks_of(std::string const& name) {
                                         "interleaved:2.");
 }
 
-/// Cuts a plan into more stages, so that each part of the mesh holds several.
-search::pipeline_plan in_chunks(search::problem const& problem, search::pipeline_plan const& plan,
-                                int chunks, ashlar::machine const& machine) {
-  auto const blocks = search::find_blocks(problem);
-  int const stages = chunks * static_cast<int>(plan.stages.size());
-  if (blocks.count % stages != 0)
-    throw ashlar::error("--schedule", std::to_string(chunks) + " stages on each of " +
-                                          std::to_string(plan.stages.size()) +
-                                          " parts do not divide the net's " +
-                                          std::to_string(blocks.count) + " equal blocks.");
-  auto const limits = search::stage_limits(problem, blocks, stages);
-  return search::price_pipeline(problem, plan.chosen, limits,
-                                std::vector<int>(static_cast<std::size_t>(stages), 0), plan.axis,
-                                plan.micro_batches(), machine);
+/// Returns the plan with another order of its passes. If each part of the mesh is to hold several
+/// stages, its stages are cut, but not those of a plan from a file.
+search::pipeline_plan with_schedule(search::problem const& problem,
+                                    search::pipeline_plan const& plan, std::string const& name,
+                                    bool is_file, ashlar::machine const& machine) {
+  auto limits = search::limits_of(plan);
+  std::vector<int> recomputed;
+  for (auto const& s : plan.stages) recomputed.push_back(s.recomputed);
+  int const stages = chunks_of(name) * plan.parts();
+  if (!is_file && stages != static_cast<int>(plan.stages.size())) {
+    auto const blocks = search::find_blocks(problem);
+    if (blocks.count % stages != 0)
+      throw ashlar::error("--schedule", std::to_string(chunks_of(name)) + " stages on each of " +
+                                            std::to_string(plan.parts()) +
+                                            " parts do not divide the net's " +
+                                            std::to_string(blocks.count) + " equal blocks.");
+    limits = search::stage_limits(problem, blocks, stages);
+    recomputed.assign(static_cast<std::size_t>(stages), 0);
+  }
+  return search::price_pipeline(problem, plan.chosen, limits, recomputed, plan.axis,
+                                plan.micro_batches(), machine,
+                                schedule_named(name, plan.parts(), plan.micro_batches()));
 }
 
 }  // namespace
@@ -119,22 +127,13 @@ std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
               : o.pipeline == "auto"
                   ? in_stages({})
                   : ashlar::io::load_pipeline(o.pipeline, problem, mesh, machine);
-  int const stages = static_cast<int>(plan.stages.size());
-  if (stages == 1 || o.schedule.empty()) return plan;
+  if (plan.stages.size() == 1 || o.schedule.empty()) return plan;
   bool const is_file = parts == 0 && o.pipeline != "auto";
-  int const chunks = chunks_of(o.schedule);
-  if (chunks > 1 && !is_file) plan = in_chunks(problem, plan, chunks, machine);
-  plan.order = schedule_named(o.schedule, is_file ? stages / chunks : stages, plan.micro_batches());
-  return plan;
+  return with_schedule(problem, plan, o.schedule, is_file, machine);
 }
 
 double predicted_bubble(search::pipeline_plan const& plan) {
-  pipelines::pipeline_costs costs;
-  for (auto const& s : plan.stages) {
-    double const backward = s.seconds - s.forward;
-    costs.push_back({s.forward, backward / 2, backward / 2, 0, 0});
-  }
-  return pipelines::bubble_of(search::schedule_of(plan), costs);
+  return pipelines::bubble_of(search::schedule_of(plan), search::costs_of(plan));
 }
 
 std::string report_pipeline(training_options const& o, search::problem const& problem,

@@ -3,8 +3,8 @@
 // ranks: 2 4
 
 // Tests what a program does with a model in pipeline stages besides training: predictions and
-// evaluations are those of one stage, the report of a step has a bubble, and the trace has the
-// events of every rank's own program.
+// evaluations are those of one stage, transfers that are waited for at once change nothing, the
+// report of a step has a bubble, and the trace has the events of every rank's own program.
 
 #include <filesystem>
 #include <fstream>
@@ -19,6 +19,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/step/check.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>
@@ -82,10 +83,16 @@ TEST_CASE("stages predict and evaluate as one stage does") {
         auto const [plan, chosen] = staged_plan(batch, order, whole.machine());
         auto staged = nn::place<double>(used_gpt, whole, plan, 5);
         auto serial = nn::place<double>(used_gpt, alone, chosen, 5);
-        train::trainer a(staged, train::adam_w{.lr = 0.01}), b(serial, train::adam_w{.lr = 0.01});
+        auto waiting = nn::place<double>(used_gpt, whole, plan, 5);
+        train::adam_w const adam{.lr = 0.01};
+        train::trainer a(staged, adam), b(serial, adam);
+        train::trainer c(waiting, adam, {.overlap = train::overlap::none});
+        auto const fault = ashlar::search::check(c.program());
+        CHECK_MESSAGE(!fault.found(), to_string(fault, c.program()));
         for (int step = 0; step < 2; ++step) {
           auto const report = a.step(data);
           CHECK(report.loss == b.step(data).loss);
+          CHECK(report.loss == c.step(data).loss);
           CHECK(report.bubble >= 0);
           CHECK(report.bubble < 1);
           for (int k = 0; k < m; ++k) {
