@@ -64,6 +64,7 @@ struct logged_message {
   int peer;
   std::size_t bytes;
   int group_depth;  ///< 0 outside of groups
+  friend bool operator==(logged_message const&, logged_message const&) = default;
 };
 /// Returns, and forgets, the messages of rank `rank` of the split communicators with this name, in the
 /// order of the calls.

@@ -17,6 +17,7 @@
 // order of their numbers. So the first group of all that has not ended can always end, and there is
 // no deadlock. Groups are small, because NCCL cannot have any number of messages in one.
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
