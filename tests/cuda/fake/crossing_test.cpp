@@ -232,8 +232,9 @@ TEST_CASE("a rank that does not come to a crossing is named") {
   std::string all;
   for (auto const& text : said) all += text + "\n";
   INFO(all);
-  CHECK(has(all, "a crossing between two parts has not ended within 0.4 s."));
-  CHECK(has(all, "Rank 0 waits in a crossing between two parts (number 1), for rank 2."));
+  // Rank 1 has nothing to send, and waits for rank 2 in the barrier. Either of the two may say it.
+  CHECK(has(all, " has not ended within 0.4 s."));
+  CHECK(has(all, " in a crossing between two parts (number 1), for rank 2."));
   CHECK(fake::live_communicators() == 0);
 }
 

@@ -53,6 +53,7 @@ class pending_transfer final : public pending_operation {
 
  private:
   auto& queue() const { return *owner_->queue_; }
+
   /// Gives the transfer to the device if its turn has come. Returns whether it has been given.
   bool is_given() {
     bool const has_turn = request_.ticket == 0 ||
