@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests pipelines on fake GPU ranks (fake_cuda.hpp): a net trains in stages exactly as it does on one
-// stage, losses, gradient norms and parameters bit for bit, and each rank gives NCCL the messages of
+// stage, losses, gradient norms, predictions and parameters bit for bit, and each rank gives NCCL the messages of
 // the schedule in one order that is common to all ranks.
 
-#include <cstring>
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -34,9 +36,11 @@ auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(4, nn::gpt_
                                      nn::layer_norm(6), nn::linear(6, 7));
 constexpr int steps = 3;
 
-/// What a rank has after training: losses and norms, and the shards of its parameters by name.
+/// What a rank has after training: losses and norms, predictions, and the shards of its parameters by
+/// name.
 struct trained_rank {
   std::vector<double> losses;
+  std::vector<float> predicted;
   std::map<std::string, std::vector<float>> parameters;
 };
 
@@ -72,6 +76,8 @@ trained_rank trained(Model& model, nn::token_batch const& batch) {
     made.losses.push_back(report.gradient_norm);
     CHECK(fake::take_messages("ashlar crossings", m.rank()) == expected);
   }
+  auto const data = random_batch<std::int32_t>(nn::token_batch{2, 4, 1}, 7, 7, 9, 4);
+  made.predicted = model.predict(data.inputs);
   model.for_each_parameter([&](auto const& p) {
     auto const& x = p.value();
     if (!x.mesh().is_here()) return;
@@ -115,6 +121,7 @@ bool hold(int positions, int q, pipelines::schedule const& order, search::plan c
     auto const made = trained(model, batch);
     auto const& right = serial[static_cast<std::size_t>(w.rank() % q)];
     CHECK(made.losses == right.losses);
+    CHECK(made.predicted == right.predicted);
     CHECK(!made.parameters.empty());
     for (auto const& [path, values] : made.parameters) {
       CAPTURE(path);

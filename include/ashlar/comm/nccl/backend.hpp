@@ -10,8 +10,8 @@
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
 // All computations of a mesh are on one CUDA stream, its transfers are on a second one, and crossings
-// between its parts on a third one. The host gives work to them without waiting for results. The host waits only where it needs
-// values, as in all-reduces of host values, and in barriers.
+// between its parts on a third one. The host gives work to them without waiting for results. It waits
+// only where it needs values, as in all-reduces of host values, and in barriers.
 
 #include <memory>
 
