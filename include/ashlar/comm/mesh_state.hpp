@@ -11,7 +11,6 @@
 
 #include <ashlar/comm/backend.hpp>
 #include <ashlar/comm/mesh_core.hpp>
-#include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
@@ -38,14 +37,9 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     operations = &this->back->operations();
   }
 
-  /// The state of a part of the mesh with the state `from`. Collective over the ranks of the part.
-  /// Throws ashlar::error on every rank if the backend has no transport for parts.
+  /// The state of a part of the mesh with the state `from`. Collective over the ranks of `from`.
   mesh_state(std::shared_ptr<mesh_state> const& from, mesh_part const& what)
       : detail::state_with_backend<Processor>{from->back} {
-    constexpr bool has_parts = requires { this->back->make_transport(what, *operations); };
-    if constexpr (!has_parts)
-      throw error("mesh", "parts of a mesh of GPUs are not available yet. Create a mesh of the "
-                          "ranks of each part.");
     this->own_operations = std::make_unique<operation_queue>(*from->operations);
     operations = this->own_operations.get();
     shape = what.axes;
@@ -56,9 +50,9 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
     priced_on = from->priced_on;
     is_checked = from->is_checked;
     rank = position_in(what, whole_mesh().rank);
-    if (rank < 0) return;
-    here = shape.coordinates_of(rank);
-    if constexpr (has_parts) plain = transport = this->back->make_transport(what, *operations);
+    if (from->rank < 0) return;
+    plain = transport = this->back->make_transport(what, rank, *operations, *from->plain);
+    if (rank >= 0) here = shape.coordinates_of(rank);
   }
 
   /// Returns the state of the whole mesh.

@@ -285,7 +285,8 @@ class model {
           std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
       }
       state_->one = program_of(single, part);
-      state_->one_walker = std::make_unique<executor<Processor>>(make_executor(state_->one));
+      // Made in place, since an executor on devices cannot be moved.
+      state_->one_walker.reset(new executor<Processor>(make_executor(state_->one)));
     }
     return *state_->one_walker;
   }

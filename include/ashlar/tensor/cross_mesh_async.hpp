@@ -32,6 +32,7 @@ class running_departure final : public pending_operation {
       : mesh_(x.mesh()), plan_(std::move(plan)), number_(number),
         steps_(x, mesh_.prepared(x.extents(), static_cast<int>(size_of(x.type())),
                                  plan_->plan.before.from, plan_->plan.before.to)) {
+    mesh_.announce_crossing(number);
     mesh_.operations().add(*this);
     advance();
   }
@@ -39,17 +40,22 @@ class running_departure final : public pending_operation {
   running_departure& operator=(running_departure const&) = delete;
   ~running_departure() override { mesh_.operations().remove(*this); }
 
-  bool advance() override {
+  bool advance() override { return is_under_way() && crossing_->advance(); }
+  bool join() override { return is_under_way() && crossing_->join(); }
+
+ private:
+  /// Begins the crossing if the steps have ended. On a device, it begins when they are queued: later
+  /// computations then wait for the steps, but not for the crossing.
+  bool is_under_way() {
     if (crossing_ == nullptr) {
-      if (!steps_.advance()) return false;
+      if (!(Processor::is_host ? steps_.advance() : steps_.join())) return false;
       auto const& sent = steps_.result();
       crossing_ = mesh_.start_crossing(*plan_, sent.local_box(), sent.data(),
                                        static_cast<std::size_t>(size_of(sent.type())), number_);
     }
-    return crossing_->advance();
+    return true;
   }
 
- private:
   basic_mesh<Processor> mesh_;
   std::shared_ptr<prepared_crossing const> plan_;
   int number_;

@@ -21,6 +21,8 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -56,6 +58,17 @@ void set_machine(machine const& m);
 machine const& fake_machine();
 /// Makes the next check of a kernel launch fail with `status`.
 void fail_launch(cudaError_t status);
+/// A send or receive for which a rank has called NCCL.
+struct logged_message {
+  bool sends;
+  int peer;
+  std::size_t bytes;
+  int group_depth;  ///< 0 outside of groups
+  friend bool operator==(logged_message const&, logged_message const&) = default;
+};
+/// Returns, and forgets, the messages of rank `rank` of the split communicators with this name, in the
+/// order of the calls.
+std::vector<logged_message> take_messages(std::string const& name, int rank);
 /// Makes all communicators of this process report `status` from now on. Calling this function with
 /// ncclSuccess ends the failure.
 void fail_communicators(ncclResult_t status);

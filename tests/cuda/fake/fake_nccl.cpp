@@ -195,6 +195,7 @@ struct ncclComm {
   std::shared_ptr<shared_state> parent = nullptr;
   int split = 0;
   std::atomic<bool> finalized = false;
+  std::string name = {};
 };
 
 namespace {
@@ -225,8 +226,15 @@ ncclResult_t collective(ncclComm_t comm, cudaStream_t stream, part const& x) {
   return ncclInProgress;
 }
 
+std::mutex log_mutex;
+std::map<std::pair<std::string, int>, std::vector<fake::logged_message>> logs;
+
 ncclResult_t message(ncclComm_t comm, cudaStream_t stream, shared_state::message const& m) {
   if (m.bytes == 0 || m.peer == comm->rank) return ncclInvalidUsage;
+  {
+    std::lock_guard const lock(log_mutex);
+    logs[{comm->name, comm->rank}].push_back({m.sends, m.peer, m.bytes, depth});
+  }
   group.push_back({comm, stream, m});
   return depth == 0 ? run_group() : ncclSuccess;
 }
@@ -235,6 +243,10 @@ ncclResult_t message(ncclComm_t comm, cudaStream_t stream, shared_state::message
 
 namespace fake {
 int live_communicators() { return communicators; }
+std::vector<logged_message> take_messages(std::string const& name, int rank) {
+  std::lock_guard const lock(log_mutex);
+  return std::exchange(logs[{name, rank}], {});
+}
 void fail_communicators(ncclResult_t status) { forced = status; }
 }  // namespace fake
 
@@ -270,7 +282,14 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* chil
                            ncclConfig_t* config) {
   if (config->blocking != 0) return ncclInvalidUsage;
   int const number = comm->splits++;
+  if (color == NCCL_SPLIT_NOCOLOR) {
+    *child = nullptr;
+    std::lock_guard const lock(comm->all->mutex);
+    comm->all->splits[number].members[comm->rank] = {color, key};
+    return ncclInProgress;
+  }
   *child = new ncclComm{nullptr, -1};
+  if (config->commName != nullptr) (*child)->name = config->commName;
   (*child)->parent = comm->all;
   (*child)->split = number;
   (*child)->rank = comm->rank;  // the parent's rank, until the rank in the child is known

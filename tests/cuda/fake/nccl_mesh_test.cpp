@@ -67,19 +67,6 @@ TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
     CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
 }
 
-TEST_CASE("a part of a mesh is refused on members and on other ranks") {
-  for (auto const& text : fake::run_ranks(
-           2,
-           [&](world const& w) {
-             mesh const m(w, {{"gpu", 2}});
-             m.part({0}, {{"gpu", 1}});
-           },
-           std::chrono::seconds(60)))
-    CHECK(has(text,
-              "parts of a mesh of GPUs are not available yet. Create a mesh of the ranks of each "
-              "part."));
-}
-
 /// Sets environment variables for the lifetime of the object.
 class variables {
  public:

@@ -7,20 +7,18 @@
 // members of a backend.
 
 #include <memory>
-#include <vector>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
 #include <ashlar/comm/communicator.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
 #include <ashlar/comm/mpi/waiting.hpp>
+#include <ashlar/comm/watch/both_parts.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/processor.hpp>
 #include <ashlar/mesh/mesh_part.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #if ASHLAR_DEFINES(COMM)
-#include <algorithm>
-
 #include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/comm/mpi/running_crossing.hpp>
 #endif
@@ -89,10 +87,12 @@ class backend {
   operation_queue& operations() { return operations_; }
   watch::flight_record& record() { return record_; }
   std::shared_ptr<ashlar::communicator> make_transport();
-  /// Creates the transport of a part of the mesh, of which this rank is a member. `operations` is
-  /// the part's queue, which must outlive the transport. Collective over the members.
-  std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part,
-                                                       operation_queue& operations);
+  /// Creates the transport of a part of the mesh, in which this rank has number `rank`, or returns
+  /// null if the number is negative. `operations` is the part's queue, which must outlive the
+  /// transport. Collective over the members.
+  std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part, int rank,
+                                                       operation_queue& operations,
+                                                       ashlar::communicator& from);
 
   /// Begins this rank's messages of a crossing between two parts of the mesh. `shard` has the elements
   /// of box `tile`. All ranks of the two parts must give the same `number`. `c` and `shard` must
@@ -110,21 +110,13 @@ class backend {
   void refuse_if_stopped() const {}
 
  private:
-  /// Returns the number of two parts together in the record.
-  int both_parts(mesh_part const& a, mesh_part const& b);
-
   topology topology_;
   collective_handles handles_;
   shared_window window_;
   arena memory_;
   operation_queue operations_;
   watch::flight_record record_;
-  /// The ranks of two parts, and their number together in the record.
-  struct pair_of_parts {
-    std::vector<int> first, second;
-    int number;
-  };
-  std::vector<pair_of_parts> pairs_;
+  watch::both_parts both_parts_;
   mpi::waiting waiting_;
   exception_watch watch_;
 };
@@ -134,28 +126,18 @@ ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
   return std::make_shared<communicator>(handles_.comm(), handles_, topology_, window_, memory_,
                                         operations_, record_, waiting_);
 }
-ASHLAR_INLINE int backend::both_parts(mesh_part const& a, mesh_part const& b) {
-  for (auto const& p : pairs_)
-    if ((p.first == a.ranks && p.second == b.ranks) || (p.first == b.ranks && p.second == a.ranks))
-      return p.number;
-  auto ranks = a.ranks;
-  ranks.insert(ranks.end(), b.ranks.begin(), b.ranks.end());
-  std::sort(ranks.begin(), ranks.end());
-  auto const here = std::find(ranks.begin(), ranks.end(), rank_in(handles_.comm()));
-  int const number = record_.add_part({{"rank", static_cast<int>(ranks.size())}}, ranks,
-                                      static_cast<int>(here - ranks.begin()));
-  pairs_.push_back({a.ranks, b.ranks, number});
-  return number;
-}
 ASHLAR_INLINE std::unique_ptr<pending_operation>
 backend::start_crossing(prepared_crossing const& c, box const& tile, void* shard,
                         std::size_t element_size, int number) {
   return std::make_unique<running_crossing>(
-      operations_, record_, both_parts(c.plan.source, c.plan.target), c, tile, shard, element_size,
-      handles_.comm(), number % 32'768, memory_);
+      operations_, record_,
+      both_parts_.number(record_, c.plan.source, c.plan.target, rank_in(handles_.comm())), c, tile,
+      shard, element_size, handles_.comm(), number % 32'768, memory_);
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
-backend::make_transport(mesh_part const& part, operation_queue& operations) {
+backend::make_transport(mesh_part const& part, int rank, operation_queue& operations,
+                        ashlar::communicator&) {
+  if (rank < 0) return nullptr;
   MPI_Group whole = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_group(handles_.comm(), &whole));

@@ -9,9 +9,9 @@
 //   ashlar::nccl::environment env(argc, argv);
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
-// All computations of a mesh are on one CUDA stream, and its transfers are on a second one. The
-// host gives work to both streams without waiting for results. The host waits only where it needs
-// values, as in all-reduces of host values, and in barriers.
+// All computations of a mesh are on one CUDA stream, its transfers are on a second one, and crossings
+// between its parts on a third one. The host gives work to them without waiting for results. It waits
+// only where it needs values, as in all-reduces of host values, and in barriers.
 
 #include <memory>
 
@@ -19,6 +19,7 @@
 #include <ashlar/comm/nccl/communicator.hpp>
 #include <ashlar/comm/nccl/device_kernels.hpp>
 #include <ashlar/comm/nccl/graph.hpp>
+#include <ashlar/comm/nccl/pending_crossing.hpp>
 #include <ashlar/device/cuda/arena.hpp>
 #include <ashlar/device/cuda/operations.hpp>
 
@@ -46,10 +47,10 @@ class backend {
   /// Returns the device memory. Released blocks are reused in the order of the compute stream.
   cuda::arena& memory() { return memory_; }
   operation_queue& operations() { return operations_; }
-  watch::flight_record& record() { return transport_.lock()->record(); }
+  watch::flight_record& record() { return transport_.lock()->queue()->record(); }
   /// Gives the transport the mesh's watchdog.
   void explain_by(std::shared_ptr<watch::watchdog> const& mesh) {
-    transport_.lock()->explain_by(mesh);
+    transport_.lock()->queue()->explain_by(mesh);
   }
   std::shared_ptr<ashlar::communicator> make_transport() {
     auto made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
@@ -58,17 +59,48 @@ class backend {
     return made;
   }
 
-  /// Throws ashlar::error.
-  std::unique_ptr<pending_operation> start_crossing(prepared_crossing const&, box const&, void*,
-                                                    std::size_t, int) {
-    throw error("mesh", "tensors do not cross between parts of a mesh of GPUs yet.");
+  /// Creates the transport of a part of the mesh that has the transport `from`. This rank has number
+  /// `rank` in the part. Returns null if that is negative. `operations` is the part's queue, which
+  /// must outlive the transport. Collective over the ranks of `from`.
+  std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part, int rank,
+                                                       operation_queue& operations,
+                                                       ashlar::communicator& from) {
+    auto const& parent = static_cast<communicator&>(from);
+    auto const& queue = parent.queue();
+    queue->open_crossings();
+    auto members = parent.ranks();
+    if (rank < 0) {
+      members.all->stay_out_of_split();
+      return nullptr;
+    }
+    members.all = std::make_shared<handle>(*members.all, 0, rank, "part " + to_string(part.axes));
+    members.here.rank = rank;
+    members.here.size = part.axes.ranks();
+    int const number = queue->record().add_part(part.axes, part.ranks, rank);
+    return std::make_shared<communicator>(queue, members, part.axes, number, operations,
+                                          device_kernels(), how_);
+  }
+
+  /// Begins this rank's messages of a crossing between two parts of the mesh, if no operation that was
+  /// announced before waits for its turn. `shard` has the elements of box `tile`. All ranks of the two
+  /// parts must give the same `number`. `c` and `shard` must outlive the result. Throws ashlar::error
+  /// during a capture.
+  std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
+                                                    void* shard, std::size_t element_size,
+                                                    int number) {
+    return std::make_unique<pending_crossing>(transport_.lock()->queue(), device_kernels(), c, tile,
+                                              shard, element_size, number);
+  }
+  /// Gives the crossing with this number its turn among the operations that this rank announces.
+  void announce_crossing(int number) {
+    transport_.lock()->queue()->turns().announce_crossing(number);
   }
 
   /// Waits until `ended()` is true. Throws ashlar::error if the watchdog has stopped the transport,
   /// or if an exception dropped a transfer.
   template <class Condition>
   void until(Condition ended) const {
-    transport_.lock()->wait_until(ended);  // the mesh that waits keeps the transport alive
+    transport_.lock()->queue()->wait_until(ended);  // the mesh that waits keeps the transport alive
   }
 
   /// Captures the work that `work` gives to the device. `mesh` keeps this backend alive. Throws
@@ -76,12 +108,12 @@ class backend {
   /// run.
   template <class Work>
   nccl::graph capture(std::shared_ptr<void> const& mesh, Work const& work) {
-    return {mesh, transport_.lock(), memory_, stream_, work};
+    return {mesh, transport_.lock()->queue(), memory_, stream_, work};
   }
 
   /// Throws ashlar::error if the watchdog has stopped the transport.
   void refuse_if_stopped() const {
-    if (auto const own = transport_.lock()) own->refuse_if_stopped();
+    if (auto const own = transport_.lock()) own->queue()->refuse_if_stopped();
   }
 
  private:

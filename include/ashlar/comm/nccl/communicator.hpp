@@ -17,83 +17,60 @@
 //   captured  During a capture no transfer begins. Transfers are captured together with the compute
 //             stream's work and run in each replay (graph.hpp).
 //
-// A rank gives transfers to the device in program order over all groups (turns.hpp), which is the
-// same order on all ranks. The watchdog (watchdog.hpp) detects faults and transfers that do not
-// end. The next call of a function of this class then throws the error.
+// A mesh and each of its parts have a transport of their own, with communicators of their own. They
+// share the queue of the rank's device (device_queue.hpp): the stream, and the order of all
+// transfers. A function of this class throws if the watchdog has found a fault.
 
-#include <cstdio>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <tuple>
+#include <utility>
 
 #include <ashlar/comm/communicator.hpp>
-#include <ashlar/comm/nccl/groups.hpp>
-#include <ashlar/comm/nccl/in_flight.hpp>
+#include <ashlar/comm/nccl/device_queue.hpp>
 #include <ashlar/comm/nccl/library_calls.hpp>
 #include <ashlar/comm/nccl/pending_transfer.hpp>
 #include <ashlar/comm/nccl/settings.hpp>
-#include <ashlar/comm/nccl/turns.hpp>
-#include <ashlar/comm/nccl/watchdog.hpp>
-#include <ashlar/comm/watch/record_file.hpp>
-#include <ashlar/comm/watch/watchdog.hpp>
-#include <ashlar/device/cuda/arena.hpp>
-#include <ashlar/device/cuda/graph.hpp>
 #include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nccl {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// `w` must have as many ranks as `t`. `compute` is the stream whose work writes and reads the
-  /// arrays. All arguments passed by reference must outlive this object.
+  /// The transport of a whole mesh. `w` must have as many ranks as `t`. `compute` is the stream whose
+  /// work writes and reads the arrays. All arguments passed by reference must outlive this object.
   communicator(world const& w, topology const& t, operation_queue& operations,
                cuda::stream& compute, cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
-      : world_(w), topology_(t), operations_(operations), compute_(compute), kernels_(kernels),
-        how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t, true, 256),
-        watchdog_(record_, watch(), w.watching) {}
+      : communicator(std::make_shared<device_queue>(w, t, operations, compute, pool), w, t, 0,
+                     operations, kernels, how) {}
+  /// The transport of a part of the mesh that has this queue. `members` are the ranks of the part,
+  /// `number` is the number of the part in the record, and `operations` is the part's queue.
+  communicator(std::shared_ptr<device_queue> queue, world const& members, topology const& t,
+               int number, operation_queue& operations, transfer_kernels const& kernels, sums how)
+      : queue_(std::move(queue)), world_(members), topology_(t), number_(number),
+        operations_(operations), kernels_(kernels), how_(how), turn_(queue_->turns().add_mesh()),
+        groups_(members, t) {
+    queue_->watch_over(groups_);
+  }
 
   ~communicator() override {
-    if (watchdog_.has_stopped()) return;
-    if (std::uncaught_exceptions() == 0) cudaStreamSynchronize(own_);
-    else explain("An exception left the scope of the mesh.", false);
+    queue_->end_work();
+    queue_->forget(groups_);
   }
 
-  watch::flight_record& record() { return record_; }
-  /// Sets the watchdog of the mesh, which finds out why an operation does not end.
-  void explain_by(std::weak_ptr<watch::watchdog> mesh) {
-    std::lock_guard const lock(explainer_mutex_);
-    explainer_ = std::move(mesh);
-  }
-
-  /// Throws ashlar::error if the watchdog has stopped this rank because of a fault.
-  void refuse_if_stopped() { watchdog_.refuse_if_stopped(); }
-  bool has_stopped() const { return watchdog_.has_stopped(); }
-
-  /// Advances pending transfers until the condition is true. Throws ashlar::error if the watchdog
-  /// has stopped this rank, or if an exception dropped a transfer.
-  template <class Condition>
-  void wait_until(Condition const& ended) {
-    while (!ended()) {
-      watchdog_.refuse_if_stopped();
-      operations_.refuse_if_abandoned();
-      operations_.poll();
-      std::this_thread::yield();
-    }
-  }
+  std::shared_ptr<device_queue> const& queue() const { return queue_; }
+  world const& ranks() const { return world_; }
 
   void open(axis_list const& axes) override {
-    turns_.announce(axes);
+    queue_->turns().announce(turn_, axes);
     if (topology_.group_size(axes) > 1) groups_.of(axes);
   }
 
   void run(transfer_request const& s) override {
-    turns_.announce(s.what->axes, s.ticket);
+    queue_->turns().announce(turn_, s.what->axes, s.ticket);
     try {
-      wait_until([&] { return turns_.is_next(s.what->axes, s.ticket); });
-      give(s, &compute_);
+      queue_->wait_until([&] { return queue_->turns().is_next(turn_, s.what->axes, s.ticket); });
+      give(s, &queue_->compute());
     } catch (...) {
       operations_.abandon();
       throw;
@@ -101,70 +78,27 @@ class communicator final : public ashlar::communicator {
   }
 
   std::unique_ptr<pending_operation> start(transfer_request const& s) override {
-    turns_.announce(s.what->axes, s.ticket);
+    queue_->turns().announce(turn_, s.what->axes, s.ticket);
     auto pending = std::make_unique<pending_transfer<communicator>>(*this, s);
     pending->advance();
     return pending;
   }
 
-  bool is_captured() const override { return is_captured_; }
-
-  /// Begins a capture of the compute stream's work. end_capture ends the capture. Throws
-  /// ashlar::error if transfers are pending.
-  void begin_capture() {
-    refuse_if_stopped();
-    if (is_captured_)
-      throw error("capture",
-                  "captures cannot be nested. End the first capture before you begin another.");
-    if (!operations_.idle() || !turns_.all_given())
-      throw error("capture", "a redistribution is pending. Wait for it before the captured part.");
-    is_captured_ = true;
-    private_memory_ = memory_.begin_private();
-  }
-  /// Orders the compute stream after the captured transfers. Throws ashlar::error if the captured
-  /// work started a transfer and never waited for it.
-  void join_capture() {
-    if (!operations_.idle())
-      throw error("capture", "a redistribution is pending. Wait for it within the captured part.");
-    if (captured_ == 0) return;
-    captured_flight_.add(captured_ + 1, own_, &compute_);
-  }
-  /// The result of a capture: the number of captured operations, and the id of the scratch memory
-  /// that their replays use.
-  struct captured_part {
-    std::int64_t operations = 0;
-    int memory = 0;
-  };
-  captured_part end_capture() {
-    is_captured_ = false;
-    captured_flight_.forget();
-    memory_.end_private();
-    return {static_cast<std::int64_t>(std::exchange(captured_, 0)), private_memory_};
-  }
-  void forget_capture(captured_part const& part) { memory_.free_private(part.memory); }
-
-  /// Starts a replay of a captured graph after all earlier transfers.
-  void launch(cuda::graph& what) {
-    refuse_if_stopped();
-    wait_until([&] { return turns_.all_given(); });
-    own_reached_.record(own_);
-    compute_.wait(own_reached_);
-    auto const number = record_.began("a replay of a graph");
-    what.launch(compute_);
-    flight_.add(number, compute_, nullptr);
-  }
+  bool is_captured() const override { return queue_->is_captured(); }
 
   void barrier() override {
-    cuda::refuse_if_capturing(compute_, "barrier", "a barrier waits for other ranks' hosts.");
-    wait_until([&] { return turns_.all_given(); });
+    cuda::refuse_if_capturing(queue_->compute(), "barrier",
+                              "a barrier waits for other ranks' hosts.");
+    queue_->wait_until([&] { return queue_->turns().all_given(); });
     auto const meeting = flat_all_reduce(1, all_axes(topology_.axes()), topology_,
                                          topology_.coordinates_of(world_.rank()), reduction::max);
-    buffer<std::int32_t> const word(memory_, 1);
-    cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), own_), "cudaMemsetAsync");
+    buffer<std::int32_t> const word(queue_->memory(), 1);
+    cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), queue_->transfers()),
+                "cudaMemsetAsync");
     std::uint64_t const number = put({&meeting, element_type::i32, word.data(), word.data()},
                                      nullptr, "a barrier");
-    wait_until([&] { return flight_.has_ended(number); });
-    compute_.synchronize();
+    queue_->wait_until([&] { return queue_->flight().has_ended(number); });
+    queue_->compute().synchronize();
   }
 
  private:
@@ -176,7 +110,7 @@ class communicator final : public ashlar::communicator {
   std::uint64_t give(transfer_request const& s, cuda::stream* follower) {
     auto const number = put(s, follower);
     if (s.ticket == 0) return number;
-    turns_.give();
+    queue_->turns().give();
     operations_.end(s.what->axes);
     return number;
   }
@@ -184,92 +118,42 @@ class communicator final : public ashlar::communicator {
   /// `name` is the name of an operation that is no transfer of the program.
   std::uint64_t put(transfer_request const& s, cuda::stream* follower, char const* name = nullptr) {
     auto const& [x, type, source, target] = std::tie(*s.what, s.type, s.source, s.target);
-    watchdog_.refuse_if_stopped();
-    compute_reached_.record(compute_);
-    own_.wait(compute_reached_);
-    auto const number = is_captured_      ? ++captured_
-                        : name != nullptr ? record_.began(name)
-                                          : record_.began(s);
+    auto& stream = queue_->transfers();
+    queue_->refuse_if_stopped();
+    queue_->follow_compute(stream);
+    auto const number = queue_->next_number([&] {
+      return name != nullptr ? queue_->record().began(name, number_)
+                             : queue_->record().began(s, number_);
+    });
     if (communicates(x.kind)) {
-      call_site where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
+      call_site where{queue_->ranks().rank(), to_string(x.axes, topology_), to_string(x.kind)};
       auto& group = x.members > 1 ? groups_.of(x.axes) : *world_.all;
-      library_calls calls(group, x.members, type, memory_, own_, kernels_, std::move(where));
+      library_calls calls(group, x.members, type, queue_->memory(), stream, kernels_,
+                          std::move(where));
       issue(x, type, source, target, how_, calls);
     } else {
       stay(x, type, static_cast<std::byte const*>(source), static_cast<std::byte*>(target));
     }
-    (is_captured_ ? captured_flight_ : flight_).add(number, own_, follower);
+    queue_->flight().add(number, stream, follower);
     return number;
   }
 
   /// Carries out a local step (slice or zero_pad).
   void stay(transfer const& x, element_type type, std::byte const* source, std::byte* target) {
-    if (x.pads) kernels_.fill(type, x.op, target, x.to.elements(), own_);
+    if (x.pads) kernels_.fill(type, x.op, target, x.to.elements(), queue_->transfers());
     for (auto const& block : x.receives)
-      kernels_.copy(static_cast<int>(size_of(type)), block, source, target, own_);
+      kernels_.copy(static_cast<int>(size_of(type)), block, source, target, queue_->transfers());
   }
 
-  watched watch() {
-    return {[this, device = world_.device] {
-              cudaSetDevice(device);  // selects the device for the watchdog's thread
-              return flight_.last_ended();
-            },
-            [this] {
-              std::string const text = flight_.fault();
-              return text.empty() ? groups_.fault() : text;
-            },
-            [this](std::string const& why, bool asks) { return explain(why, asks); },
-            [this](std::string const& why) { groups_.abort(why); },
-            [this](std::string const& text) {
-              std::fprintf(stderr, "[rank %d] nccl: %s\n", world_.rank(), text.c_str());
-              std::fflush(stderr);
-            },
-            [this](std::string const& text) { world_.end_process(text.c_str()); }};
-  }
-
-  /// Writes a flight record. Returns `why`, the causes if `asks_others`, and the name of the file.
-  /// Returns an empty string if the rank should wait on.
-  std::string explain(std::string const& why, bool asks_others) {
-    std::shared_ptr<watch::watchdog> mesh;
-    if (asks_others) {
-      std::lock_guard const lock(explainer_mutex_);
-      mesh = explainer_.lock();
-    }
-    auto const found = mesh ? mesh->explain(why) : std::optional<std::string>("");
-    if (!found) return "";
-    if (!found->empty()) return why + " " + *found;
-    std::vector<watch::rank_report> reports(static_cast<std::size_t>(topology_.ranks()));
-    for (std::size_t r = 0; r < reports.size(); ++r) {
-      reports[r].rank = static_cast<int>(r);
-      reports[r].silence = "it was not asked";
-    }
-    reports[static_cast<std::size_t>(world_.rank())] = record_.report(world_.rank(),
-                                                                      record_.tick());
-    auto const file = watch::write_flight_file(world_.watching.folder, world_.rank(),
-                                               watch::flight_text(topology_, why, reports));
-    return file.empty() ? why : why + " " + file;
-  }
-
-  world world_;
+  std::shared_ptr<device_queue> queue_;
+  world world_;  // of the members
   topology topology_;
+  int number_;  // in the record
   operation_queue& operations_;
-  cuda::stream& compute_;
   transfer_kernels kernels_;
   sums how_;
-  cuda::stream own_;
-  cuda::arena memory_;  // scratch memory of transfers; released blocks are reused in stream order
-  cuda::event compute_reached_, own_reached_;
+  int turn_;  // the number of this mesh in the turns
   groups groups_;
-  in_flight flight_;
-  in_flight captured_flight_;  // events of a capture, which must not be queried
-  std::uint64_t captured_ = 0;
-  bool is_captured_ = false;
-  int private_memory_ = 0;
-  watch::flight_record record_;
-  std::mutex explainer_mutex_;
-  std::weak_ptr<watch::watchdog> explainer_;
-  turns turns_;
-  watchdog watchdog_;  // last, because its thread uses the other members
 };
 
 }  // namespace ashlar::nccl

@@ -24,7 +24,7 @@
 #include <memory>
 #include <utility>
 
-#include <ashlar/comm/nccl/communicator.hpp>
+#include <ashlar/comm/nccl/device_queue.hpp>
 #include <ashlar/device/cuda/arena.hpp>
 #include <ashlar/device/cuda/graph.hpp>
 #include <ashlar/support/exception_watch.hpp>
@@ -33,24 +33,24 @@ namespace ashlar::nccl {
 
 class graph {
  public:
-  /// Captures `work`. `mesh` must keep `transport`, `memory` and `compute` alive.
+  /// Captures `work`. `mesh` must keep `transfers`, `memory` and `compute` alive.
   template <class Work>
-  graph(std::shared_ptr<void> mesh, std::shared_ptr<communicator> transport, cuda::arena& memory,
+  graph(std::shared_ptr<void> mesh, std::shared_ptr<device_queue> transfers, cuda::arena& memory,
         cuda::stream& compute, Work const& work)
-      : mesh_(std::move(mesh)), transport_(std::move(transport)), memory_(&memory),
+      : mesh_(std::move(mesh)), transfers_(std::move(transfers)), memory_(&memory),
         compute_(&compute), ready_(capture(work)) {}
   graph(graph&&) = default;
   graph& operator=(graph&&) = delete;
   ~graph() {
-    if (transport_ == nullptr) return;  // moved from
-    if (!watch_.is_passing() && !transport_->has_stopped()) cudaStreamSynchronize(*compute_);
+    if (transfers_ == nullptr) return;  // moved from
+    if (!watch_.is_passing() && !transfers_->has_stopped()) cudaStreamSynchronize(*compute_);
     forget();
   }
 
   /// Runs the captured work, including its transfers, in the order of the mesh's stream. Does not
   /// wait. Collective over the mesh. Throws ashlar::error if the watchdog has stopped the
   /// transport.
-  void replay() { transport_->launch(ready_); }
+  void replay() { transfers_->launch(ready_); }
 
   /// Returns the number of captured transfers.
   std::int64_t operations() const { return part_.operations; }
@@ -58,20 +58,20 @@ class graph {
  private:
   template <class Work>
   cuda::graph capture(Work const& work) {
-    transport_->begin_capture();
+    transfers_->begin_capture();
     private_memory_ = memory_->begin_private();
     struct scope {
       graph* made;
       bool is_complete = false;
       ~scope() {
         made->memory_->end_private();
-        made->part_ = made->transport_->end_capture();
+        made->part_ = made->transfers_->end_capture();
         if (!is_complete) made->forget();
       }
     } whole{this};
     cuda::capturing writing(*compute_);
     work();
-    transport_->join_capture();
+    transfers_->join_capture();
     auto made = writing.end();
     whole.is_complete = true;
     return made;
@@ -79,15 +79,15 @@ class graph {
 
   void forget() {
     memory_->free_private(private_memory_);
-    transport_->forget_capture(part_);
+    transfers_->forget_capture(part_);
   }
 
   std::shared_ptr<void> mesh_;  // first, so that it is destroyed last
-  std::shared_ptr<communicator> transport_;
+  std::shared_ptr<device_queue> transfers_;
   cuda::arena* memory_;
   cuda::stream* compute_;
   int private_memory_ = 0;
-  communicator::captured_part part_;
+  device_queue::captured_part part_;
   exception_watch watch_;
   cuda::graph ready_;
 };

@@ -42,17 +42,29 @@ class handle {
   }
   /// Creates a communicator by splitting `parent`. The members of the new communicator are the
   /// ranks that give the same `color`, ordered by their keys. Collective over the parent. `name` is
-  /// the name of the axes for NCCL's log.
-  handle(handle& parent, int color, int key, std::string name)
+  /// the name of the axes for NCCL's log. A communicator that `is_alone` may have operations under
+  /// way at the same time as its parent.
+  handle(handle& parent, int color, int key, std::string name, bool is_alone = false)
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
     // The communicators of a mesh can share buffers, because they use the same stream one after
     // another.
-    config.splitShare = 1;
+    config.splitShare = is_alone ? 0 : 1;
     make(parent.call(
         where_, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, &comm_, &config); }));
     parent.settle(where_);
+  }
+  /// Takes part in a split of this communicator without becoming a member of a new one. Collective.
+  void stay_out_of_split() {
+    call_site where = where_;
+    where.what = "ncclCommSplit";
+    auto config = settings();
+    ncclComm_t none = nullptr;
+    call(where, [&](ncclComm_t comm) {
+      return ncclCommSplit(comm, NCCL_SPLIT_NOCOLOR, 0, &none, &config);
+    });
+    settle(where);
   }
   handle(handle const&) = delete;
   handle& operator=(handle const&) = delete;

@@ -4,8 +4,9 @@
 #pragma once
 
 // The operations that were given to the device and may not have ended. A CUDA event follows each
-// operation. All operations are on one stream, so they end in the order of their numbers. The
-// program's thread and the watchdog's thread both query the events. Events are reused.
+// operation. Transfers and crossings are on two streams, so operations may end in another order than
+// that of their numbers. The program's thread and the watchdog's thread both query the events.
+// Events are reused.
 
 #include <algorithm>
 #include <deque>
@@ -20,7 +21,7 @@ namespace ashlar::nccl {
 
 class in_flight {
  public:
-  /// Adds operation `number`, the last one on `stream` so far. If `follower` is given, makes that
+  /// Adds operation `number`, the last one so far, and the last one on `stream`. If `follower` is given, makes that
   /// stream wait for the operation's end.
   void add(std::uint64_t number, cuda::stream& stream, cuda::stream* follower) {
     std::lock_guard const lock(mutex_);
@@ -35,10 +36,7 @@ class in_flight {
   /// to have ended.
   void follow(std::uint64_t number, cuda::stream& stream) {
     std::lock_guard const lock(mutex_);
-    auto const at = std::lower_bound(
-        flying_.begin(), flying_.end(), number,
-        [](operation const& o, std::uint64_t wanted) { return o.number < wanted; });
-    if (at != flying_.end()) stream.wait(at->end);
+    if (auto const* const found = find(number)) stream.wait(found->end);
   }
   /// Discards all operations. Called at the end of a capture, because the events of a capture
   /// cannot be queried.
@@ -48,23 +46,22 @@ class in_flight {
     flying_.clear();
   }
 
-  /// Returns the number of the last operation that has ended, or 0.
+  /// Returns the largest number up to which all operations have ended, or 0.
   std::uint64_t last_ended() {
     std::lock_guard const lock(mutex_);
-    while (!flying_.empty() && fault_.empty()) {
-      cudaError_t const status = cudaEventQuery(flying_.front().end.get());
-      if (status == cudaErrorNotReady) break;
-      if (status != cudaSuccess) {
-        fault_ = "a kernel or copy failed: " + cuda::explain(status) + ".";
-        break;
-      }
+    while (!flying_.empty() && has_ended(flying_.front())) {
       last_ended_ = flying_.front().number;
       spare_.push_back(std::move(flying_.front().end));
       flying_.pop_front();
     }
     return last_ended_;
   }
-  bool has_ended(std::uint64_t number) { return last_ended() >= number; }
+  bool has_ended(std::uint64_t number) {
+    if (last_ended() >= number) return true;
+    std::lock_guard const lock(mutex_);
+    auto const* const found = find(number);
+    return found == nullptr ? last_ended_ >= number : has_ended(*found);
+  }
 
   /// Returns the device's error, or an empty string if there is none.
   std::string fault() const {
@@ -77,6 +74,22 @@ class in_flight {
     std::uint64_t number;
     cuda::event end;
   };
+
+  /// Returns the operation with this number, or null if it is known to have ended.
+  operation const* find(std::uint64_t number) const {
+    auto const at = std::lower_bound(
+        flying_.begin(), flying_.end(), number,
+        [](operation const& o, std::uint64_t wanted) { return o.number < wanted; });
+    return at != flying_.end() && at->number == number ? &*at : nullptr;
+  }
+  bool has_ended(operation const& o) {
+    if (!fault_.empty()) return false;
+    cudaError_t const status = cudaEventQuery(o.end.get());
+    if (status != cudaSuccess && status != cudaErrorNotReady)
+      fault_ = "a kernel or copy failed: " + cuda::explain(status) + ".";
+    return status == cudaSuccess;
+  }
+
   std::deque<operation> flying_;
   std::vector<cuda::event> spare_;
   std::uint64_t last_ended_ = 0;

@@ -28,9 +28,8 @@ class pending_transfer final : public pending_operation {
   }
   ~pending_transfer() override {
     auto& operations = owner_->operations_;
-    if (!watch_.is_passing() && !operations.is_abandoned() && !owner_->watchdog_.has_stopped())
-      try {
-        owner_->wait_until([&] { return join(); });
+    if (!watch_.is_passing() && !operations.is_abandoned() && !queue().has_stopped()) try {
+        queue().wait_until([&] { return join(); });
       } catch (...) {  // the next transfer reports that the mesh is abandoned
       }
     if (!done_) operations.abandon();
@@ -39,28 +38,30 @@ class pending_transfer final : public pending_operation {
 
   bool advance() override {
     if (done_) return true;
-    if (!is_given() || owner_->is_captured_) return false;
+    if (!is_given() || queue().is_captured()) return false;
     refuse_if_of_a_capture();
-    return done_ = owner_->flight_.has_ended(number_);
+    return done_ = queue().flight().has_ended(number_);
   }
   bool join() override {
     if (done_) return true;
     if (!is_given()) return false;
-    if (!owner_->is_captured_) refuse_if_of_a_capture();
-    auto& flight = owner_->is_captured_ ? owner_->captured_flight_ : owner_->flight_;
-    flight.follow(number_, owner_->compute_);
+    if (!queue().is_captured()) refuse_if_of_a_capture();
+    queue().flight().follow(number_, queue().compute());
     return done_ = true;
   }
   bool is_queued() const override { return number_ != 0; }
 
  private:
+  auto& queue() const { return *owner_->queue_; }
+
   /// Gives the transfer to the device if its turn has come. Returns whether it has been given.
   bool is_given() {
     bool const has_turn = request_.ticket == 0 ||
-                          owner_->turns_.is_next(request_.what->axes, request_.ticket);
+                          queue().turns().is_next(owner_->turn_, request_.what->axes,
+                                                  request_.ticket);
     if (number_ == 0 && has_turn) {
       number_ = owner_->give(request_, nullptr);
-      is_of_a_capture_ = owner_->is_captured_;
+      is_of_a_capture_ = queue().is_captured();
     }
     return number_ != 0;
   }

@@ -84,7 +84,7 @@ struct recorded_call {
   }
 };
 
-/// Appends the calls of a transfer to a list. memory(bytes) returns scratch memory as a std::byte*.
+/// Appends the calls of a transfer or a crossing to a list. memory(bytes) returns scratch memory as a std::byte*.
 template <class Memory>
 class recorded_calls {
  public:
@@ -95,6 +95,12 @@ class recorded_calls {
     like_.axes = x.axes;
     like_.members = x.members;
     like_.index = x.index;
+  }
+
+  /// Records messages of a crossing (issue_crossing.hpp), whose peers are ranks of the whole mesh.
+  recorded_calls(element_type type, std::vector<recorded_call>& list, Memory memory)
+      : list_(list), memory_(std::move(memory)) {
+    like_.type = type;
   }
 
   void group_start() { add(call_kind::group_start, nullptr, nullptr, 0); }

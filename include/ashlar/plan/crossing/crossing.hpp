@@ -45,6 +45,7 @@ struct crossing_transfer {
   int from = 0, to = 0;  ///< ranks of the whole mesh
   int task = 0;
   std::int64_t begin = 0, size = 0;
+  int group = 0;  ///< messages of the same group may go at the same time (transfers.hpp)
   friend constexpr bool operator==(crossing_transfer const&, crossing_transfer const&) = default;
 };
 

@@ -7,6 +7,10 @@
 // has a range of the elements of a unit task, in row-major order of the task's region. A message that
 // passes on what another one brought comes later in the order, so ranks that carry out their messages
 // in this order never wait for each other in a circle.
+//
+// Successive messages form groups, numbered alike on all ranks. A message of a group passes on nothing
+// that another message of the group brings, so the messages of a group may go at the same time. A
+// group has the messages of a few rounds of one stage in one period.
 
 #include <ashlar/plan/crossing/plan_crossing.hpp>
 
@@ -19,28 +23,41 @@ struct stage_of_crossing {
   port_schedule const* order;
   scratch<std::vector<int>> chains;    ///< the ranks along the chain of each share
   std::vector<crossing_piece> pieces;  ///< in the order of the rounds
+  std::vector<int> groups;             ///< of each piece, among those of a period
 };
+
+/// The rounds of a group. A rank sends and receives at most one message in most rounds, and carriers
+/// such as NCCL bound how many messages can go at the same time.
+inline constexpr int rounds_of_group = 64;
+
+constexpr int groups_of(port_schedule const& s) {
+  return static_cast<int>(s.rounds.size() + rounds_of_group - 1) / rounds_of_group;
+}
 
 /// Returns a stage whose shares have the given chains of ranks, with the pieces that `only` sends or
 /// receives, or with all pieces if `only` is negative.
 template <class Chain>
 constexpr stage_of_crossing stage_with(port_schedule const& s, Chain const& chain, int only) {
-  stage_of_crossing stage{&s, scratch<std::vector<int>>(s.shares.size()), {}};
+  stage_of_crossing stage{&s, scratch<std::vector<int>>(s.shares.size()), {}, {}};
   for (std::size_t i = 0; i < s.shares.size(); ++i) stage.chains.data()[i] = chain(i);
-  for (auto const& round : s.rounds)
-    for (auto const& piece : round.pieces) {
+  for (std::size_t r = 0; r < s.rounds.size(); ++r)
+    for (auto const& piece : s.rounds.data()[r].pieces) {
       auto const* const along = stage.chains.data()[piece.share].data() + piece.hop;
-      if (only < 0 || along[0] == only || along[1] == only) stage.pieces.push_back(piece);
+      if (only >= 0 && along[0] != only && along[1] != only) continue;
+      stage.pieces.push_back(piece);
+      stage.groups.push_back(static_cast<int>(r) / rounds_of_group);
     }
   return stage;
 }
 
-/// Calls f(transfer) for each message of a stage in one period.
+/// Calls f(transfer) for each message of a stage in one period. The groups of the period begin at
+/// `first_group`.
 template <class F>
 constexpr void transfers_of_period(stage_of_crossing const& stage, int period, int chunks,
-                                   F const& f) {
+                                   int first_group, F const& f) {
   auto const& s = *stage.order;
-  for (auto const& piece : stage.pieces) {
+  for (std::size_t i = 0; i < stage.pieces.size(); ++i) {
+    auto const& piece = stage.pieces.data()[i];
     int const chunk = period - piece.hop;
     if (chunk < 0 || chunk >= chunks) continue;
     auto const& share = s.shares.data()[piece.share];
@@ -56,7 +73,7 @@ constexpr void transfers_of_period(stage_of_crossing const& stage, int period, i
     if (end > begin)
       f(crossing_transfer{stage.chains.data()[piece.share].data()[piece.hop],
                           stage.chains.data()[piece.share].data()[piece.hop + 1], share.task, begin,
-                          end - begin});
+                          end - begin, first_group + stage.groups.data()[i]});
   }
 }
 
@@ -70,10 +87,11 @@ constexpr void for_each_transfer(crossing const& c, nodes_of_mesh const& nodes, 
   auto const between = detail::stage_with(
       c.between, [&](std::size_t i) { return detail::ranks_between(c, i, nodes); }, only);
   std::vector<detail::stage_of_crossing> inside;
-  int inside_hops = 0;
+  int inside_hops = 0, inside_groups = 0;
   for (int n = 0; n < static_cast<int>(c.inside.size()); ++n) {
     auto const& own = c.inside.data()[n];
     inside_hops = std::max(inside_hops, own.hops);
+    inside_groups = std::max(inside_groups, detail::groups_of(own));
     inside.push_back(detail::stage_with(
         own,
         [&](std::size_t i) {
@@ -85,10 +103,12 @@ constexpr void for_each_transfer(crossing const& c, nodes_of_mesh const& nodes, 
   }
   int const periods = c.chunks + c.between.hops + inside_hops - 1;
   for (int period = 0; period < periods; ++period) {
-    detail::transfers_of_period(between, period, c.chunks, f);
+    int const first_group = period * (detail::groups_of(c.between) + inside_groups);
+    detail::transfers_of_period(between, period, c.chunks, first_group, f);
     // What comes from another node has arrived before, whatever its place in the chain of nodes.
     for (auto const& own : inside)
-      detail::transfers_of_period(own, period - c.between.hops, c.chunks, f);
+      detail::transfers_of_period(own, period - c.between.hops, c.chunks,
+                                  first_group + detail::groups_of(c.between), f);
   }
 }
 

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a rank has for crossings between parts of its mesh: a stream, scratch memory in the order of
+// this stream, and a communicator of all ranks of the mesh. Its operations may run at the same time as
+// those of other communicators, so it shares no buffers with them. NCCL connects two of its ranks when
+// the first message goes from one to the other.
+
+#include <ashlar/comm/nccl/handle.hpp>
+#include <ashlar/device/cuda/arena.hpp>
+#include <ashlar/device/cuda/pool.hpp>
+#include <ashlar/device/cuda/stream.hpp>
+
+namespace ashlar::nccl {
+
+class crossing_lane {
+ public:
+  /// `all` is the communicator of all ranks of the mesh, in which this rank has number `rank`.
+  /// Collective over the mesh. `memory` must outlive this object.
+  crossing_lane(handle& all, int rank, cuda::pool& memory)
+      : stream_(true), memory_(memory, stream_), comm_(all, 0, rank, "crossings", true) {}
+
+  handle& comm() { return comm_; }
+  cuda::stream& stream() { return stream_; }
+  cuda::arena& memory() { return memory_; }
+
+ private:
+  cuda::stream stream_;
+  cuda::arena memory_;
+  handle comm_;
+};
+
+}  // namespace ashlar::nccl
