@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <ashlar/machine/machine.hpp>
+#include <ashlar/machine/presets.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar_test {
@@ -20,10 +20,15 @@ namespace ashlar_test {
 inline constexpr std::string_view latency_prefix = "latency:";
 inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
 
+/// The prefix of the names of machines on which every two ranks have a duplex link of their own, of
+/// bandwidth 1 / β intra. So a rank sends to two others at once as fast as to one of them.
+inline constexpr std::string_view pairs_prefix = "pairs:";
+inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(pairs_prefix); }
+
 inline ashlar::machine machine_named(std::string_view name) {
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
-  if (name == "workstation") return ashlar::machines::workstation;
-  if (name == "gpu_cluster") return ashlar::machines::gpu_cluster;
+  if (has_links_of_pairs(name)) name.remove_prefix(pairs_prefix.size());
+  if (auto const* const known = ashlar::find_machine(name)) return *known;
   // A machine with two tiers and nearly free messages, on which plans have as many steps as
   // possible.
   if (name == "bandwidth") return {{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
