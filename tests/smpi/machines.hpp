@@ -28,6 +28,13 @@ inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(
 inline ashlar::machine machine_named(std::string_view name) {
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
   if (has_links_of_pairs(name)) name.remove_prefix(pairs_prefix.size());
+  // The links are 64 times slower, for tensors that are 64 times smaller.
+  if (name == "slow:p3_8xlarge") {
+    auto m = ashlar::machines::p3_8xlarge;
+    m.intra.beta *= 64;
+    m.inter.beta *= 64;
+    return m;
+  }
   if (auto const* const known = ashlar::find_machine(name)) return *known;
   // A machine with two tiers and nearly free messages, on which plans have as many steps as
   // possible.

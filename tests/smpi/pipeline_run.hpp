@@ -80,7 +80,14 @@ inline double simulated_step(search::program const& p, ashlar::mesh const& own, 
   for (int i = 0; i < p.elements; ++i)
     elements.push_back(std::make_unique<simulated_element>(own, p, i, block));
   ashlar::nn::step_input<processor> input;
-  input.data = input.targets = [](int) { return simulated_element::any(); };
+  auto const& first = static_cast<simulated_element const&>(*elements.front());
+  input.data = [&](int b) {
+    for (std::size_t v = 0; v < p.values.size(); ++v)
+      if (p.values[v].kind == search::value_kind::data && p.values[v].micro_batch == b)
+        return first.made(static_cast<int>(v));
+    return simulated_element::any();
+  };
+  input.targets = [](int) { return simulated_element::any(); };
   input.pass = [](int) { return ashlar::nn::pass{true, 0, 0}; };
   ashlar::nn::executor<processor> walker(own, elements, p, ashlar::element_type::f32);
   patient_waits const waits(own, nap);
