@@ -25,8 +25,21 @@ namespace ashlar_test {
 inline constexpr std::string_view latency_prefix = "latency:";
 inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
 
+/// The prefix of the names of machines on which every two ranks have a duplex link of their own, of
+/// bandwidth 1 / β intra. So a rank sends to two others at once as fast as to one of them.
+inline constexpr std::string_view pairs_prefix = "pairs:";
+inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(pairs_prefix); }
+
 inline ashlar::machine machine_named(std::string_view name) {
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
+  if (has_links_of_pairs(name)) name.remove_prefix(pairs_prefix.size());
+  // The links are 64 times slower, for tensors that are 64 times smaller.
+  if (name == "slow:p3_8xlarge") {
+    auto m = ashlar::machines::p3_8xlarge;
+    m.intra.beta *= 64;
+    m.inter.beta *= 64;
+    return m;
+  }
   double part = 1;
   if (auto const slash = name.find('/'); slash != name.npos) {
     part = std::stod(std::string(name.substr(slash + 1)));

@@ -24,7 +24,6 @@
 // thorough: a=16,b=16 bandwidth mlp tensor 100 2
 // thorough: node=32,gpu=8 bandwidth mlp tensor 50 2
 
-#include <optional>
 #include <sstream>
 
 #include <smpi/message_costs.hpp>
@@ -43,22 +42,6 @@ using namespace ashlar_test;
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
-
-/// Calls `make` on rank 0 and returns its result on all ranks. Simulated ranks share one process,
-/// so the other ranks copy the object from its address.
-template <class Make>
-auto from_rank_0(Make const& make) {
-  using made = decltype(make());
-  std::optional<made> own;
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) own = make();
-  made const* where = rank == 0 ? &*own : nullptr;
-  MPI_Bcast(&where, sizeof where, MPI_BYTE, 0, MPI_COMM_WORLD);
-  made copied = *where;
-  MPI_Barrier(MPI_COMM_WORLD);
-  return copied;
-}
 
 /// Returns the machine `m` with each α increased by the time of the 16 bytes that SMPI adds to each
 /// message.

@@ -18,6 +18,9 @@
 //   links of ranks   α intra / 2
 //   links of nodes   (α inter - α intra) / 2, so a path between two nodes has the latency α inter
 //
+// For a machine pairs:NAME, the cluster is one node in which every two ranks have a duplex link of
+// their own, of bandwidth 1 / β intra.
+//
 // A path between nodes crosses a rank link, two node links and a rank link. The slowest or most
 // heavily shared link determines the time, as in the formula of machine/link.hpp.
 
@@ -69,6 +72,25 @@ void write_platform(std::ostream& out, ashlar::topology const& t, ashlar::machin
   out << "</zone>\n</platform>\n";
 }
 
+void write_links_of_pairs(std::ostream& out, ashlar::topology const& t, ashlar::machine const& m) {
+  out << std::setprecision(17)
+      << "<?xml version=\"1.0\"?>\n"
+         "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version=\"4.1\">\n<zone id=\"world\" routing=\"Full\">\n";
+  for (int a = 0; a < t.ranks(); ++a) out << "<host id=\"n0r" << a << "\" speed=\"1Tf\"/>\n";
+  for (int a = 0; a < t.ranks(); ++a)
+    for (int b = 0; b < a; ++b)
+      out << "<link id=\"pair" << a << '_' << b << "\" bandwidth=\"" << 1 / m.intra.beta
+          << "Bps\" latency=\"0s\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+  for (int a = 0; a < t.ranks(); ++a)
+    for (int b = 0; b < a; ++b)
+      for (bool const up : {true, false})
+        out << "<route src=\"n0r" << (up ? a : b) << "\" dst=\"n0r" << (up ? b : a)
+            << "\" symmetrical=\"NO\"><link_ctn id=\"pair" << a << '_' << b << "\" direction=\""
+            << (up ? "UP" : "DOWN") << "\"/></route>\n";
+  out << "</zone>\n</platform>\n";
+}
+
 void write_hosts(std::ostream& out, ashlar::topology const& t) {
   std::vector<int> used(static_cast<std::size_t>(t.ranks()));
   for (int rank = 0; rank < t.ranks(); ++rank) {
@@ -88,8 +110,9 @@ int main(int argc, char** argv) {
     auto const t = ashlar::parse_topology(argv[1]);
     std::string const folder = argv[3];
     std::ofstream platform(folder + "/platform.xml"), hosts(folder + "/hosts");
-    write_platform(platform, t, ashlar_test::machine_named(argv[2]),
-                   ashlar_test::has_latencies(argv[2]));
+    auto const m = ashlar_test::machine_named(argv[2]);
+    if (ashlar_test::has_links_of_pairs(argv[2])) write_links_of_pairs(platform, t, m);
+    else write_platform(platform, t, m, ashlar_test::has_latencies(argv[2]));
     write_hosts(hosts, t);
     if (platform.flush() && hosts.flush()) return 0;
     std::cerr << "platform: " << folder << ": cannot be written\n";

@@ -9,12 +9,14 @@
 //   value_at, numbered   Elements are integers that depend on the global index only. The addends of
 //                        partial tensors differ from rank to rank and have both signs.
 //   simulated_seconds    Measures one call, with all ranks starting at the same moment.
+//   from_rank_0          Makes a value once, for all ranks.
 //   verdict              Counts the faults of all ranks, which determine the exit code. The counts
 //                        are reduced once at the end, so that checks add no simulated messages.
 
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -135,6 +137,22 @@ double simulated_seconds(Call call) {
   double const end = MPI_Wtime();
   meet();
   return end - begin;
+}
+
+/// Calls `make` on rank 0 and returns its result on all ranks. Simulated ranks share one process,
+/// so the other ranks copy the object from its address.
+template <class Make>
+auto from_rank_0(Make const& make) {
+  using made = decltype(make());
+  std::optional<made> own;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) own = make();
+  made const* where = rank == 0 ? &*own : nullptr;
+  MPI_Bcast(&where, sizeof where, MPI_BYTE, 0, MPI_COMM_WORLD);
+  made copied = *where;
+  MPI_Barrier(MPI_COMM_WORLD);
+  return copied;
 }
 
 /// Collects the faults of all ranks. Each rank prints its first fault, rank 0 prints the total.

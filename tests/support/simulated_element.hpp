@@ -49,23 +49,29 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   char const* name() const override { return "simulated"; }
 
   /// Creates the tensor with index `value` in the program: a shard with the placement that the
-  /// first redistribution of the value starts from. If the value is never redistributed, returns an
-  /// empty tensor.
+  /// first redistribution of the value starts from, or at which it is sent to another part of the
+  /// mesh. If it is neither redistributed nor sent, returns an empty tensor.
   any made(int value) const {
     for (auto const& move : program_->moves)
-      if (move.from == value) {
-        auto const& path = program_->path_of(move);
-        switch (path.extents.rank()) {
-          case 1: return shard<1>(path);
-          case 2: return shard<2>(path);
-          case 3: return shard<3>(path);
-          default: return shard<4>(path);
-        }
+      if (move.from == value) return shard(program_->path_of(move));
+    for (auto const& c : program_->crossings)
+      if (c.is_send && c.value == value) {
+        auto path = program_->crossing_plans[static_cast<std::size_t>(c.plan)].before;
+        path.from = path.to;  // What is sent has been redistributed already.
+        return shard(path);
       }
     return {};
   }
 
  private:
+  any shard(ashlar::redistribution_plan const& path) const {
+    switch (path.extents.rank()) {
+      case 1: return shard<1>(path);
+      case 2: return shard<2>(path);
+      case 3: return shard<3>(path);
+      default: return shard<4>(path);
+    }
+  }
   template <int Rank>
   any shard(ashlar::redistribution_plan const& path) const {
     return ashlar::tensor<float, Rank>(mesh_, path.extents, path.from);

@@ -13,6 +13,7 @@
 #include <ashlar/search/stages.hpp>
 #include <ashlar/step/build_stage.hpp>
 #include <ashlar/step/check.hpp>
+#include <ashlar/step/crossings_at_once.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>
@@ -96,12 +97,13 @@ TEST_CASE("programs of a pipeline's parts are right, and run together") {
       auto plan = any_plan(chain, one, m, draw);
       plan.recomputed = chain.recomputed;
       search::pipeline_part part{0, order, limits, whole, divided(whole, 0, positions)};
-      std::vector<search::program> programs, overlapped;
+      std::vector<search::program> programs, overlapped, at_once;
       for (part.position = 0; part.position < positions; ++part.position) {
         plan.mesh = part.parts[static_cast<std::size_t>(part.position)].axes;
         programs.push_back(build_stage(chain, plan, m, part));
         overlapped.push_back(search::overlapped(programs.back(), m).made);
-        for (auto const* p : {&programs.back(), &overlapped.back()}) {
+        at_once.push_back(search::with_crossings_at_once(overlapped.back()));
+        for (auto const* p : {&programs.back(), &overlapped.back(), &at_once.back()}) {
           auto const fault = check(*p);
           INFO(to_string(order));
           INFO(search::to_string(fault, *p));
@@ -110,6 +112,7 @@ TEST_CASE("programs of a pipeline's parts are right, and run together") {
       }
       CHECK(run_together(programs));
       CHECK(run_together(overlapped));
+      CHECK(run_together(at_once));
       CHECK(computations(programs) == computations({build(chain, plan, m)}));
       ++tried;
     }

@@ -7,12 +7,16 @@
 // order of the schedule. All parts take their sends and receives from one common order of passes and
 // transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
 //
-//   begin_send     right after the pass that makes the tensor, and after the earlier send over the
-//                  same cut in the same direction has ended
-//   begin_receive  at the place of the transfer in the common order
+//   begin_send     right after the pass that makes the tensor, and after the earlier send to the same
+//                  part has ended, so that the two do not share the link
+//   begin_receive  at the place in the common order of the transfer from the same part before it, and
+//                  the first one from each part at the begin of the program
 //   end_receive    right before the pass that reads the tensor
 //
-// So a transfer goes on while both parts compute. Redistributions on the two sides of a crossing are
+// So a transfer goes on while both parts compute. A receive begins one transfer ahead because passes
+// are not equally long, as the common order assumes: a receive behind a pass that ends late would
+// let its sender, and then the link, wait. Nobody waits longer for a receive that begins earlier. It
+// costs the memory of one tensor for each part from which tensors arrive. Redistributions on the two sides of a crossing are
 // moves of the programs: the plan of the crossing (plan/cross_mesh.hpp) says at which placements the
 // tensor leaves one part and arrives at the other one.
 

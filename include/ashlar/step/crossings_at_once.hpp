@@ -4,9 +4,15 @@
 #pragma once
 
 // A program of a pipeline's part in which no send or receive goes on while the part computes: each
-// ends right after it has begun. All parts do this in the common order of passes and transfers
-// (build_stage.hpp), so they never wait for each other in a circle.
+// ends right after it has begun. Programs begin receives ahead (build_stage.hpp), and to wait there
+// for what is sent later could be for ever. So a receive moves behind:
+//
+//   all transfers of the part that come before it in the common order
+//   all passes before the next transfer of the part, or before the pass that reads what it brings
+//
+// None of these waits for the receive, so the parts never wait for each other in a circle.
 
+#include <algorithm>
 #include <vector>
 
 #include <ashlar/step/release.hpp>
@@ -16,15 +22,33 @@ inline namespace step {
 
 /// Returns the program with every crossing ended at once.
 constexpr program with_crossings_at_once(program p) {
-  std::vector<action> ends(p.crossings.size()), ordered;
+  std::vector<action> ends(p.crossings.size()), ordered, waiting;
   for (auto const& a : p.actions)
     if (a.kind == action_kind::end_send || a.kind == action_kind::end_receive)
       ends.data()[a.crossing] = a;
+  auto const receive_up_to = [&](int number) {
+    std::sort(waiting.begin(), waiting.end(), [&](action const& a, action const& b) {
+      return p.crossing_of(a).number < p.crossing_of(b).number;
+    });
+    std::size_t k = 0;
+    for (; k < waiting.size() && p.crossing_of(waiting.data()[k]).number <= number; ++k) {
+      ordered.push_back(waiting.data()[k]);
+      ordered.push_back(ends.data()[waiting.data()[k].crossing]);
+    }
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(k));
+  };
   for (auto const& a : p.actions) {
-    if (a.kind == action_kind::end_send || a.kind == action_kind::end_receive) continue;
-    ordered.push_back(a);
-    if (a.kind == action_kind::begin_send || a.kind == action_kind::begin_receive)
-      ordered.push_back(ends.data()[a.crossing]);
+    switch (a.kind) {
+      case action_kind::end_send: break;
+      case action_kind::begin_receive: waiting.push_back(a); break;
+      case action_kind::end_receive: receive_up_to(p.crossing_of(a).number); break;
+      case action_kind::begin_send:
+        receive_up_to(p.crossing_of(a).number);
+        ordered.push_back(a);
+        ordered.push_back(ends.data()[a.crossing]);
+        break;
+      default: ordered.push_back(a);
+    }
   }
   p.actions = static_cast<std::vector<action>&&>(ordered);
   return with_releases(p);

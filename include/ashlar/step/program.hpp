@@ -42,7 +42,7 @@ struct program_crossing {
   int element = 0;                 ///< element of this part that makes or reads the tensor
   int micro_batch = 0;
   int value = -1;  ///< index of what is sent or received in program::values
-  int number = 0;  ///< the same for the sender and the receiver, and different for all crossings
+  int number = 0;  ///< in the common order of all crossings, the same for sender and receiver
   int plan = 0;    ///< index into program::crossing_plans
 
   friend constexpr bool operator==(program_crossing const&, program_crossing const&) = default;

@@ -5,6 +5,7 @@
 
 // The implementation of build_stage.hpp, which describes the order of the actions.
 
+#include <deque>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -34,13 +35,21 @@ class stage_builder {
     // decide only how the passes of different parts follow each other.
     pipelines::pipeline_costs const costs(static_cast<std::size_t>(part_.stages()),
                                           {1, 1, 1, 0.5, 0.5});
-    for (auto const& line : pipelines::lowered(part_.order, costs)) {
-      if (!line.is_transfer && line.position == part_.position) run(line.what);
-      if (line.is_transfer && line.position == part_.position) send(line, number);
-      if (line.is_transfer && line.target == part_.position) receive(line, number);
+    auto const lines = pipelines::lowered(part_.order, costs);
+    for (auto const& line : lines) {
+      if (line.is_transfer && line.target == part_.position)
+        arriving_[line.position].push_back({line, number});
       number += line.is_transfer;
     }
-    for (auto const& [cut, index] : sends_) to_.end_crossing(index);
+    for (auto& [from, own] : arriving_) receive_next(from);
+    number = 0;
+    for (auto const& line : lines) {
+      if (!line.is_transfer && line.position == part_.position) run(line.what);
+      if (line.is_transfer && line.position == part_.position) send(line, number);
+      if (line.is_transfer && line.target == part_.position) receive_next(line.position);
+      number += line.is_transfer;
+    }
+    for (auto const& [target, index] : sends_) to_.end_crossing(index);
     for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
     for_own_stages([&](int first, int last) { to_.update(first, last); });
     return to_.finished();
@@ -77,10 +86,17 @@ class stage_builder {
     int const stage = part_.order.stage_of(line.position, line.what.chunk);
     int const plan = plan_of(forward ? stage : stage - 1, forward);
     int const element = forward ? part_.last_of(stage) - 1 : part_.first_of(stage);
-    auto const earlier = sends_.find({stage, forward});
+    auto const earlier = sends_.find(line.target);
     if (earlier != sends_.end()) to_.end_crossing(earlier->second);
-    sends_[{stage, forward}] = to_.begin_send(line.what.micro_batch, element, forward,
-                                              to_.crossing_plan(plan).before.to, number, plan);
+    sends_[line.target] = to_.begin_send(line.what.micro_batch, element, forward,
+                                         to_.crossing_plan(plan).before.to, number, plan);
+  }
+  /// Begins the next receive from the part at position `from`, if there is one more.
+  void receive_next(int from) {
+    auto& own = arriving_[from];
+    if (own.empty()) return;
+    receive(own.front().line, own.front().number);
+    own.pop_front();
   }
   void receive(pipelines::lowered_line const& line, int number) {
     bool const forward = line.what.what == pipelines::pass::forward;
@@ -111,8 +127,14 @@ class stage_builder {
   machine const& machine_;
   pipeline_part const& part_;
   builder to_;
-  std::map<std::pair<int, bool>, int> plan_at_;         // by cut and direction
-  std::map<std::pair<int, bool>, int> sends_;           // by stage and direction
+  std::map<std::pair<int, bool>, int> plan_at_;  // by cut and direction
+  std::map<int, int> sends_;                     // the last one to each position
+  /// A transfer, and its number in the common order.
+  struct transfer {
+    pipelines::lowered_line line;
+    int number;
+  };
+  std::map<int, std::deque<transfer>> arriving_;        // not yet begun, by position of the sender
   std::map<std::tuple<int, bool, int>, int> receives_;  // by stage, direction and micro-batch
 };
 

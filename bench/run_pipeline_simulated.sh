@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Updates the tables of bench/results/pipeline_simulated.md: steps of pipelines on simulated clusters.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bench/run_pipeline_simulated.sh [--report] [-h]
+Builds the programs, simulates all steps (some minutes, needs SimGrid), and writes the tables.
+  --report   only the tables, from the figures of the last run
+TEXT
+}
+
+case "${1:-}" in
+  '' | --report) ;;
+  -h | --help) usage; exit 0 ;;
+  *) printf 'bench/run_pipeline_simulated.sh: unknown option %s\n' "$1" >&2; usage >&2; exit 2 ;;
+esac
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+build=build/default/tests
+page=bench/results/pipeline_simulated.md
+figures=bench/results/pipeline_simulated
+
+# simulate <name> <program> <argument>...: keeps the lines with figures.
+simulate() {
+  local name="$1" program="$2"
+  shift 2
+  tests/smpi/simulate.sh --timeout 1800 "$build/smpi_platform" "$1" "$2" "$build/smpi_$program" \
+    "${@:3}" | grep -E ' [0-9.]+ +[0-9.]+$' >"$figures/$name.txt"
+}
+
+if [ "${1:-}" != --report ]; then
+  cmake --preset default
+  cmake --build --preset default --target smpi_platform build_smpi_pipeline build_smpi_pipeline_gpt
+  mkdir -p "$figures"
+  for parts in 2 4 8; do
+    simulate "grid_$parts" pipeline "stage=$parts" pairs:bandwidth 4,16,32 0,0.125,0.25,0.5,0.75
+  done
+  simulate gpt_4_1_2 pipeline_gpt node=2,gpu=4 slow:p3_8xlarge 1 16
+  simulate gpt_2_2_2 pipeline_gpt node=2,data=2,operator=2 slow:p3_8xlarge 2 16
+fi
+
+head=$(sed '/^<!-- tables -->$/q' "$page")
+{
+  printf '%s\n\n' "$head"
+  echo "| GPT (data, operator, pipeline) | transfers | seconds | speed of Signal |"
+  echo "| --- | --- | --- | --- |"
+  for case in 4_1_2 2_2_2; do
+    awk -v of="(${case//_/, })" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
+      printf "| %s | %s | %s | %.1f %% |\n", of, s, $(n - 1), 100 * $n}' "$figures/gpt_$case.txt"
+  done
+  printf '\n| schedule | parts | micro-batches | transfer / (F + B) | replay | SMPI | SMPI / replay | bound |\n'
+  echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
+  for name in gpipe 1f1b eager interleaved zb_h1 zb_v; do
+    cat "$figures"/grid_{2,4,8}.txt | awk -v name="$name" '$1 == name {
+      printf "| %s | %d | %d | %g | %.2f | %.2f | %.3f | %.2f |\n", $1, $2, $3, $4, $5 / 3000, $6 / 3000, $7, $8 / 3000}'
+  done
+} >"$page.new"
+mv "$page.new" "$page"
