@@ -105,7 +105,10 @@ class executor {
     auto const& actions = program_->actions;
     for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
       auto const& a = actions[static_cast<std::size_t>(i)];
-      if (a.phase != step::phase::forward || a.element >= end) break;
+      // Receives of gradients begin early (step/build_stage.hpp). Receives of activations happen even
+      // if no element here reads them, because they are sent.
+      if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
+      if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
       i += do_action(i, input);
       if (a.kind == step::action_kind::forward) last = on_.tensor(a.makes[0]);
     }
