@@ -16,9 +16,10 @@
 // So a transfer goes on while both parts compute. A receive begins one transfer ahead because passes
 // are not equally long, as the common order assumes: a receive behind a pass that ends late would
 // let its sender, and then the link, wait. Nobody waits longer for a receive that begins earlier. It
-// costs the memory of one tensor for each part from which tensors arrive. Redistributions on the two sides of a crossing are
-// moves of the programs: the plan of the crossing (plan/cross_mesh.hpp) says at which placements the
-// tensor leaves one part and arrives at the other one.
+// costs the memory of one tensor for each part from which tensors arrive.
+//
+// Redistributions on the two sides of a crossing are moves of the programs: the plan of the crossing
+// (plan/cross_mesh.hpp) says at which placements the tensor leaves one part and arrives at the other.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>
