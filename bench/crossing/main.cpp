@@ -13,8 +13,8 @@
 //   large     random problems of at most 16 x 16 nodes and 1,000 tasks, each for one node
 //   relayed   the same, with up to four nodes to each task
 //
-// An order of the paper has each task sent whole, to all its receivers at the same time, and no port
-// in two tasks at once. Ours cuts tasks, and receivers pass them on; its length is that of its
+// An order of the paper has each task sent whole, to all its receivers at the same time, and no
+// port in two tasks at once. Ours cuts tasks, and receivers pass them on; its length is that of its
 // rounds, without the time to fill the chains, which depends on the number of chunks.
 
 #include <algorithm>

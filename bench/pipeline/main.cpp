@@ -11,9 +11,9 @@
 //
 // The cut is the one that balances the stages best, by the times of the layers in the independent
 // training. From the measured times of the passes of 1F1B, the replay of its schedule
-// (step/pipeline/replay.hpp) tells how long a step and its bubble should be. To this the program adds
-// what follows the passes: the norm of the gradients and the updates, on the first rank. Figures are
-// medians; ratios are medians of the ratios within one turn.
+// (step/pipeline/replay.hpp) tells how long a step and its bubble should be. To this the program
+// adds what follows the passes: the norm of the gradients and the updates, on the first rank.
+// Figures are medians; ratios are medians of the ratios within one turn.
 
 #include <cstdio>
 #include <map>
@@ -114,8 +114,8 @@ struct training {
   }
 };
 
-/// Returns the number of elements of each stage and all before it, such that the longest stage is as
-/// short as possible. `element` are the seconds of each element.
+/// Returns the number of elements of each stage and all before it, such that the longest stage is
+/// as short as possible. `element` are the seconds of each element.
 std::vector<int> balanced_limits(search::problem const& problem, std::vector<double> const& element,
                                  int stages) {
   auto const points = search::detail::cutting_points(problem);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4 6 8
 
-// Tests that a checkpoint does not depend on pipeline stages. A training of any pipeline is continued
-// by the same pipeline bit for bit, and by any other, or by one stage, on any number of ranks, with
-// the same bits of all parameters and moments.
+// Tests that a checkpoint does not depend on pipeline stages. A training of any pipeline is
+// continued by the same pipeline bit for bit, and by any other, or by one stage, on any number of
+// ranks, with the same bits of all parameters and moments.
 
 #include <bit>
 #include <cstring>
@@ -81,8 +81,8 @@ std::vector<staging> all_stagings() {
   return list;
 }
 
-/// Returns the limits of the stages: with nearly equally many units, or with one each and the rest in
-/// the last.
+/// Returns the limits of the stages: with nearly equally many units, or with one each and the rest
+/// in the last.
 std::vector<int> limits_of(search::problem const& net, staging const& s) {
   auto const points = search::detail::cutting_points(net);
   auto const units = static_cast<int>(points.size()) - 1;
@@ -227,7 +227,8 @@ TEST_CASE("each value is written once, and the ranks of a stage write nearly equ
         for (auto const& other : files[static_cast<std::size_t>(before)])
           if (other.array == p.array) CHECK(intersect(other.where, p.where).elements() == 0);
     }
-    // Of each part four large arrays, four small ones that lie split, and four that a rank writes whole.
+    // Of each part four large arrays, four small ones that lie split, and four that a rank writes
+    // whole.
     CHECK(bytes == 4 * 64 * 1024 * 8 / 4 + 4 * 40 * 8 / 4 + 40 * 8);
   }
   for (std::size_t k = 0; k < arrays.size(); ++k) CHECK(covered[k] == arrays[k].extents.elements());

@@ -26,8 +26,8 @@ namespace train = ashlar::train;
 
 auto const two_stages = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5));
 
-/// Calls f(mesh, trainer, change): change(value) adds to an element of the bias of stage 1, which is
-/// replicated, on the last rank.
+/// Calls f(mesh, trainer, change): change(value) adds to an element of the bias of stage 1, which
+/// is replicated, on the last rank.
 template <class F>
 void with_pipeline(F f) {
   int const q = world_size() / 2;

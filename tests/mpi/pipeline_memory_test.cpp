@@ -3,8 +3,8 @@
 // ranks: 2 4
 
 // Tests the memory of pipeline stages. On every rank the tensors of a step take at most the memory
-// that the program of its stage is predicted to need, and at least 0.85 of it. Steps after the second
-// one take no more memory for tensors, and crossings none at all.
+// that the program of its stage is predicted to need, and at least 0.85 of it. Steps after the
+// second one take no more memory for tensors, and crossings none at all.
 
 #include <doctest/doctest.h>
 #include <support/allocations.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 3 4 6 8
 
-// Tests that a net trains in pipeline stages exactly as it does on one stage: losses, gradient norms
-// and parameters have the same bits as on a mesh of the ranks of one stage, with the same placements.
-// The nets have dropout, and gradients are clipped.
+// Tests that a net trains in pipeline stages exactly as it does on one stage: losses, gradient
+// norms and parameters have the same bits as on a mesh of the ranks of one stage, with the same
+// placements. The nets have dropout, and gradients are clipped.
 
 #include <cstring>
 #include <random>
@@ -53,8 +53,8 @@ std::vector<pipelines::schedule> schedules_of(int positions, int m) {
   return list;
 }
 
-/// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others than
-/// on one stage, where the sum may stay divided: then the results agree within rounding.
+/// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others
+/// than on one stage, where the sum may stay divided: then the results agree within rounding.
 bool arrive_whole(search::plan const& chosen, std::vector<int> const& limits) {
   bool whole = true;
   for (std::size_t s = 1; s + 1 < limits.size(); ++s)

@@ -35,8 +35,8 @@ namespace pipelines = ashlar::pipelines;
 auto const used_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(8, nn::gpt_block(6, 3, 0.2)),
                                 nn::layer_norm(6), nn::linear(6, 7));
 
-/// Returns a plan of used_gpt with equal stages, on all ranks with `positions` parts, and the plan of
-/// one of its parts alone.
+/// Returns a plan of used_gpt with equal stages, on all ranks with `positions` parts, and the plan
+/// of one of its parts alone.
 std::pair<search::pipeline_plan, search::plan> staged_plan(nn::token_batch const& batch,
                                                            pipelines::schedule const& order,
                                                            ashlar::machine const& m) {

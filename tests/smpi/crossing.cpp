@@ -15,9 +15,9 @@
 //
 // The arguments after mesh and machine are the divisor of the paper's sizes, which should be that
 // of the machine's α (machines.hpp), and then meshes of figure 5 (3x2: three nodes of two devices)
-// and cases of table 2. bench/run_crossing.sh does all of them with a sixteenth of the paper's sizes.
-// With the word "unbuffered" before these, messages cost no α, and sends wait for their receives, so
-// that a wrong order of messages is a deadlock.
+// and cases of table 2. bench/run_crossing.sh does all of them with a sixteenth of the paper's
+// sizes. With the word "unbuffered" before these, messages cost no α, and sends wait for their
+// receives, so that a wrong order of messages is a deadlock.
 //
 // run: node=5,gpu=4 p3_8xlarge/512 512 1x3 3x2 4x2 1 4 6 8
 // run: node=5,gpu=3 p3_8xlarge/512 512 unbuffered 1x2 3x2 8

@@ -19,7 +19,8 @@
 // list. Within a task it sends one message at a time, and receives at the same time.
 //
 // In an exclusive list, a node sends one task at a time and receives one task at a time, as the
-// paper's formula 3 demands. The ranks of a node tell each other by empty messages whose turn it is.
+// paper's formula 3 demands. The ranks of a node tell each other by empty messages whose turn it
+// is.
 
 #include <map>
 #include <utility>
@@ -42,7 +43,8 @@ struct strategy_message {
   int needs = 0;  ///< the sender has to have received so many messages of this task before
 };
 
-/// A task with its messages. Each rank sends its messages, and receives its messages, in this order.
+/// A task with its messages. Each rank sends its messages, and receives its messages, in this
+/// order.
 struct strategy_task {
   int sender = 0;
   std::vector<int> receivers;

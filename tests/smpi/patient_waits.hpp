@@ -32,8 +32,8 @@ class patient_waits final : public ashlar::pending_operation {
   }
 
  private:
-  /// A program that does not wait has at most about this many actions between two computations, after
-  /// each of which it polls.
+  /// A program that does not wait has at most about this many actions between two computations,
+  /// after each of which it polls.
   static constexpr int polls_at_a_moment = 6;
 
   ashlar::operation_queue& operations_;

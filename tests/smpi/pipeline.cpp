@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the schedules of pipelines on simulated clusters, and compares the seconds of a step with the
-// timeline of the schedule (step/pipeline/replay.hpp), which must agree within 3 %. The timeline of
-// eager-1F1B must reach the bound if a transfer takes at most half of F + B, and the timelines of
-// transfers that take no time must have the closed forms of their bubbles.
+// Runs the schedules of pipelines on simulated clusters, and compares the seconds of a step with
+// the timeline of the schedule (step/pipeline/replay.hpp), which must agree within 3 %. The
+// timeline of eager-1F1B must reach the bound if a transfer takes at most half of F + B, and the
+// timelines of transfers that take no time must have the closed forms of their bubbles.
 //
-// On two parts the interleaved schedule may take 5 % more: there two chunks send over each link, and
-// a part that has a second tensor to send waits until the first one is sent, which the timeline does
-// not. On other machines than pairs:NAME, a node's link is shared by its transfers to both
+// On two parts the interleaved schedule may take 5 % more: there two chunks send over each link,
+// and a part that has a second tensor to send waits until the first one is sent, which the timeline
+// does not. On other machines than pairs:NAME, a node's link is shared by its transfers to both
 // neighbours, which the timeline does not know: there 10 % more are permitted. Sends wait for their
 // receives, so that wrong orders deadlock.
 //
-// The first axis of the mesh has the positions of the pipeline. The timeline has a link between every
-// two neighbours, as the machine pairs:NAME has. The arguments after mesh and machine are:
+// The first axis of the mesh has the positions of the pipeline. The timeline has a link between
+// every two neighbours, as the machine pairs:NAME has. The arguments after mesh and machine are:
 //
 // - numbers of micro-batches
 // - ratios of the seconds of a transfer to those of all passes of a position for a micro-batch

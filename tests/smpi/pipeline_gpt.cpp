@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs a training step of a GPT in two stages on two simulated machines p3.8xlarge, by the schedules
-// and transfers that figure 7 of "On Optimizing the Communication of Model Parallelism" compares. The
-// first axis of the mesh has the stages. The argument after mesh and machine is the number of ranks
-// that share the operators of a layer.
+// Runs a training step of a GPT in two stages on two simulated machines p3.8xlarge, by the
+// schedules and transfers that figure 7 of "On Optimizing the Communication of Model Parallelism"
+// compares. The first axis of the mesh has the stages. The argument after mesh and machine is the
+// number of ranks that share the operators of a layer.
 //
 //   signal          eager-1F1B with one element for each rank in a transfer: the bound
 //   send/recv       1F1B; every rank that needs a slice gets its own copy from the other node; no part
@@ -15,9 +15,10 @@
 //   eager, split    the same; the gradient of the input is sent before those of the parameters
 //
 // The model has 32 layers of width 2560 and sequences of 1024 tokens, in micro-batches of 16
-// sequences in 16-bit numbers (here half as many of 32 bits). A layer's forward pass runs again in the backward pass. Work, and the
-// all-reduces of shared operators inside of a node, are simulated seconds. The tensors that cross are
-// `scale` times smaller than the model's, and the links as much slower, so messages take the same time.
+// sequences in 16-bit numbers (here half as many of 32 bits). A layer's forward pass runs again in
+// the backward pass. Work, and the all-reduces of shared operators inside of a node, are simulated
+// seconds. The tensors that cross are `scale` times smaller than the model's, and the links as much
+// slower, so messages take the same time.
 //
 // run: node=2,gpu=4 slow:p3_8xlarge 1 16
 // thorough: node=2,data=4 slow:p3_8xlarge 1 64
@@ -36,8 +37,8 @@ using namespace ashlar_test;
 constexpr double scale = 64;
 constexpr double layers = 32, width = 2560, tokens = 1024, sequences = 16, vocabulary = 51200;
 
-/// Returns the costs of a stage of half of the layers on `ranks` ranks, of which `sharing` share the
-/// operators of each layer.
+/// Returns the costs of a stage of half of the layers on `ranks` ranks, of which `sharing` share
+/// the operators of each layer.
 pipelines::stage_costs costs_of(ashlar::machine const& m, int ranks, int sharing, bool is_last) {
   double const all = sequences * tokens;
   double flops = layers / 2 * (24 * all * width * width + 4 * all * tokens * width);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a training step of a pipeline on a simulated cluster. The executor and the messages are those
-// of the library; stages only take simulated time (support/simulated_element.hpp).
+// Runs a training step of a pipeline on a simulated cluster. The executor and the messages are
+// those of the library; stages only take simulated time (support/simulated_element.hpp).
 //
 //   stage_chain(...)        a net of one element for each stage, and its placements
 //   program_of(...)         the program of this rank's part (step/build_stage.hpp)
@@ -29,8 +29,8 @@ struct stage_chain {
   search::pipeline_part part;
 
   /// Every stage passes a tensor with these extents, at placement `at`, to the next stage, and its
-  /// gradient back. The first axis of the mesh `whole` is divided into as many parts as the schedule
-  /// has positions. Work is in seconds of `m`, of a micro-batch.
+  /// gradient back. The first axis of the mesh `whole` is divided into as many parts as the
+  /// schedule has positions. Work is in seconds of `m`, of a micro-batch.
   stage_chain(ashlar::topology const& whole, pipelines::schedule const& order,
               pipelines::pipeline_costs const& costs, ashlar::shape const& extents,
               ashlar::placement const& at, int element_size, ashlar::machine const& m)
@@ -71,8 +71,8 @@ inline ashlar::mesh own_part(ashlar::mesh const& whole, search::pipeline_part& p
   return parts[static_cast<std::size_t>(part.position)];
 }
 
-/// Runs the program of this rank's part, and returns the simulated seconds of the slowest rank, which
-/// are valid on rank 0 only. `block` is as for simulated_element, `nap` as for patient_waits.
+/// Runs the program of this rank's part, and returns the simulated seconds of the slowest rank,
+/// which are valid on rank 0 only. `block` is as for simulated_element, `nap` as for patient_waits.
 inline double simulated_step(search::program const& p, ashlar::mesh const& own, double block,
                              double nap) {
   using processor = ashlar::device::host::processor;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The nine cases of table 2 of the paper on cross-mesh resharding, and what follows from them at the
-// level of nodes. Placements are along (node, gpu). Shard depths give the order of the paper's S^01.
+// The nine cases of table 2 of the paper on cross-mesh resharding, and what follows from them at
+// the level of nodes. Placements are along (node, gpu). Shard depths give the order of the paper's
+// S^01.
 
 #include <cstddef>
 #include <vector>

@@ -145,7 +145,8 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
   for (int const m : {1, 3, 8})
     for (auto const& s : {pipelines::zb_h1(4, m), pipelines::zb_v(4, m), pipelines::eager(4, m),
                           pipelines::zb_h2(4, m)}) {
-      // What waits is what is held, so a part holds all micro-batches whose weight pass has not ended.
+      // What waits is what is held, so a part holds all micro-batches whose weight pass has not
+      // ended.
       std::vector<search::stage_bytes> const equal(std::size_t(s.stages()), {17, 10, 7, 7, 0});
       for (int p = 0; p < 4; ++p) {
         int held = 0, most = 0;

@@ -21,8 +21,8 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// Equal stages with cheap and expensive transfers, one stage or one pass that dominates, and random
-/// costs.
+/// Equal stages with cheap and expensive transfers, one stage or one pass that dominates, and
+/// random costs.
 std::vector<pipeline_costs> several_costs(int stages) {
   std::vector<pipeline_costs> all;
   for (double const c : {0., 0.5, 2.}) all.push_back(equal(stages, 1, 1, 1, c));
@@ -73,7 +73,8 @@ TEST_CASE("no order takes less than the bound, and the best one often takes no m
       CHECK(least <= best[k] * (1 + 1e-12));
       ++compared;
       reached += best[k] <= least * (1 + 1e-12);
-      // No search finds less than the best of all orders, and few micro-batches leave little to find.
+      // No search finds less than the best of all orders, and few micro-batches leave little to
+      // find.
       if (shape.chunks > 1) continue;
       auto const permitted = std::vector<int>(std::size_t(shape.positions), shape.micro_batches);
       double const found =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the builders of pipeline schedules: that the check accepts all that they make, what they have
-// in flight, and the closed forms of DualPipeV.
+// Tests the builders of pipeline schedules: that the check accepts all that they make, what they
+// have in flight, and the closed forms of DualPipeV.
 
 #include <algorithm>
 #include <limits>

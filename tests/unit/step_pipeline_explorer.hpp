@@ -12,8 +12,8 @@
 //   - A send and its receive complete together (a rendezvous), and only if both parts have come to
 //     them. No buffer holds what nobody receives yet.
 //
-// The model knows nothing of times. There are two questions, since a schedule does not say when parts
-// receive:
+// The model knows nothing of times. There are two questions, since a schedule does not say when
+// parts receive:
 //
 //   some_run_ends(s)       A part sends each result right after the pass. Between two passes it may
 //                          receive whatever another part offers. Is there any run in which all
@@ -40,8 +40,8 @@ inline int reader_of(ashlar::pipelines::schedule const& s, int stage,
   return makes_input_gradient(what) ? stage - 1 : -1;
 }
 
-/// What a part does next, packed in one number for all parts: for each the number of passes that have
-/// run, and whether the result of the last one is still to be sent.
+/// What a part does next, packed in one number for all parts: for each the number of passes that
+/// have run, and whether the result of the last one is still to be sent.
 class free_receives {
  public:
   explicit free_receives(ashlar::pipelines::schedule const& s) : schedule_(s) {
@@ -141,8 +141,8 @@ inline part_lines lines_of_parts(ashlar::pipelines::schedule const& s,
   return parts;
 }
 
-/// Puts each receive right before the pass that reads it and each send right after the pass that makes
-/// it: the order that a part would choose that does not look at the others.
+/// Puts each receive right before the pass that reads it and each send right after the pass that
+/// makes it: the order that a part would choose that does not look at the others.
 inline part_lines lines_without_common_order(ashlar::pipelines::schedule const& s) {
   using ashlar::pipelines::pass;
   part_lines parts(static_cast<std::size_t>(s.positions));
@@ -230,8 +230,8 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
 inline bool some_run_ends(ashlar::pipelines::schedule const& s) {
   return pipeline_explorer::free_receives(s).some_run_ends();
 }
-/// Returns whether all passes run in every interleaving of the lists of lower.hpp, and no pass of the
-/// schedule is missing in them.
+/// Returns whether all passes run in every interleaving of the lists of lower.hpp, and no pass of
+/// the schedule is missing in them.
 inline bool every_lowered_run_ends(ashlar::pipelines::schedule const& s,
                                    ashlar::pipelines::pipeline_costs const& costs) {
   auto const parts = pipeline_explorer::lines_of_parts(s, lowered(s, costs));

@@ -154,8 +154,8 @@ TEST_CASE("in the common order every send can wait for its receive") {
       for (auto const& made : all_schedules(s, m))
         for (double const c : {0., 0.5}) {
           auto const lines = lowered(made, equal(made.stages(), 1, c, 0.5, c));
-          // Each part takes its lines one after another. A pass needs its input, and a transfer both
-          // of its parts at the same time.
+          // Each part takes its lines one after another. A pass needs its input, and a transfer
+          // both of its parts at the same time.
           std::vector<std::vector<lowered_line const*>> own(static_cast<std::size_t>(s));
           std::size_t passes = 0;
           for (auto const& line : lines) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the programs of the parts of a pipeline: each is right by itself, before and after the passes
-// that overlap transfers, and all together run to their ends even if every transfer waits until both of its
-// ends have begun.
+// Tests the programs of the parts of a pipeline: each is right by itself, before and after the
+// passes that overlap transfers, and all together run to their ends even if every transfer waits
+// until both of its ends have begun.
 
 #include <algorithm>
 #include <map>
@@ -36,8 +36,8 @@ std::vector<pipelines::schedule> pipelines_for(int positions, int m) {
   return list;
 }
 
-/// Runs the programs of all parts side by side. A crossing ends as soon as both of its ends have begun, and
-/// its two ends have the same bytes. Returns whether all programs come to their ends.
+/// Runs the programs of all parts side by side. A crossing ends as soon as both of its ends have
+/// begun, and its two ends have the same bytes. Returns whether all programs come to their ends.
 bool run_together(std::vector<search::program> const& parts) {
   std::vector<std::size_t> at(parts.size(), 0);
   std::map<int, int> begun;  // by number: how many ends have begun

@@ -44,8 +44,8 @@ inline std::string name_of_piece(std::string const& tensor, shape const& extents
   return name + "]";
 }
 
-/// Returns the layout of the file that a rank of the whole mesh writes. A rank without values has no
-/// pieces, and writes no file.
+/// Returns the layout of the file that a rank of the whole mesh writes. A rank without values has
+/// no pieces, and writes no file.
 inline file_layout layout_of_file(std::vector<stored_array> const& arrays, int rank) {
   file_layout made;
   io::safetensors_header header;

@@ -9,9 +9,9 @@
 //   checkpoint::save_npy("x.npy", x);
 //   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
 //
-// All ranks of the tensor's mesh must see the same file. If the mesh is a part of another, the ranks
-// outside of it may call these functions too, and do nothing. It is complete or not there: the ranks write to "x.npy.part",
-// which is renamed at the end.
+// All ranks of the tensor's mesh must see the same file. If the mesh is a part of another, the
+// ranks outside of it may call these functions too, and do nothing. It is complete or not there:
+// the ranks write to "x.npy.part", which is renamed at the end.
 
 #include <algorithm>
 #include <cstdint>

@@ -23,9 +23,9 @@ namespace ashlar::checkpoint {
 /// The least number of bytes for which a part of a shard is a piece of its own.
 inline constexpr std::int64_t least_piece = 64 * 1024;
 
-/// Returns the box of an array that a rank of the whole mesh writes. It may be empty. Its values are
-/// contiguous in the rank's shard. `number` is the number of the array in the checkpoint. Expects a
-/// placement without P.
+/// Returns the box of an array that a rank of the whole mesh writes. It may be empty. Its values
+/// are contiguous in the rank's shard. `number` is the number of the array in the checkpoint.
+/// Expects a placement without P.
 inline box piece_of(stored_array const& array, int rank, std::int64_t number) {
   box piece = box_of(array, rank);
   if (piece.elements() == 0) return piece;

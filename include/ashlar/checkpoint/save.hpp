@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank writes one file with its part of the
-// values (piece.hpp). No value moves between ranks. After all files are on the disk, rank 0 writes
-// the index, which completes the checkpoint. So a job that is killed at any moment leaves the last
-// complete checkpoint.
+// Writes a checkpoint of arrays that lie on a mesh or on parts of it. Each rank writes one file
+// with its part of the values (piece.hpp). No value moves between ranks. After all files are on the
+// disk, rank 0 writes the index, which completes the checkpoint. So a job that is killed at any
+// moment leaves the last complete checkpoint.
 
 #include <bit>
 #include <cstdint>
@@ -83,8 +83,8 @@ void for_each_piece(file_layout const& layout, std::vector<stored_array> const& 
   }
 }
 
-/// Returns the index of a checkpoint that the ranks `all` wrote, whose files are in folder `attempt`.
-/// `hashes` has the hash of each rank's file.
+/// Returns the index of a checkpoint that the ranks `all` wrote, whose files are in folder
+/// `attempt`. `hashes` has the hash of each rank's file.
 inline io::checkpoint_index index_of(std::vector<stored_array> const& arrays, mesh_part const& all,
                                      std::string const& attempt, std::int64_t step,
                                      std::vector<std::int64_t> const& hashes,

@@ -4,8 +4,9 @@
 #pragma once
 
 // The cache of plans by which tensors cross from a part of a mesh to other parts. It keeps the last
-// `most_plans`. Apart from the key of a plan, which `plan` compares, a plan depends only on the whole
-// mesh and on the machine of the source. The source clears the cache when its machine changes.
+// `most_plans`. Apart from the key of a plan, which `plan` compares, a plan depends only on the
+// whole mesh and on the machine of the source. The source clears the cache when its machine
+// changes.
 
 #include <memory>
 #include <utility>
@@ -30,9 +31,9 @@ class cross_plan_cache {
  public:
   static constexpr std::size_t most_plans = 256;
 
-  /// Returns the plan from `from` on part `source` to `to` on part `target` of the mesh `whole`, with
-  /// the messages of rank `rank` of that mesh, which is the same rank for all plans of this cache.
-  /// Throws ashlar::error if the parts have ranks in common.
+  /// Returns the plan from `from` on part `source` to `to` on part `target` of the mesh `whole`,
+  /// with the messages of rank `rank` of that mesh, which is the same rank for all plans of this
+  /// cache. Throws ashlar::error if the parts have ranks in common.
   std::shared_ptr<prepared_crossing const> plan(shape const& extents, int element_size,
                                                 mesh_part const& source, placement const& from,
                                                 mesh_part const& target, placement const& to,

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The address of shards without elements on ranks outside of their mesh. In a pipeline a rank has such
-// shards of all parameters of other stages, so they take no memory.
+// The address of shards without elements on ranks outside of their mesh. In a pipeline a rank has
+// such shards of all parameters of other stages, so they take no memory.
 
 #include <cstddef>
 #include <memory>

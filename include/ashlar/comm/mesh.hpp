@@ -80,10 +80,11 @@ class basic_mesh {
       : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
   /// Returns a part of this mesh: the given ranks, in this order, arranged along `axes`. Every rank
-  /// of the mesh calls this function, in the same order. On a rank that is not a member, is_here() is
-  /// false: shards of tensors on the part are empty there, operators compute nothing, and transfers
-  /// are skipped. The part shares memory, progress and watchdog with this mesh, and begins with its
-  /// machine. Throws ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
+  /// of the mesh calls this function, in the same order. On a rank that is not a member, is_here()
+  /// is false: shards of tensors on the part are empty there, operators compute nothing, and
+  /// transfers are skipped. The part shares memory, progress and watchdog with this mesh, and
+  /// begins with its machine. Throws ashlar::error on every rank if the ranks or the axes are wrong
+  /// (mesh_part.hpp).
   basic_mesh part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
     (void)part_of(topology(), ranks, axes);
     std::vector<int> of_whole;
@@ -102,7 +103,8 @@ class basic_mesh {
       parts.push_back(part(own.ranks, own.axes));
     return parts;
   }
-  /// Returns whether this rank is one of the mesh's ranks. It is false only on parts of other ranks.
+  /// Returns whether this rank is one of the mesh's ranks. It is false only on parts of other
+  /// ranks.
   bool is_here() const { return state_->rank >= 0; }
   /// Returns the box of a tensor's elements that this rank holds, which is empty outside the mesh.
   box local_box(shape const& extents, placement const& p) const {
@@ -295,9 +297,9 @@ class basic_mesh {
                                         coordinate());
   }
 
-  /// Returns the plan of a redistribution from this part of a mesh to another part, with this rank's
-  /// messages. Keeps the last plans. Throws ashlar::error if `target` is not another part of the same mesh, or if the two have
-  /// ranks in common.
+  /// Returns the plan of a redistribution from this part of a mesh to another part, with this
+  /// rank's messages. Keeps the last plans. Throws ashlar::error if `target` is not another part of
+  /// the same mesh, or if the two have ranks in common.
   std::shared_ptr<prepared_crossing const> cross_plan(shape const& extents, int element_size,
                                                       placement const& from,
                                                       basic_mesh const& target,
@@ -313,14 +315,14 @@ class basic_mesh {
   /// Returns the number of the next crossing between parts. Every rank of the whole mesh calls this
   /// function for each crossing, in the same order.
   int next_crossing() const { return state_->whole_mesh().crossings++; }
-  /// Says that this rank will begin the crossing with this number, which it has a part in, later than
-  /// operations that it requests from now on.
+  /// Says that this rank will begin the crossing with this number, which it has a part in, later
+  /// than operations that it requests from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
       state_->back->announce_crossing(number);
   }
-  /// Begins this rank's part of a crossing in the background. Both parts give the same `number`, other
-  /// crossings under way have others. `c` and `shard` must outlive the result.
+  /// Begins this rank's part of a crossing in the background. Both parts give the same `number`,
+  /// other crossings under way have others. `c` and `shard` must outlive the result.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {

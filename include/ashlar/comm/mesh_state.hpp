@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The state to which the handles of a mesh refer (mesh.hpp): the backend, and what does not depend on
-// it (mesh_core.hpp). A part of a mesh has a state of its own with the backend of the whole mesh.
+// The state to which the handles of a mesh refer (mesh.hpp): the backend, and what does not depend
+// on it (mesh_core.hpp). A part of a mesh has a state of its own with the backend of the whole
+// mesh.
 
 #include <memory>
 #include <utility>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What a mesh keeps of a redistribution from one of its parts to another (cross_plan_cache.hpp): the
-// plan, and this rank's messages of its crossing, in the order in which they begin.
+// What a mesh keeps of a redistribution from one of its parts to another (cross_plan_cache.hpp):
+// the plan, and this rank's messages of its crossing, in the order in which they begin.
 
 #include <utility>
 #include <vector>

@@ -14,8 +14,8 @@
 //
 // The file is in the "Trace Event Format". Computations and waits are complete events (X), and each
 // transfer is a pair of asynchronous events (b, e). Times are in microseconds from the beginning of
-// the step. In a pipeline ranks have different programs, so each group of tracks is written by itself
-// (trace_events) and then joined with the others.
+// the step. In a pipeline ranks have different programs, so each group of tracks is written by
+// itself (trace_events) and then joined with the others.
 
 #include <ostream>
 #include <span>
@@ -123,8 +123,9 @@ class trace_writer {
 
 }  // namespace detail
 
-/// Returns one group of tracks: a step of the program `p` of `net`. The step must have one time span
-/// per action of the program. Groups of a trace have different numbers, and are shown in their order.
+/// Returns one group of tracks: a step of the program `p` of `net`. The step must have one time
+/// span per action of the program. Groups of a trace have different numbers, and are shown in their
+/// order.
 inline std::string trace_events(step::problem const& net, step::program const& p,
                                 traced_step const& step, int group) {
   return detail::trace_writer(net, p).written(step, group);

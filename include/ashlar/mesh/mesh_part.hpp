@@ -56,8 +56,8 @@ constexpr mesh_part all_of(topology const& whole) {
 }
 
 /// Returns the part of a mesh with the given ranks, in this order, arranged along `axes`. The tiers
-/// of `axes` are ignored and found from the whole mesh. Throws ashlar::error if a rank is not one of
-/// the mesh, if it is given twice, or if there are more or fewer ranks than the axes hold.
+/// of `axes` are ignored and found from the whole mesh. Throws ashlar::error if a rank is not one
+/// of the mesh, if it is given twice, or if there are more or fewer ranks than the axes hold.
 constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, topology axes) {
   auto const refuse = [&](std::string const& why) {
     throw error("mesh_part",
@@ -87,8 +87,8 @@ constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, t
   return {axes, {ranks.begin(), ranks.end()}};
 }
 
-/// Returns equally many ranks of each range of indices along axis number `along`. Every part has the axes of
-/// the mesh. Expects that `parts` divides the extent of the axis.
+/// Returns equally many ranks of each range of indices along axis number `along`. Every part has
+/// the axes of the mesh. Expects that `parts` divides the extent of the axis.
 constexpr std::vector<mesh_part> divided(topology const& whole, int along, int parts) {
   topology axes = whole;
   axes.axis[along].extent /= parts;

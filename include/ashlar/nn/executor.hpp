@@ -82,7 +82,8 @@ class executor {
   /// of the run.
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
-  /// Returns the seconds that the last run waited for crossings, from or to other parts of a pipeline.
+  /// Returns the seconds that the last run waited for crossings, from or to other parts of a
+  /// pipeline.
   double seconds_waited() const { return waited_; }
 
   /// Performs the actions first .. last-1. Communicates: the redistributions among these actions.
@@ -105,8 +106,8 @@ class executor {
     auto const& actions = program_->actions;
     for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
       auto const& a = actions[static_cast<std::size_t>(i)];
-      // Receives of gradients begin early (step/build_stage.hpp). Receives of activations happen even
-      // if no element here reads them, because they are sent.
+      // Receives of gradients begin early (step/build_stage.hpp). Receives of activations happen
+      // even if no element here reads them, because they are sent.
       if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
       if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
       i += do_action(i, input);

@@ -20,9 +20,9 @@
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
 // single micro-batch.
 //
-// A net placed in pipeline stages has nodes for all elements on every rank. Each rank runs the program
-// of its part of the mesh, which has the elements of that part's stages. Parameters of other stages
-// have empty shards.
+// A net placed in pipeline stages has nodes for all elements on every rank. Each rank runs the
+// program of its part of the mesh, which has the elements of that part's stages. Parameters of
+// other stages have empty shards.
 
 #include <cstdint>
 #include <functional>
@@ -63,8 +63,8 @@ class model {
   /// Throws ashlar::error for inputs that the net's first layer does not accept.
   using input_check = std::function<void(std::span<Input const>)>;
 
-  /// `stage` is the part of the mesh that computes here, or the whole mesh. `pipeline` says what it runs
-  /// of a pipeline.
+  /// `stage` is the part of the mesh that computes here, or the whole mesh. `pipeline` says what it
+  /// runs of a pipeline.
   model(mesh_type const& m, mesh_type const& stage, std::optional<step::pipeline_part> pipeline,
         search::problem problem, search::plan plan, std::uint64_t seed,
         std::vector<std::unique_ptr<element_node<Processor>>> nodes, input_check first)
@@ -74,7 +74,8 @@ class model {
 
   /// Returns the mesh of all ranks that train.
   mesh_type const& mesh() const { return state_->mesh; }
-  /// Returns the part of the mesh that this rank computes on: the whole mesh, or the part of a pipeline.
+  /// Returns the part of the mesh that this rank computes on: the whole mesh, or the part of a
+  /// pipeline.
   mesh_type const& stage_mesh() const { return state_->stage; }
   /// Returns what this rank runs of a pipeline, or null if the model has none.
   step::pipeline_part const* pipeline() const {

@@ -53,8 +53,8 @@ auto place_with(Net const& net, net_builder<Processor> built, search::problem pr
                                             std::move(built.nodes), check_input);
 }
 
-/// Returns a builder that places a net on a mesh. If a loss is appended to the user's net, the names of
-/// parameters do not show the chain of the two.
+/// Returns a builder that places a net on a mesh. If a loss is appended to the user's net, the
+/// names of parameters do not show the chain of the two.
 template <class Layer, class Processor>
 net_builder<Processor> builder_for(basic_mesh<Processor> const& m, std::uint64_t seed) {
   return {m, {seed}, {}, {}, ends_in_loss<Layer>};
@@ -206,9 +206,10 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
   return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 
-/// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh. The trainer runs
-/// the schedule of the plan. Initial values, and errors, are as for a plan without stages. Every rank
-/// calls it. Communicates a few bytes, to make the parts of the mesh and to compare plans and seeds.
+/// Places `net` by a plan with pipeline stages. The stages divide an axis of the mesh. The trainer
+/// runs the schedule of the plan. Initial values, and errors, are as for a plan without stages.
+/// Every rank calls it. Communicates a few bytes, to make the parts of the mesh and to compare
+/// plans and seeds.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {

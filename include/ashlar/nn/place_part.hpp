@@ -28,11 +28,12 @@ struct net_builder {
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   std::string path;
   bool names_next = true;  ///< false: the parts of the next composite are not named
-  /// In a pipeline: the part of the mesh that has each stage, and the number of the element behind it.
+  /// In a pipeline: the part of the mesh that has each stage, and the number of the element behind
+  /// it.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
 
-  /// Returns the mesh of an element. In a pipeline every rank has all elements, but outside of their
-  /// meshes their shards are empty.
+  /// Returns the mesh of an element. In a pipeline every rank has all elements, but outside of
+  /// their meshes their shards are empty.
   basic_mesh<Processor> const& mesh_of(int element) const {
     for (auto const& [part, end] : stages)
       if (element < end) return part;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Plans a redistribution from one part of a mesh to another (cross_mesh_plan.hpp describes the result).
+// Plans a redistribution from one part of a mesh to another (cross_mesh_plan.hpp describes the
+// result).
 //
 //   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
 //
@@ -141,8 +142,8 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
   return (chunks - 1 + between.hops) * between.period(chunks) + inside.hops * inside.period(chunks);
 }
 
-/// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node gets
-/// what it does not hold over its link, and its ranks get the rest of their tiles inside it.
+/// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node
+/// gets what it does not hold over its link, and its ranks get the rest of their tiles inside it.
 constexpr double least_seconds_inside(crossing_load const& source, crossing_load const& target,
                                       int element_size, machine const& m) {
   scratch<std::int64_t> missing(target.held.size());

@@ -124,9 +124,9 @@ class cut_search {
 
   static constexpr int most_cuts = 20'000;
 
-  /// Returns a lower bound of the seconds of a step with the given cut (as limits_of gives it). If it is
-  /// empty, returns one for any cut, or if there are many, for the one that take_balanced tries first.
-  /// Returns `unreachable` if there is no cut.
+  /// Returns a lower bound of the seconds of a step with the given cut (as limits_of gives it). If
+  /// it is empty, returns one for any cut, or if there are many, for the one that take_balanced
+  /// tries first. Returns `unreachable` if there is no cut.
   double least_of(std::vector<int> const& limits) const {
     if (!limits.empty()) return least(net_.stages(units_of(limits), shape_));
     if (net_.units() < shape_.stages()) return unreachable;
@@ -315,8 +315,9 @@ class cut_search {
 
 }  // namespace detail
 
-/// Returns the best cut and order of a schedule, or one without limits if none takes less than `known`
-/// seconds within `limit` bytes per rank (0: no limit). Expects that the choice permits the numbers.
+/// Returns the best cut and order of a schedule, or one without limits if none takes less than
+/// `known` seconds within `limit` bytes per rank (0: no limit). Expects that the choice permits the
+/// numbers.
 ///   given      a cut to try, as limits_of gives it; empty: none
 ///   any_cuts   whether other cuts are tried, too
 inline found_cut best_cut(cut_costs& net, schedule_choice const& choice, int parts,

@@ -47,8 +47,8 @@ class cut_costs {
   int units() const { return static_cast<int>(points_.size()) - 1; }
   std::vector<int> const& points() const { return points_; }
 
-  /// Returns the stage of the units first .. last - 1 without its transfers. If it is `joined` to the
-  /// one before, its input does not cross.
+  /// Returns the stage of the units first .. last - 1 without its transfers. If it is `joined` to
+  /// the one before, its input does not cross.
   pipeline_stage stage(int first, int last, bool joined) const {
     auto const &a = before_[at(first)], &b = before_[at(last)];
     moves const in = joined ? moves{} : moves_[at(first)];

@@ -7,8 +7,8 @@
 //
 //   embedding block*5 | block*7 | layer_norm linear softmax_cross_entropy
 //
-// A word is a unit of the chain, between whose ends it may be cut (cutting_points in stages.hpp), and
-// *N stands for N of them in a row. A bar is a cut.
+// A word is a unit of the chain, between whose ends it may be cut (cutting_points in stages.hpp),
+// and *N stands for N of them in a row. A bar is a cut.
 //
 //   block       a repetition of the repeated blocks (find_blocks), if the chain has two or more
 //   residual    a residual block with all that is in it, if it is not a whole `block`
@@ -32,8 +32,8 @@ struct unit_word {
   int size = 0;  ///< elements
 };
 
-/// Returns the word of the unit that begins at an element, and before it the word `block` if one begins
-/// there that ends by `last`.
+/// Returns the word of the unit that begins at an element, and before it the word `block` if one
+/// begins there that ends by `last`.
 template <int N>
 std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks const& blocks,
                                 int element, int last) {

@@ -4,8 +4,8 @@
 #pragma once
 
 // Compares two plans with pipeline stages: how much more the second one costs, and where. The
-// seconds of a step are split into five parts. They are those of the busiest part of the mesh, which
-// holds one stage or several.
+// seconds of a step are split into five parts. They are those of the busiest part of the mesh,
+// which holds one stage or several.
 //
 //   work          computation for all micro-batches
 //   collectives   moves of tensors within the stages for all micro-batches

@@ -8,8 +8,8 @@
 // placements of the layers of each stage on its ranks, the schedule, and where the chain is cut.
 //
 // Without options a part holds one stage, stages consist of equally many repeated blocks
-// (stages.hpp), and the schedule is 1F1B. The parts divide one axis of the mesh. If the mesh has axes
-// between nodes, this axis is one of them. pipeline_search.hpp says how the search proceeds.
+// (stages.hpp), and the schedule is 1F1B. The parts divide one axis of the mesh. If the mesh has
+// axes between nodes, this axis is one of them. pipeline_search.hpp says how the search proceeds.
 
 #include <type_traits>
 #include <utility>
@@ -18,8 +18,8 @@
 
 namespace ashlar::search {
 
-/// Returns the fastest pipeline found, over the numbers of parts and micro-batches in `options`, the
-/// axes that parts can divide, the placements, the schedules, and the cuts.
+/// Returns the fastest pipeline found, over the numbers of parts and micro-batches in `options`,
+/// the axes that parts can divide, the placements, the schedules, and the cuts.
 ///   net_of    net_of(m) returns the chain for m micro-batches per step, each with 1/m of the batch
 ///   layout    layout(chain, mesh, machine) returns a plan of the chain, on this mesh or on another
 ///             one with equally many ranks. The default is the exact search

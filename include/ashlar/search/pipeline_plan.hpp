@@ -72,7 +72,8 @@ struct pipeline_plan {
   int parts() const {
     return order.order.empty() ? static_cast<int>(stages.size()) : order.positions;
   }
-  /// Of this stage. If those of many stages are needed, pipelines::in_flight(schedule_of(p)) gives all.
+  /// Of this stage. If those of many stages are needed, pipelines::in_flight(schedule_of(p)) gives
+  /// all.
   int in_flight(int stage) const;
 };
 

@@ -13,9 +13,10 @@
 //   pipelines    attempts in the order of their estimates, until the next estimate reaches the best
 //                pipeline found
 //
-// An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, stages first
-// recompute as many segments as they must. Then each stage is searched alone, including the number of
-// its recomputed segments, with as many micro-batches in flight as the schedule has there.
+// An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, stages
+// first recompute as many segments as they must. Then each stage is searched alone, including the
+// number of its recomputed segments, with as many micro-batches in flight as the schedule has
+// there.
 //
 // The lower bound of the result is the least of all candidates' (stages_alone.hpp).
 
@@ -33,9 +34,9 @@
 namespace ashlar::search {
 
 struct pipeline_options {
-  /// Numbers of parts of the mesh to try, which are the stages if each part holds one. If empty, tries
-  /// all numbers that divide the extent of an axis and, unless `any_cuts`, the number of repeated
-  /// blocks.
+  /// Numbers of parts of the mesh to try, which are the stages if each part holds one. If empty,
+  /// tries all numbers that divide the extent of an axis and, unless `any_cuts`, the number of
+  /// repeated blocks.
   std::vector<int> stages{};
   /// Numbers of micro-batches to try. If empty, tries one micro-batch.
   std::vector<int> micro_batches{};
@@ -43,8 +44,8 @@ struct pipeline_options {
   std::vector<std::string> schedules{};
   /// Numbers of stages a part that "interleaved" without a number stands for.
   std::vector<int> chunks{2, 4};
-  /// Whether stages may begin at any element that is in no residual block. Otherwise all stages have
-  /// equally many repeated blocks.
+  /// Whether stages may begin at any element that is in no residual block. Otherwise all stages
+  /// have equally many repeated blocks.
   bool any_cuts = false;
 };
 
@@ -279,8 +280,8 @@ class pipeline_search {
       for (int const u : any.balanced(0)) limits.push_back(costs.cuts.points()[std::size_t(u)]);
     }
     auto const order = first_order(c, choice, m, costs.model, limits);
-    // Other placements may be faster than the same ones with recomputation, but seldom much. If these
-    // do not fit at all, that is due to the placements and hardly to the schedule.
+    // Other placements may be faster than the same ones with recomputation, but seldom much. If
+    // these do not fit at all, that is due to the placements and hardly to the schedule.
     if (auto const again = recompute_to_fit(net, c.chosen, limits, order, machine_.memory)) {
       auto const p = offer(c, c.chosen, limits, *again, order);
       if (choice.fits_costs()) refit(c, choice, c.chosen, *again, limits);

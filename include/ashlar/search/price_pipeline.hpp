@@ -5,8 +5,8 @@
 
 // Computes the cost of a plan that runs in pipeline stages: its schedule is replayed
 // (step/pipeline/replay.hpp) with the seconds of its stages (stage_model.hpp). Transfers between
-// stages run while the stages compute. When the last pass of a part has ended, the part synchronizes
-// its gradients. A step ends when all parts have:
+// stages run while the stages compute. When the last pass of a part has ended, the part
+// synchronizes its gradients. A step ends when all parts have:
 //
 //   T = max over the parts of ( end of its last pass + synchronization of its stages )
 //

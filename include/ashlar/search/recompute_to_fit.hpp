@@ -14,8 +14,8 @@
 
 namespace ashlar::search {
 
-/// Returns the numbers, no smaller than those of `net`, or nothing if a part does not fit even if it
-/// recomputes all segments.
+/// Returns the numbers, no smaller than those of `net`, or nothing if a part does not fit even if
+/// it recomputes all segments.
 template <int N>
 std::optional<std::vector<int>>
 recompute_to_fit(basic_problem<N> const& net, basic_plan<N> const& chosen,

@@ -71,7 +71,8 @@ class stage_model {
   element_seconds const& operator[](int i) const { return elements_[static_cast<std::size_t>(i)]; }
 
   /// Returns the stage of the elements first .. last - 1, without its transfers and its memory.
-  /// `joined` says whether the stage before it is on the same part, so that its input does not cross.
+  /// `joined` says whether the stage before it is on the same part, so that its input does not
+  /// cross.
   pipeline_stage stage(int first, int last, bool joined = false) const {
     pipeline_stage s;
     s.first = first;
@@ -124,8 +125,8 @@ class stage_model {
   std::map<std::pair<int, int>, stage_bytes> bytes_;
 };
 
-/// Returns the stages between `limits`, with their transfers and their memory, on the parts that the
-/// order of passes gives them.
+/// Returns the stages between `limits`, with their transfers and their memory, on the parts that
+/// the order of passes gives them.
 template <int N>
 std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int> const& limits,
                                           pipelines::schedule const& order) {

@@ -3,20 +3,20 @@
 
 #pragma once
 
-// Plans parts of a chain as chains of their own: the stages of a pipeline within a memory limit, and
-// pieces of a chain for a lower bound of all pipelines.
+// Plans parts of a chain as chains of their own: the stages of a pipeline within a memory limit,
+// and pieces of a chain for a lower bound of all pipelines.
 //
-// Lower bound: Each part of the mesh runs its stages m times and synchronizes their gradients, so with
-// u and g of each stage, a step takes at least the average over the s parts,
+// Lower bound: Each part of the mesh runs its stages m times and synchronizes their gradients, so
+// with u and g of each stage, a step takes at least the average over the s parts,
 //
 //   T >= ( m Σ u + Σ g ) / s
 //
 // under every schedule. Each stage consists of whole pieces, and moves between pieces take no less
 // than no time, so the sum is at least that of the fastest plans of all pieces alone.
 //
-// If each part holds one stage and backward passes are whole, T >= Σ u before stage j + m u of j. The
-// sum of these bounds, weighed so that all u count alike, is T >= a Σ u with
-// a = 1 / (1 - (1 - 1/m)^s). Together with the first bound, for any weight w >= m of u against g,
+// If each part holds one stage and backward passes are whole, T >= Σ u before stage j + m u of j.
+// The sum of these bounds, weighed so that all u count alike, is T >= a Σ u with a = 1 / (1 - (1 -
+// 1/m)^s). Together with the first bound, for any weight w >= m of u against g,
 //
 //   T >= a ( w Σ u + Σ g ) / ( a s + w - m )
 
@@ -70,8 +70,8 @@ double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& po
   return sum;
 }
 
-/// Returns the first lower bound of the head of this file. `chain` has the micro-batches of a step, and
-/// every stage consists of whole pieces.
+/// Returns the first lower bound of the head of this file. `chain` has the micro-batches of a step,
+/// and every stage consists of whole pieces.
 template <int N, class Layout>
 double least_step(basic_problem<N> const& chain, std::vector<int> const& points, int parts,
                   topology const& t, machine const& unlimited, Layout const& layout) {

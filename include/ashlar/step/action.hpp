@@ -24,8 +24,8 @@
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
 // redistributed between two parts of a forward pass. Sends and receives are the crossings of a
-// pipeline (build_stage.hpp). They have no steps: redistributions before a send and after a receive are
-// moves.
+// pipeline (build_stage.hpp). They have no steps: redistributions before a send and after a receive
+// are moves.
 //
 // An action refers to a value by its index in the program's table of values (program.hpp).
 

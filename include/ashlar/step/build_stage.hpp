@@ -4,8 +4,8 @@
 #pragma once
 
 // Builds the programs of the parts of a mesh that run a pipeline. The passes of a part are in the
-// order of the schedule. All parts take their sends and receives from one common order of passes and
-// transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
+// order of the schedule. All parts take their sends and receives from one common order of passes
+// and transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
 //
 //   begin_send     right after the pass that makes the tensor, and after the earlier send to the same
 //                  part has ended, so that the two do not share the link
@@ -13,13 +13,14 @@
 //                  the first one from each part at the begin of the program
 //   end_receive    right before the pass that reads the tensor
 //
-// So a transfer goes on while both parts compute. A receive begins one transfer ahead because passes
-// are not equally long, as the common order assumes: a receive behind a pass that ends late would
-// let its sender, and then the link, wait. Nobody waits longer for a receive that begins earlier. It
-// costs the memory of one tensor for each part from which tensors arrive.
+// So a transfer goes on while both parts compute. A receive begins one transfer ahead because
+// passes are not equally long, as the common order assumes: a receive behind a pass that ends late
+// would let its sender, and then the link, wait. Nobody waits longer for a receive that begins
+// earlier. It costs the memory of one tensor for each part from which tensors arrive.
 //
-// Redistributions on the two sides of a crossing are moves of the programs: the plan of the crossing
-// (plan/cross_mesh.hpp) says at which placements the tensor leaves one part and arrives at the other.
+// Redistributions on the two sides of a crossing are moves of the programs: the plan of the
+// crossing (plan/cross_mesh.hpp) says at which placements the tensor leaves one part and arrives at
+// the other.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>

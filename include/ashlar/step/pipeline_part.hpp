@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the ranks of one part of a mesh run of a pipeline: the schedule, the cuts of the net, and the
-// parts. build_stage.hpp makes the program of the part from it.
+// What the ranks of one part of a mesh run of a pipeline: the schedule, the cuts of the net, and
+// the parts. build_stage.hpp makes the program of the part from it.
 
 #include <vector>
 

@@ -9,8 +9,8 @@
 // runs it.
 //
 // All ranks of a mesh have the same program. The coordinates of a rank determine its part of each
-// computation. In a pipeline each part of the mesh has a program of its own (build_stage.hpp), whose
-// `mesh` is the part.
+// computation. In a pipeline each part of the mesh has a program of its own (build_stage.hpp),
+// whose `mesh` is the part.
 
 #include <vector>
 
@@ -34,8 +34,8 @@ struct program_move {
   friend constexpr bool operator==(program_move const&, program_move const&) = default;
 };
 
-/// A send to another part of the mesh, or a receive from one, in the program of a pipeline's part. It
-/// runs between its begin and its end.
+/// A send to another part of the mesh, or a receive from one, in the program of a pipeline's part.
+/// It runs between its begin and its end.
 struct program_crossing {
   bool is_send = false;
   moved what = moved::activation;  ///< an activation or its gradient

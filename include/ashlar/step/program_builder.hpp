@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The implementation of build.hpp, which build_stage.hpp uses too. Programs are built in serial order:
-// every end_move directly follows its begin_move, and every value is released right after its last
-// reader.
+// The implementation of build.hpp, which build_stage.hpp uses too. Programs are built in serial
+// order: every end_move directly follows its begin_move, and every value is released right after
+// its last reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -58,7 +58,8 @@ class program_builder : public program_writer {
     return finished();
   }
 
-  // The following functions build a program bit by bit. Each concerns the elements first .. last - 1.
+  // The following functions build a program bit by bit. Each concerns the elements first .. last -
+  // 1.
 
   /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
   /// bytes of optimizer states and parameter copies.
@@ -100,8 +101,8 @@ class program_builder : public program_writer {
   enum class gradients : signed char { all, inputs, weights };
 
   /// Adds the backward pass of micro-batch b, or a half of it: first the half for dx, then that for
-  /// the parameters. The last element reads the gradient that the element after it has made. The last
-  /// element of the net reads none.
+  /// the parameters. The last element reads the gradient that the element after it has made. The
+  /// last element of the net reads none.
   constexpr void run_backward(int b, int first, int last, gradients wanted = gradients::all) {
     micro_batch_ = b;
     wanted_ = wanted;
@@ -146,8 +147,8 @@ class program_builder : public program_writer {
   constexpr program finished() const { return with_releases(made_); }
 
   /// Adds the redistribution of what element `element` makes to placement `to`, at which it goes to
-  /// another part of the mesh. Adds the begin of the send, and returns its index. `forward` says that
-  /// it is the output y, otherwise it is dx. `number` and `plan` are as in program_crossing.
+  /// another part of the mesh. Adds the begin of the send, and returns its index. `forward` says
+  /// that it is the output y, otherwise it is dx. `number` and `plan` are as in program_crossing.
   constexpr int begin_send(int b, int element, bool forward, placement const& to, int number,
                            int plan) {
     micro_batch_ = b;
@@ -161,9 +162,9 @@ class program_builder : public program_writer {
       value = add_move(when, what, 0, extents_at(element, forward), from, to, value);
     return begin_crossing({true, what, element, b, value, number, plan});
   }
-  /// Adds the begin of a receive, and returns its index. `element` reads what is received: the output
-  /// of the element before it, or if `forward` is false, the gradient from the element after it. It
-  /// arrives at placement `at`.
+  /// Adds the begin of a receive, and returns its index. `element` reads what is received: the
+  /// output of the element before it, or if `forward` is false, the gradient from the element after
+  /// it. It arrives at placement `at`.
   constexpr int begin_receive(int b, int element, bool forward, placement const& at, int number,
                               int plan) {
     micro_batch_ = b;
@@ -373,8 +374,8 @@ class program_builder : public program_writer {
   std::vector<element_tensors> tensors_;  // of each micro-batch and element
   std::vector<element_parameters> parameters_;
   std::vector<work_factors> factors_;
-  // Of each element: the placement at which its y or dx is received from another part of the mesh; no
-  // axes if it is made here.
+  // Of each element: the placement at which its y or dx is received from another part of the mesh;
+  // no axes if it is made here.
   std::vector<placement> y_arrives_, dx_arrives_;
   gradients wanted_ = gradients::all;
   int element_ = 0, micro_batch_ = 0;

@@ -31,8 +31,8 @@ class stage_builder {
   program build() {
     for_own_stages([&](int first, int last) { to_.prepare(first, last); });
     int number = 0;
-    // Passes count as equally long. The order of the parts' passes is given by the schedule; the costs
-    // decide only how the passes of different parts follow each other.
+    // Passes count as equally long. The order of the parts' passes is given by the schedule; the
+    // costs decide only how the passes of different parts follow each other.
     pipelines::pipeline_costs const costs(static_cast<std::size_t>(part_.stages()),
                                           {1, 1, 1, 0.5, 0.5});
     auto const lines = pipelines::lowered(part_.order, costs);

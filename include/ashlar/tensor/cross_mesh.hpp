@@ -49,9 +49,9 @@ any_tensor<Processor> run_plan(any_tensor<Processor> const& x, basic_mesh<Proces
 }  // namespace detail
 
 /// Returns the tensor on another part of the mesh, at placement `target`. The plan is the cheapest
-/// that plan_cross_mesh finds (plan_redistribution prints it). Throws ashlar::error if the placement
-/// does not fit, or if the meshes are not parts of one mesh without common ranks. Communicates the
-/// steps and the crossing of the plan.
+/// that plan_cross_mesh finds (plan_redistribution prints it). Throws ashlar::error if the
+/// placement does not fit, or if the meshes are not parts of one mesh without common ranks.
+/// Communicates the steps and the crossing of the plan.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, typename Tensor::mesh_type const& other, Target const& target) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,

@@ -9,9 +9,9 @@
 //   ...                                             both parts compute
 //   auto y = moving.wait();                         completes it
 //
-// The steps on the source, the crossing, and the steps on the target follow one another. They progress
-// as other moves do (redistribute_async.hpp). Transfers that the target requests later, along the axes
-// of its steps, wait until the tensor has arrived and these steps have ended.
+// The steps on the source, the crossing, and the steps on the target follow one another. They
+// progress as other moves do (redistribute_async.hpp). Transfers that the target requests later,
+// along the axes of its steps, wait until the tensor has arrived and these steps have ended.
 
 #include <memory>
 #include <utility>
@@ -44,8 +44,8 @@ class running_departure final : public pending_operation {
   bool join() override { return is_under_way() && crossing_->join(); }
 
  private:
-  /// Begins the crossing if the steps have ended. On a device, it begins when they are queued: later
-  /// computations then wait for the steps, but not for the crossing.
+  /// Begins the crossing if the steps have ended. On a device, it begins when they are queued:
+  /// later computations then wait for the steps, but not for the crossing.
   bool is_under_way() {
     if (crossing_ == nullptr) {
       if (!(Processor::is_host ? steps_.advance() : steps_.join())) return false;
@@ -65,8 +65,8 @@ class running_departure final : public pending_operation {
 
 }  // namespace detail
 
-/// A tensor on its way to another part of the mesh. The destructor waits until this rank's share has ended.
-/// If it runs because of an exception, it abandons the mesh.
+/// A tensor on its way to another part of the mesh. The destructor waits until this rank's share
+/// has ended. If it runs because of an exception, it abandons the mesh.
 template <distributed Tensor>
 class crossing_tensor {
  public:
@@ -103,8 +103,8 @@ class crossing_tensor {
   /// Makes progress without waiting. Returns true when this rank's share of the move has ended.
   bool test() { return run_ == nullptr || mesh_.test(*run_); }
 
-  /// Completes this rank's share of the move and returns the tensor, whose shards on ranks outside of
-  /// the target are empty.
+  /// Completes this rank's share of the move and returns the tensor, whose shards on ranks outside
+  /// of the target are empty.
   Tensor wait() {
     if (run_ != nullptr) {
       mesh_.wait(*run_);
@@ -123,9 +123,9 @@ class crossing_tensor {
   exception_watch watch_;
 };
 
-/// Begins to move `x` to another part of the mesh, and returns at once. Every rank of the whole mesh
-/// makes the same calls, in the same order. `x` must not be written until the move has ended. Throws
-/// like redistribute.
+/// Begins to move `x` to another part of the mesh, and returns at once. Every rank of the whole
+/// mesh makes the same calls, in the same order. `x` must not be written until the move has ended.
+/// Throws like redistribute.
 template <distributed Tensor, placement_argument Target>
 auto redistribute_async(Tensor const& x, typename Tensor::mesh_type const& other,
                         Target const& target) {

@@ -32,10 +32,11 @@ class running_plan final : public pending_operation {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Begins the first step, but not before `arrival` has ended, if it is given. `tensors` has one tensor for each plan of `together`, all with the same
-  /// element type and on the same mesh. All steps get their tickets now. (A ticket is a transfer's
-  /// position in the order of transfers along its mesh axes.) So these steps come before all
-  /// transfers that the program requests later.
+  /// Begins the first step, but not before `arrival` has ended, if it is given. `tensors` has one
+  /// tensor for each plan of `together`, all with the same element type and on the same mesh. All
+  /// steps get their tickets now. (A ticket is a transfer's position in the order of transfers
+  /// along its mesh axes.) So these steps come before all transfers that the program requests
+  /// later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
                std::unique_ptr<pending_operation> arrival = {})
       : mesh_(tensors.front().mesh()), label_(mesh_.label()), arrival_(std::move(arrival)),

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The report of a training step, and its output as one progress line. In a pipeline the line shows the
-// measured bubble beside the predicted one (step/pipeline/bubble.hpp). It shows the model
-// flops utilization (MFU) if the trainer's options have both step_flops and peak_flops:
+// The report of a training step, and its output as one progress line. In a pipeline the line shows
+// the measured bubble beside the predicted one (step/pipeline/bubble.hpp). It shows the model flops
+// utilization (MFU) if the trainer's options have both step_flops and peak_flops:
 //
 //   MFU = step_flops / (seconds · number of ranks · peak_flops of a rank)
 //
@@ -28,8 +28,8 @@ struct step_report {
   double seconds = 0;
   double communication_share = 0;      ///< the fraction of `seconds` spent communicating or waiting
   double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
-  /// In a pipeline: the share of the step's seconds in which a rank waits for other stages, as a mean
-  /// over all ranks. Before the step ends, a rank waits for the last one too.
+  /// In a pipeline: the share of the step's seconds in which a rank waits for other stages, as a
+  /// mean over all ranks. Before the step ends, a rank waits for the last one too.
   double bubble = 0;
   double predicted_bubble = 0;  ///< as predicted; 0 if unknown (trainer_options.bubble)
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output

@@ -28,8 +28,8 @@ namespace ashlar::train {
 
 namespace detail {
 
-/// Returns the texts of all ranks on rank 0, and nothing on other ranks. Communicates: an all-reduce of
-/// the lengths, and a broadcast of each text.
+/// Returns the texts of all ranks on rank 0, and nothing on other ranks. Communicates: an
+/// all-reduce of the lengths, and a broadcast of each text.
 template <class Mesh>
 std::vector<std::string> texts_of_ranks(Mesh const& m, std::string const& mine) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(m.ranks())), words;
@@ -48,8 +48,8 @@ std::vector<std::string> texts_of_ranks(Mesh const& m, std::string const& mine) 
 
 }  // namespace detail
 
-/// Writes the trace on rank 0. All ranks must call this function, because it communicates the events
-/// of each rank. Throws ashlar::error if no step was recorded or the file cannot be written.
+/// Writes the trace on rank 0. All ranks must call this function, because it communicates the
+/// events of each rank. Throws ashlar::error if no step was recorded or the file cannot be written.
 template <class Trainer>
 void write_step_trace(std::string const& path, Trainer const& t) {
   auto const& m = t.model().mesh();

@@ -10,12 +10,12 @@
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// A step communicates the redistributions of the program and one all-reduce over the whole mesh, in a
-// pipeline a second one over its part. They carry the summed loss and the squared gradient norm of each
-// parameter. Sums within a part come first, so that they do not depend on the number of stages. The
-// global norm adds up the squared norms in the order of the net's layers. So the global norm does
-// not depend on which rank has which parameter. If the loss or the gradient norm is not finite,
-// every rank throws an error in the same step, before any parameter changes.
+// A step communicates the redistributions of the program and one all-reduce over the whole mesh, in
+// a pipeline a second one over its part. They carry the summed loss and the squared gradient norm
+// of each parameter. Sums within a part come first, so that they do not depend on the number of
+// stages. The global norm adds up the squared norms in the order of the net's layers. So the global
+// norm does not depend on which rank has which parameter. If the loss or the gradient norm is not
+// finite, every rank throws an error in the same step, before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its parameter updates, so the time of the updates counts in the seconds of the next
@@ -209,10 +209,10 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Returns the program of a step. With overlap::none, every transfer ends before the program goes on.
-  /// Otherwise transfers overlap with computations where this makes the predicted step faster. If the machine's memory is given, it
-  /// limits the memory of the overlapped program. If the serial program needs more, its peak memory
-  /// is the limit instead.
+  /// Returns the program of a step. With overlap::none, every transfer ends before the program goes
+  /// on. Otherwise transfers overlap with computations where this makes the predicted step faster.
+  /// If the machine's memory is given, it limits the memory of the overlapped program. If the
+  /// serial program needs more, its peak memory is the limit instead.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return step::with_crossings_at_once(std::move(serial));
@@ -253,15 +253,15 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns the number of totals behind those of the parameters: the addends of the check whether all
-  /// ranks have the same batch, and in a pipeline the seconds that the rank was busy.
+  /// Returns the number of totals behind those of the parameters: the addends of the check whether
+  /// all ranks have the same batch, and in a pipeline the seconds that the rank was busy.
   std::int64_t addends() const {
     return static_cast<std::int64_t>(agreement_addends) + is_pipeline();
   }
 
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is that of this rank's batch. `busy` are the seconds of this rank's step in which
-  /// it did not wait for other parts of a pipeline. Communicates: one all-reduce, or two in a
+  /// batches. `hash` is that of this rank's batch. `busy` are the seconds of this rank's step in
+  /// which it did not wait for other parts of a pipeline. Communicates: one all-reduce, or two in a
   /// pipeline.
   std::vector<double> sum_totals(std::uint64_t hash, double busy) {
     auto const& mesh = model_->mesh();

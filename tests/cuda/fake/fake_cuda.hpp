@@ -66,8 +66,8 @@ struct logged_message {
   int group_depth;  ///< 0 outside of groups
   friend bool operator==(logged_message const&, logged_message const&) = default;
 };
-/// Returns, and forgets, the messages of rank `rank` of the split communicators with this name, in the
-/// order of the calls.
+/// Returns, and forgets, the messages of rank `rank` of the split communicators with this name, in
+/// the order of the calls.
 std::vector<logged_message> take_messages(std::string const& name, int rank);
 /// Makes all communicators of this process report `status` from now on. Calling this function with
 /// ncclSuccess ends the failure.

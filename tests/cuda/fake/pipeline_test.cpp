@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pipelines on fake GPU ranks (fake_cuda.hpp): a net trains in stages exactly as it does on one
-// stage, losses, gradient norms, predictions and parameters bit for bit, and each rank gives NCCL the messages of
-// the schedule in one order that is common to all ranks.
+// Tests pipelines on fake GPU ranks (fake_cuda.hpp): a net trains in stages exactly as it does on
+// one stage, losses, gradient norms, predictions and parameters bit for bit, and each rank gives
+// NCCL the messages of the schedule in one order that is common to all ranks.
 
 #include <map>
 #include <random>
@@ -36,8 +36,8 @@ auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(4, nn::gpt_
                                      nn::layer_norm(6), nn::linear(6, 7));
 constexpr int steps = 3;
 
-/// What a rank has after training: losses and norms, predictions, and the shards of its parameters by
-/// name.
+/// What a rank has after training: losses and norms, predictions, and the shards of its parameters
+/// by name.
 struct trained_rank {
   std::vector<double> losses;
   std::vector<float> predicted;

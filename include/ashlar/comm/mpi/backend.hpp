@@ -94,9 +94,9 @@ class backend {
                                                        operation_queue& operations,
                                                        ashlar::communicator& from);
 
-  /// Begins this rank's messages of a crossing between two parts of the mesh. `shard` has the elements
-  /// of box `tile`. All ranks of the two parts must give the same `number`. `c` and `shard` must
-  /// outlive the result.
+  /// Begins this rank's messages of a crossing between two parts of the mesh. `shard` has the
+  /// elements of box `tile`. All ranks of the two parts must give the same `number`. `c` and
+  /// `shard` must outlive the result.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number);

@@ -36,8 +36,9 @@ namespace ashlar::mpi {
 class communicator final : public ashlar::communicator {
  public:
   /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
-  /// shards are allocated. All arguments passed by reference must outlive this object. If this is the
-  /// transport of a part of a mesh, `ranks` are the ranks of the whole mesh, by rank of the part.
+  /// shards are allocated. All arguments passed by reference must outlive this object. If this is
+  /// the transport of a part of a mesh, `ranks` are the ranks of the whole mesh, by rank of the
+  /// part.
   communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
                arena& memory, operation_queue& operations, watch::flight_record& record,
                waiting const& wait, std::vector<int> ranks = {})

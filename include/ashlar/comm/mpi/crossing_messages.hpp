@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp). Messages begin in the
-// order of the crossing, a few of them at a time. A rank of the source receives nothing and has all
-// that it sends. A rank of the target passes on what it has received, when it has arrived. Elements
-// that lie side by side in the shard are sent from there and arrive there. Others are packed.
+// Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp). Messages begin in
+// the order of the crossing, a few of them at a time. A rank of the source receives nothing and has
+// all that it sends. A rank of the target passes on what it has received, when it has arrived.
+// Elements that lie side by side in the shard are sent from there and arrive there. Others are
+// packed.
 //
 // The first unfinished message of the whole crossing always can go on: its sender has begun all its
 // earlier ones and has what it sends, and its receiver has begun to receive it. So there is no
@@ -33,8 +34,8 @@ namespace ashlar::mpi {
 class crossing_messages {
  public:
   /// `shard`, in `memory`, has the elements of box `tile` of the tensor, of the source or of the
-  /// target. All other ranks of the crossing must give the same `tag`. `c` and the shard must outlive
-  /// this object.
+  /// target. All other ranks of the crossing must give the same `tag`. `c` and the shard must
+  /// outlive this object.
   crossing_messages(prepared_crossing const& c, box const& tile, void* shard,
                     std::size_t element_size, MPI_Comm comm, int tag, arena& memory)
       : tasks_(c.plan.across.tasks), sends_(c.sends), receives_(c.receives), tile_(tile),

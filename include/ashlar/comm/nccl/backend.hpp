@@ -9,9 +9,9 @@
 //   ashlar::nccl::environment env(argc, argv);
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
-// All computations of a mesh are on one CUDA stream, its transfers are on a second one, and crossings
-// between its parts on a third one. The host gives work to them without waiting for results. It waits
-// only where it needs values, as in all-reduces of host values, and in barriers.
+// All computations of a mesh are on one CUDA stream, its transfers are on a second one, and
+// crossings between its parts on a third one. The host gives work to them without waiting for
+// results. It waits only where it needs values, as in all-reduces of host values, and in barriers.
 
 #include <memory>
 
@@ -59,9 +59,9 @@ class backend {
     return made;
   }
 
-  /// Creates the transport of a part of the mesh that has the transport `from`. This rank has number
-  /// `rank` in the part. Returns null if that is negative. `operations` is the part's queue, which
-  /// must outlive the transport. Collective over the ranks of `from`.
+  /// Creates the transport of a part of the mesh that has the transport `from`. This rank has
+  /// number `rank` in the part. Returns null if that is negative. `operations` is the part's queue,
+  /// which must outlive the transport. Collective over the ranks of `from`.
   std::shared_ptr<ashlar::communicator> make_transport(mesh_part const& part, int rank,
                                                        operation_queue& operations,
                                                        ashlar::communicator& from) {
@@ -81,10 +81,10 @@ class backend {
                                           device_kernels(), how_);
   }
 
-  /// Begins this rank's messages of a crossing between two parts of the mesh, if no operation that was
-  /// announced before waits for its turn. `shard` has the elements of box `tile`. All ranks of the two
-  /// parts must give the same `number`. `c` and `shard` must outlive the result. Throws ashlar::error
-  /// during a capture.
+  /// Begins this rank's messages of a crossing between two parts of the mesh, if no operation that
+  /// was announced before waits for its turn. `shard` has the elements of box `tile`. All ranks of
+  /// the two parts must give the same `number`. `c` and `shard` must outlive the result. Throws
+  /// ashlar::error during a capture.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) {

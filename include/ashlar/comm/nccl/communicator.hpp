@@ -36,8 +36,9 @@ namespace ashlar::nccl {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// The transport of a whole mesh. `w` must have as many ranks as `t`. `compute` is the stream whose
-  /// work writes and reads the arrays. All arguments passed by reference must outlive this object.
+  /// The transport of a whole mesh. `w` must have as many ranks as `t`. `compute` is the stream
+  /// whose work writes and reads the arrays. All arguments passed by reference must outlive this
+  /// object.
   communicator(world const& w, topology const& t, operation_queue& operations,
                cuda::stream& compute, cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())

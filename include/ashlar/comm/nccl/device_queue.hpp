@@ -3,9 +3,9 @@
 
 #pragma once
 
-// All that the transports of a mesh and of its parts share on one rank: the stream of transfers, the
-// order in which they are given to the device (turns.hpp), the operations that have not ended, the
-// watchdog and its record, and captures (graph.hpp).
+// All that the transports of a mesh and of its parts share on one rank: the stream of transfers,
+// the order in which they are given to the device (turns.hpp), the operations that have not ended,
+// the watchdog and its record, and captures (graph.hpp).
 //
 //   transfers   on one stream, in program order over all groups of the mesh and of its parts
 //   crossings   between parts, on a stream and a communicator of their own (crossing_lane.hpp), so
@@ -41,8 +41,8 @@ namespace ashlar::nccl {
 
 class device_queue {
  public:
-  /// `w` must have as many ranks as `t`, the whole mesh. `operations` is the queue of the whole mesh.
-  /// `compute` is the stream whose work writes and reads the arrays. All arguments passed by
+  /// `w` must have as many ranks as `t`, the whole mesh. `operations` is the queue of the whole
+  /// mesh. `compute` is the stream whose work writes and reads the arrays. All arguments passed by
   /// reference must outlive this object.
   device_queue(world const& w, topology const& t, operation_queue& operations,
                cuda::stream& compute, cuda::pool& pool)

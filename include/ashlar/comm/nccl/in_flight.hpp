@@ -4,8 +4,8 @@
 #pragma once
 
 // The operations that were given to the device and may not have ended. A CUDA event follows each
-// operation. Transfers and crossings are on two streams, so operations may end in another order than
-// that of their numbers. The program's thread and the watchdog's thread both query the events.
+// operation. Transfers and crossings are on two streams, so operations may end in another order
+// than that of their numbers. The program's thread and the watchdog's thread both query the events.
 // Events are reused.
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace ashlar::nccl {
 
 class in_flight {
  public:
-  /// Adds operation `number`, the last one so far, and the last one on `stream`. If `follower` is given, makes that
-  /// stream wait for the operation's end.
+  /// Adds operation `number`, the last one so far, and the last one on `stream`. If `follower` is
+  /// given, makes that stream wait for the operation's end.
   void add(std::uint64_t number, cuda::stream& stream, cuda::stream* follower) {
     std::lock_guard const lock(mutex_);
     if (spare_.empty()) spare_.emplace_back();

@@ -13,9 +13,9 @@
 //                     go at the same time. None of them passes on what another one brings. A group
 //                     ends before the next one begins, in the order of the stream.
 //
-// Both ends of a message are in the groups of the same number, and each rank begins its groups in the
-// order of their numbers. So the first group of all that has not ended can always end, and there is
-// no deadlock. Groups are small, because NCCL cannot have any number of messages in one.
+// Both ends of a message are in the groups of the same number, and each rank begins its groups in
+// the order of their numbers. So the first group of all that has not ended can always end, and
+// there is no deadlock. Groups are small, because NCCL cannot have any number of messages in one.
 
 #include <algorithm>
 #include <span>
@@ -61,8 +61,8 @@ void for_each_group(prepared_crossing const& c, F const& f) {
 
 namespace detail {
 
-/// Returns the elements begin .. begin + size of `region`, in row-major order, as blocks of the shard
-/// that has the elements of `tile`.
+/// Returns the elements begin .. begin + size of `region`, in row-major order, as blocks of the
+/// shard that has the elements of `tile`.
 inline std::vector<strided_block> blocks_of_range(box const& tile, box const& region,
                                                   std::int64_t begin, std::int64_t size) {
   strided_block const whole(region, tile, tile);

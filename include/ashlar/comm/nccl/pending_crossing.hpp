@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A crossing between two parts of a mesh of GPUs that runs beside the program. When its turn has come,
-// this rank's messages are given to the device, on the stream of crossings (crossing_lane.hpp).
+// A crossing between two parts of a mesh of GPUs that runs beside the program. When its turn has
+// come, this rank's messages are given to the device, on the stream of crossings
+// (crossing_lane.hpp).
 //
 //   begin      after all earlier work of the compute stream, which wrote the shard, or last used its
 //              memory

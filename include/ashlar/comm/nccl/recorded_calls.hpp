@@ -84,7 +84,8 @@ struct recorded_call {
   }
 };
 
-/// Appends the calls of a transfer or a crossing to a list. memory(bytes) returns scratch memory as a std::byte*.
+/// Appends the calls of a transfer or a crossing to a list. memory(bytes) returns scratch memory as
+/// a std::byte*.
 template <class Memory>
 class recorded_calls {
  public:

@@ -6,9 +6,9 @@
 // The order in which a rank gives its transfers and crossings to the device: program order over all
 // groups of a mesh and of its parts. With MPI, an order within each group is sufficient
 // (comm/operation_queue.hpp). On a device, all collectives of a rank share one stream. If two ranks
-// gave the collectives of two groups to their streams in different orders, the ranks would deadlock.
-// Without this class, the orders could differ: a rank starts the next step of a plan when it polls,
-// and ranks poll at different times.
+// gave the collectives of two groups to their streams in different orders, the ranks would
+// deadlock. Without this class, the orders could differ: a rank starts the next step of a plan when
+// it polls, and ranks poll at different times.
 //
 //   add_mesh   returns the number of a mesh or of a part of it
 //   announce   the program has taken a ticket, or will begin a crossing; called in program order

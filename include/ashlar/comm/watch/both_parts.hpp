@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The numbers in a flight record of pairs of parts of a mesh, so that a crossing between two parts is
-// an operation of the ranks of both. A pair is registered when its first crossing begins.
+// The numbers in a flight record of pairs of parts of a mesh, so that a crossing between two parts
+// is an operation of the ranks of both. A pair is registered when its first crossing begins.
 
 #include <algorithm>
 #include <map>
@@ -17,8 +17,8 @@ namespace ashlar::watch {
 
 class both_parts {
  public:
-  /// Returns the number of the parts `a` and `b` together. This rank, a member of one of them, is rank
-  /// `rank` of the whole mesh.
+  /// Returns the number of the parts `a` and `b` together. This rank, a member of one of them, is
+  /// rank `rank` of the whole mesh.
   int number(flight_record& record, mesh_part const& a, mesh_part const& b, int rank) {
     auto ranks = a.ranks;
     ranks.insert(ranks.end(), b.ranks.begin(), b.ranks.end());

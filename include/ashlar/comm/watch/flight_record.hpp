@@ -49,8 +49,8 @@ class flight_record {
     return static_cast<int>(parts_.size()) - 1;
   }
 
-  /// Records that a transfer began. `part` is a number of add_part, or 0 for the whole mesh. Returns
-  /// the number of the transfer in the record, which counts from 1.
+  /// Records that a transfer began. `part` is a number of add_part, or 0 for the whole mesh.
+  /// Returns the number of the transfer in the record, which counts from 1.
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
@@ -159,16 +159,16 @@ class flight_record {
   }
   /// Returns the number of the oldest entry that is still kept.
   std::uint64_t oldest() const { return last_ < ring_.size() ? 1 : last_ - ring_.size() + 1; }
-  /// Returns the names of a set of axes (operation_queue::group_of). For a group of a part, the ranks
-  /// of the group follow, as in "gpu@4,5".
+  /// Returns the names of a set of axes (operation_queue::group_of). For a group of a part, the
+  /// ranks of the group follow, as in "gpu@4,5".
   static std::string text_of(unsigned set, part_of_mesh const& own) {
     axis_list axes;
     for (int a = 0; a < own.axes.axes(); ++a)
       if ((set >> a & 1) != 0) axes.push_back(static_cast<signed char>(a));
     return to_string(axes, own.axes) + ranks_text(axes, own);
   }
-  /// Returns a text such as "@4,5" for the ranks of a group of a part, or an empty text for the whole
-  /// mesh.
+  /// Returns a text such as "@4,5" for the ranks of a group of a part, or an empty text for the
+  /// whole mesh.
   static std::string ranks_text(axis_list const& axes, part_of_mesh const& own) {
     std::string text;
     if (own.ranks.empty()) return text;

@@ -160,8 +160,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Reads the schedule of a file of version 3, for this number of stages. Throws ashlar::error if it is
-/// not one of the net's micro-batches, or cannot run.
+/// Reads the schedule of a file of version 3, for this number of stages. Throws ashlar::error if it
+/// is not one of the net's micro-batches, or cannot run.
 inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {
   if (j.contains("warm_ups") == j.contains("schedule"))
     throw error("schedule", "a file of version 3 has either \"schedule\" or \"warm_ups\".");

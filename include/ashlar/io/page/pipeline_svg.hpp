@@ -4,12 +4,12 @@
 #pragma once
 
 // Draws the schedule of a pipeline as a time chart. Time runs to the right, and each part of the
-// mesh is a row. Each pass of a micro-batch is a box with the number of the micro-batch, if there is
-// room. Forward passes, backward passes and the gradients of parameters alone have different colours,
-// and a box of a second stage of the part has a darker border. White space means that the part waits.
-// A transfer is a thin line below the part that sends, as long as it takes. If there are too many
-// parts, only the first ones and the last one are drawn. If there are too many micro-batches, the
-// chart shows a step of the first ones alone.
+// mesh is a row. Each pass of a micro-batch is a box with the number of the micro-batch, if there
+// is room. Forward passes, backward passes and the gradients of parameters alone have different
+// colours, and a box of a second stage of the part has a darker border. White space means that the
+// part waits. A transfer is a thin line below the part that sends, as long as it takes. If there
+// are too many parts, only the first ones and the last one are drawn. If there are too many
+// micro-batches, the chart shows a step of the first ones alone.
 
 #include <map>
 #include <string>

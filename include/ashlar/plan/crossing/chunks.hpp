@@ -5,12 +5,13 @@
 
 // The seconds of a crossing, and the number of chunks for which they are least. A crossing has two
 // stages, and chunks flow through both: first between nodes, then among the ranks of each node. A
-// stage has a number of hops, and a period of a + b / K seconds for K chunks, where a is the latency
-// of its messages. The slower period sets the pace:
+// stage has a number of hops, and a period of a + b / K seconds for K chunks, where a is the
+// latency of its messages. The slower period sets the pace:
 //
 //   seconds = (K - 1) max(periods) + hops between nodes * period + hops inside a node * period
 //
-// With one stage this is (K + hops - 1) (a + b / K), which is least at K (K + 1) >= (hops - 1) b / a.
+// With one stage this is (K + hops - 1) (a + b / K), which is least at K (K + 1) >= (hops - 1) b /
+// a.
 
 #include <algorithm>
 #include <cstdint>

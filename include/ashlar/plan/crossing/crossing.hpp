@@ -3,18 +3,19 @@
 
 #pragma once
 
-// How a tensor crosses from one part of a mesh to another, as data (plan_crossing.hpp makes it). The ranks of the two parts are
-// different. The tensor has a placement on each part, neither of them partial. Its unit tasks
-// (unit_task.hpp) are carried in two stages, through which chunks flow:
+// How a tensor crosses from one part of a mesh to another, as data (plan_crossing.hpp makes it).
+// The ranks of the two parts are different. The tensor has a placement on each part, neither of
+// them partial. Its unit tasks (unit_task.hpp) are carried in two stages, through which chunks
+// flow:
 //
 //   between   what a node needs and does not hold comes over its network interface, once, to one of
 //             the ranks that need it, its entry. The ports are the nodes.
 //   inside    each rank of a node gets the rest from a rank of the node that holds it, or from the
 //             entry rank. The ports are the ranks of one node.
 //
-// The ranks of a node share its interface. Inside a node, each rank has a link of its own. A message
-// costs its latency on the rank that sends or receives it, so a stage's latency in a period is that
-// of the rank with the most messages.
+// The ranks of a node share its interface. Inside a node, each rank has a link of its own. A
+// message costs its latency on the rank that sends or receives it, so a stage's latency in a period
+// is that of the rank with the most messages.
 
 #include <vector>
 

@@ -10,8 +10,8 @@
 //   the time until which the port receives, plus the remaining tasks that it has to receive
 //   the time until which the port sends, plus the remaining tasks that only it can send
 //
-// The search stops after `most` such orders, so that it does not depend on the machine's speed. If it
-// has not stopped early, the order that it returns is a shortest one.
+// The search stops after `most` such orders, so that it does not depend on the machine's speed. If
+// it has not stopped early, the order that it returns is a shortest one.
 
 #include <ashlar/plan/crossing/balanced_order.hpp>
 

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Orders traffic between ports such that hardly any port waits for another one. Given the elements that each
-// port sends to each other port, it returns rounds. In a round, each port sends to at most one port
-// and receives from at most one. The rounds together take as long as the busiest port needs alone,
-// or a hundredth longer. Less is not possible (preemptive open shop, Gonzalez and Sahni 1976).
+// Orders traffic between ports such that hardly any port waits for another one. Given the elements
+// that each port sends to each other port, it returns rounds. In a round, each port sends to at
+// most one port and receives from at most one. The rounds together take as long as the busiest port
+// needs alone, or a hundredth longer. Less is not possible (preemptive open shop, Gonzalez and
+// Sahni 1976).
 //
 // The traffic is first extended to a matrix whose rows and columns all have the same sum, with a
 // second copy of each port that takes up the differences:
@@ -145,8 +146,8 @@ constexpr std::int64_t length_of(port_round const& round) {
 }
 
 /// Returns the rounds. `traffic` has at most one entry for each pair of ports, all of 1 element or
-/// more. Entries are cut where that is necessary. If rounds of whole entries take at most a hundredth
-/// longer, as for entries of nearly equal size, these are returned, which are fewer.
+/// more. Entries are cut where that is necessary. If rounds of whole entries take at most a
+/// hundredth longer, as for entries of nearly equal size, these are returned, which are fewer.
 constexpr std::vector<port_round> rounds_of(int ports, std::vector<port_traffic> const& traffic) {
   auto units = traffic;
   scratch<std::int64_t> sends(static_cast<std::size_t>(ports)), receives(sends);

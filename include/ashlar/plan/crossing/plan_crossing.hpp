@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Plans the crossing of a tensor between two parts of a mesh: its unit tasks, who sends what between
-// nodes and inside them, in which order, and in how many chunks (crossing.hpp describes the result).
+// Plans the crossing of a tensor between two parts of a mesh: its unit tasks, who sends what
+// between nodes and inside them, in which order, and in how many chunks (crossing.hpp describes the
+// result).
 
 #include <algorithm>
 #include <vector>
@@ -61,8 +62,8 @@ constexpr int entry_of(crossing const& c, int task, int node) {
   return entries.data()[k].rank;
 }
 
-/// Returns the ranks along the chain of share `i` between nodes: an owner in its first node, another
-/// one for the next share, and the entries of the others.
+/// Returns the ranks along the chain of share `i` between nodes: an owner in its first node,
+/// another one for the next share, and the entries of the others.
 constexpr std::vector<int> ranks_between(crossing const& c, std::size_t i,
                                          nodes_of_mesh const& nodes) {
   auto const& share = c.between.shares.data()[i];

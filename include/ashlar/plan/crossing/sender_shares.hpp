@@ -9,7 +9,8 @@
 // For any set U of ports, the tasks that only these ports have must leave them. So the largest load
 // is at least bytes(U) / |U|. The division is a flow from tasks to ports: where it cannot be
 // continued, the ports that it reaches are such a set, and the permitted load rises to this bound.
-// Hence the largest load of the result is the least possible, or the load that is permitted at first.
+// Hence the largest load of the result is the least possible, or the load that is permitted at
+// first.
 
 #include <vector>
 
@@ -127,8 +128,8 @@ class sender_flow {
     return -1;
   }
 
-  /// Moves load along the path to port `free` that `reach` found, and gives `task` the room. Returns
-  /// how much.
+  /// Moves load along the path to port `free` that `reach` found, and gives `task` the room.
+  /// Returns how much.
   constexpr std::int64_t push(int task, int free, std::int64_t left) {
     std::int64_t size = std::min(left, most_ - load_.data()[free]);
     for (int port = free; by_.data()[port] != task; port = from_.data()[port])
@@ -177,8 +178,8 @@ constexpr sender_shares share_senders(port_problem const& p, std::int64_t least)
   return detail::sender_flow(p).run(least);
 }
 
-/// Returns a lower bound, for every crossing, of the elements that the busiest port sends or receives:
-/// what a port has to receive, and the least largest load of the senders.
+/// Returns a lower bound, for every crossing, of the elements that the busiest port sends or
+/// receives: what a port has to receive, and the least largest load of the senders.
 constexpr std::int64_t least_elements(port_problem const& p) {
   auto const received = p.most_received();
   return std::max(received, share_senders(p, received).least_load);

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The messages of a crossing between ranks, in the order in which all ranks begin them. Each message
-// has a range of the elements of a unit task, in row-major order of the task's region. A message that
-// passes on what another one brought comes later in the order, so ranks that carry out their messages
-// in this order never wait for each other in a circle.
+// The messages of a crossing between ranks, in the order in which all ranks begin them. Each
+// message has a range of the elements of a unit task, in row-major order of the task's region. A
+// message that passes on what another one brought comes later in the order, so ranks that carry out
+// their messages in this order never wait for each other in a circle.
 //
-// Successive messages form groups, numbered alike on all ranks. A message of a group passes on nothing
-// that another message of the group brings, so the messages of a group may go at the same time. A
-// group has the messages of a few rounds of one stage in one period.
+// Successive messages form groups, numbered alike on all ranks. A message of a group passes on
+// nothing that another message of the group brings, so the messages of a group may go at the same
+// time. A group has the messages of a few rounds of one stage in one period.
 
 #include <ashlar/plan/crossing/plan_crossing.hpp>
 
@@ -26,16 +26,16 @@ struct stage_of_crossing {
   std::vector<int> groups;             ///< of each piece, among those of a period
 };
 
-/// The rounds of a group. A rank sends and receives at most one message in most rounds, and carriers
-/// such as NCCL bound how many messages can go at the same time.
+/// The rounds of a group. A rank sends and receives at most one message in most rounds, and
+/// carriers such as NCCL bound how many messages can go at the same time.
 inline constexpr int rounds_of_group = 64;
 
 constexpr int groups_of(port_schedule const& s) {
   return static_cast<int>(s.rounds.size() + rounds_of_group - 1) / rounds_of_group;
 }
 
-/// Returns a stage whose shares have the given chains of ranks, with the pieces that `only` sends or
-/// receives, or with all pieces if `only` is negative.
+/// Returns a stage whose shares have the given chains of ranks, with the pieces that `only` sends
+/// or receives, or with all pieces if `only` is negative.
 template <class Chain>
 constexpr stage_of_crossing stage_with(port_schedule const& s, Chain const& chain, int only) {
   stage_of_crossing stage{&s, scratch<std::vector<int>>(s.shares.size()), {}, {}};

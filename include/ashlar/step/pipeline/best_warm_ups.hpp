@@ -12,10 +12,10 @@
 //   1 + (L_j - B_j) / forward  as many forward passes as arrive before the first gradient does, if
 //                              one arrives every `forward` seconds
 //
-// It changes the depths of some neighbouring positions by small amounts, as long as the step becomes
-// shorter and is longer than the bound (bound.hpp). It replays a limited number of passes, so if
-// there are many positions, it changes groups of them. Then it makes each depth as small as the length
-// permits, since each micro-batch in flight costs memory.
+// It changes the depths of some neighbouring positions by small amounts, as long as the step
+// becomes shorter and is longer than the bound (bound.hpp). It replays a limited number of passes,
+// so if there are many positions, it changes groups of them. Then it makes each depth as small as
+// the length permits, since each micro-batch in flight costs memory.
 
 #include <algorithm>
 #include <cmath>
@@ -172,8 +172,8 @@ class warm_up_search {
 
 }  // namespace detail
 
-/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its stage,
-/// and the largest depth that its memory permits.
+/// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its
+/// stage, and the largest depth that its memory permits.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most) {
   return detail::warm_up_search(micro_batches, costs, static_cast<std::vector<int>&&>(most)).run();

@@ -4,9 +4,9 @@
 #pragma once
 
 // DualPipeV (DeepSeek's DualPipe, cut in half by Sea AI Lab): two chunks a part in a vee, and an
-// order in which a forward pass of one chunk stands beside a backward pass of the other, so that the
-// transfers of each travel while the other computes. With s positions, position j and
-// r = s - 1 - j positions behind it, a part runs
+// order in which a forward pass of one chunk stands beside a backward pass of the other, so that
+// the transfers of each travel while the other computes. With s positions, position j and r = s - 1
+// - j positions behind it, a part runs
 //
 //   times             passes (the number after the point is the chunk)
 //   2 r               F.0
@@ -19,9 +19,9 @@
 //   j + 1             W
 //
 // W is always the oldest one that is still to come. At most 2 s + 1 micro-batches are in flight,
-// counted in chunks. The published bubble (s - 1) (F&B + B - 3 W), where B = I + W and F&B is an F and
-// the B beside it, holds if each such pair is one pass. Here its F sends before its B begins: with
-// F = I = W and transfers in no time, the bubble is (s - 1) F.
+// counted in chunks. The published bubble (s - 1) (F&B + B - 3 W), where B = I + W and F&B is an F
+// and the B beside it, holds if each such pair is one pass. Here its F sends before its B begins:
+// with F = I = W and transfers in no time, the bubble is (s - 1) F.
 
 #include <string>
 

@@ -25,8 +25,8 @@ struct flight {
   friend constexpr bool operator==(flight const&, flight const&) = default;
 };
 
-/// Returns the largest numbers that one stage ever has in flight, each for itself. Expects a schedule
-/// without faults (check.hpp).
+/// Returns the largest numbers that one stage ever has in flight, each for itself. Expects a
+/// schedule without faults (check.hpp).
 constexpr flight in_flight(schedule const& s, int stage) {
   int const chunk = s.chunk_of(stage);
   flight now, most;

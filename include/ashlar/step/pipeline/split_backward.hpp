@@ -57,8 +57,8 @@ class split_builder {
   split_builder(split_builder const&) = delete;  // the clock refers to the schedule
   split_builder& operator=(split_builder const&) = delete;
 
-  /// Returns the order, or an empty one if the limits let no pass run, or if it takes at least `most`
-  /// seconds.
+  /// Returns the order, or an empty one if the limits let no pass run, or if it takes at least
+  /// `most` seconds.
   constexpr schedule run(double most) {
     for (int p = 0; p < made_.positions; ++p) look(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
@@ -144,10 +144,10 @@ class split_builder {
 
 }  // namespace detail
 
-/// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs` has
-/// an entry for each stage and `limits` one for each position. Throws ashlar::error if a limit is below
-/// the number of chunks, so that not even one micro-batch has room, or if the limits let the positions
-/// wait for each other for ever.
+/// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs`
+/// has an entry for each stage and `limits` one for each position. Throws ashlar::error if a limit
+/// is below the number of chunks, so that not even one micro-batch has room, or if the limits let
+/// the positions wait for each other for ever.
 constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
                                   pipeline_costs const& costs,
                                   std::vector<split_limits> const& limits) {
