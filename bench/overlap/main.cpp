@@ -86,7 +86,8 @@ class walked_program {
   walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),
         sleepers_(asleep ? make_sleepers() : elements()),
-        walker_(asleep ? walker(model.mesh(), sleepers_, *program_)
+        walker_(asleep ? walker(model.mesh(), sleepers_, *program_,
+                                ashlar::element_type_of<typename Model::value_type>)
                        : model.make_executor(*program_)),
         data_(&data), world_(world) {
     walker_.record_times();

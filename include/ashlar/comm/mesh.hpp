@@ -297,9 +297,8 @@ class basic_mesh {
                                         coordinate());
   }
 
-  /// Returns the plan of a redistribution from this part of a mesh to another part, with this
-  /// rank's messages. Keeps the last plans. Throws ashlar::error if `target` is not another part of
-  /// the same mesh, or if the two have ranks in common.
+  /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.
+  /// Throws ashlar::error if `target` is no such part, or has a rank of this one.
   std::shared_ptr<prepared_crossing const> cross_plan(shape const& extents, int element_size,
                                                       placement const& from,
                                                       basic_mesh const& target,
