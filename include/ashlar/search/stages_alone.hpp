@@ -23,8 +23,10 @@
 #include <cmath>
 #include <map>
 
+#include <ashlar/machine/machine.hpp>
 #include <ashlar/search/stages.hpp>
 #include <ashlar/step/pipeline/in_flight.hpp>
+#include <ashlar/step/plan.hpp>
 
 namespace ashlar::search::detail {
 

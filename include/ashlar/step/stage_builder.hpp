@@ -10,9 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
-#include <ashlar/step/build_stage.hpp>
 #include <ashlar/step/pipeline/lower.hpp>
+#include <ashlar/step/pipeline_part.hpp>
 #include <ashlar/step/program_builder.hpp>
 
 namespace ashlar::search {
