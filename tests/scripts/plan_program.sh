@@ -59,13 +59,13 @@ says "the busiest rank does" mlp --widths 4,6,4 --batch 5 --mesh gpu=7 --pin '*.
   --machine workstation
 pipeline=(gpt --layers 8 --d-model 1024 --heads 16 --context 128 --batch 64 --type bfloat16
   --mesh node=8,gpu=2 --memory-limit 16GB)
-says "4 stages along node, each on node=2,gpu=2 (4 ranks), 1F1B" "${pipeline[@]}" --stages 4 \
+says "4 stages along node, each on node=2,gpu=2 (4 ranks), 1F1B" "${pipeline[@]}" --stages 4 --schedule 1f1b \
   --out "$work/stages.json" --html "$work/stages.html"
 grep -q '"format": "ashlar pipeline"' "$work/stages.json" || fail "no pipeline was written"
 grep -q "</html>" "$work/stages.html" || fail "the page of the pipeline does not end"
 says "micro-batches of 4" "${pipeline[@]}" --stages 2 --micro-batches 3 --batch 4 --explain
 says "without stages" "${pipeline[@]}" --pipeline
-says "b takes as long as a" "${pipeline[@]}" --stages 4 --diff "$work/stages.json"
+says "b takes as long as a" "${pipeline[@]}" --stages 4 --schedule 1f1b --diff "$work/stages.json"
 says "b: 4 stages along node of node=8,gpu=2" "${pipeline[@]}" --stages 2 \
   --diff "$work/stages.json"
 says "one stage (no pipeline) is best" vgg13 --image 32 --batch 4 --mesh node=2,gpu=2 --pipeline
@@ -95,7 +95,7 @@ refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search
 refused "this is a plan in pipeline stages: io::load_pipeline reads it" "${pipeline[@]}" --diff "$work/stages.json"
 refused "3 stages of 8 equal blocks on node=8,gpu=2" "${pipeline[@]}" --stages 3
-refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2
+refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh node=2,gpu=2 --stages 2 --schedule 1f1b
 refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
 refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory-limit 1MB
