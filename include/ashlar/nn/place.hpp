@@ -220,6 +220,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));
   detail::check_pipeline(p, problem);
   auto part = detail::part_of_pipeline(p, m.topology());
+  part.receives_ahead = Processor::is_host;
   auto built = detail::builder_for<Layer>(m, seed);
   std::vector<basic_mesh<Processor>> parts;
   for (auto const& own : part.parts) parts.push_back(m.part(own.ranks, own.axes));

@@ -42,7 +42,8 @@ class stage_builder {
         arriving_[line.position].push_back({line, number});
       number += line.is_transfer;
     }
-    for (auto& [from, own] : arriving_) receive_next(from);
+    if (part_.receives_ahead)
+      for (auto& [from, own] : arriving_) receive_next(from);
     number = 0;
     for (auto const& line : lines) {
       if (!line.is_transfer && line.position == part_.position) run(line.what);
