@@ -7,7 +7,6 @@
 // is an operation of the ranks of both. A pair is registered when its first crossing begins.
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include <ashlar/comm/watch/flight_record.hpp>
@@ -20,19 +19,26 @@ class both_parts {
   /// Returns the number of the parts `a` and `b` together. This rank, a member of one of them, is
   /// rank `rank` of the whole mesh.
   int number(flight_record& record, mesh_part const& a, mesh_part const& b, int rank) {
+    for (auto const& p : pairs_)
+      if ((p.first == a.ranks && p.second == b.ranks) ||
+          (p.first == b.ranks && p.second == a.ranks))
+        return p.number;
     auto ranks = a.ranks;
     ranks.insert(ranks.end(), b.ranks.begin(), b.ranks.end());
     std::sort(ranks.begin(), ranks.end());
-    auto const found = numbers_.find(ranks);
-    if (found != numbers_.end()) return found->second;
     auto const here = std::find(ranks.begin(), ranks.end(), rank);
-    int const made = record.add_part({{"rank", static_cast<int>(ranks.size())}}, ranks,
-                                     static_cast<int>(here - ranks.begin()));
-    return numbers_[ranks] = made;
+    int const number = record.add_part({{"rank", static_cast<int>(ranks.size())}}, ranks,
+                                       static_cast<int>(here - ranks.begin()));
+    pairs_.push_back({a.ranks, b.ranks, number});
+    return number;
   }
 
  private:
-  std::map<std::vector<int>, int> numbers_;  // by the ranks of both parts
+  struct pair {
+    std::vector<int> first, second;  ///< the ranks of two parts
+    int number;
+  };
+  std::vector<pair> pairs_;
 };
 
 }  // namespace ashlar::watch
