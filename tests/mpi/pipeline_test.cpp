@@ -62,6 +62,15 @@ bool arrive_whole(search::plan const& chosen, std::vector<int> const& limits) {
   return whole;
 }
 
+/// Returns a plan for two micro-batches in random stages, one on each rank, under 1F1B.
+search::pipeline_plan one_rank_a_stage(search::problem const& net, ashlar::machine const& m) {
+  int const n = world_size();
+  std::mt19937 random(3);
+  return search::price_pipeline(net, plan_source(net, {{"stage", 1}, {"gpu", 1}}, m).whole(),
+                                random_limits(net, n, random),
+                                std::vector<int>(static_cast<std::size_t>(n)), 0, 2, m);
+}
+
 /// Trains two steps. Returns the losses and norms.
 template <class Batch, class Model>
 std::vector<double> trained(Batch const& batch, Model& model) {
@@ -149,11 +158,7 @@ TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") 
       alone(MPI_COMM_SELF, {{"gpu", 1}});
   nn::token_batch const batch{3, 4, 2};
   auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
-  auto const placed = plan_source(problem, {{"stage", 1}, {"gpu", 1}}, whole.machine()).whole();
-  std::mt19937 random(3);
-  auto const plan = search::price_pipeline(problem, placed, random_limits(problem, n, random),
-                                           std::vector<int>(static_cast<std::size_t>(n)), 0, 2,
-                                           whole.machine());
+  auto const plan = one_rank_a_stage(problem, whole.machine());
   auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
   auto serial = nn::place<double>(pipelined_gpt, alone, plan_source(problem, alone).whole(), 5);
   auto const data = random_batch<std::int32_t>(nn::token_batch{3, 4, 1}, 7, 7, 1, 4);
@@ -171,11 +176,7 @@ TEST_CASE("wrong pipelines are refused on every rank") {
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}});
   nn::token_batch const batch{3, 4, 2};
   auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
-  auto const placed = plan_source(problem, {{"stage", 1}, {"gpu", 1}}, whole.machine()).whole();
-  std::mt19937 random(3);
-  auto const right = search::price_pipeline(problem, placed, random_limits(problem, n, random),
-                                            std::vector<int>(static_cast<std::size_t>(n)), 0, 2,
-                                            whole.machine());
+  auto const right = one_rank_a_stage(problem, whole.machine());
   auto const refused = [&](auto change) {
     auto plan = right;
     change(plan);

@@ -55,8 +55,7 @@ class executor {
         ranges_(m, elements, p), names_(move_names(elements, p)), moving_(p.moves.size()),
         buckets_(p.moves.size()), crossing_(p.crossings.size()) {
     for (auto const& plan : p.crossing_plans)
-      crossing_plans_.push_back(
-          prepared_for(plan, m.whole(), m.as_part().ranks[static_cast<std::size_t>(m.rank())]));
+      crossing_plans_.push_back(prepared_for(plan, m.whole(), m.rank_of_whole()));
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];

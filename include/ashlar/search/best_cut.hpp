@@ -50,8 +50,7 @@ class cut_search {
   void take(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     if (least(stages) >= best_.seconds * nearly) return;
-    pipelines::pipeline_costs costs;
-    for (auto const& s : stages) costs.push_back(costs_of(s));
+    auto const costs = costs_of(stages);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
     auto const with = [&] {
       keep(cut, stages, costs,
@@ -220,9 +219,7 @@ class cut_search {
 
   /// Returns a lower bound of the step's seconds for a cut.
   double least(std::vector<pipeline_stage> const& stages) const {
-    pipelines::pipeline_costs costs;
-    for (auto const& s : stages) costs.push_back(costs_of(s));
-    double bound = pipelines::bound(shape_, costs, choice_.splits());
+    double bound = pipelines::bound(shape_, costs_of(stages), choice_.splits());
     for (int p = 0; p < shape_.positions; ++p) {
       double sum = 0;
       for (int c = 0; c < shape_.chunks; ++c) {
@@ -300,9 +297,7 @@ class cut_search {
   bool keep_order(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     if (least(stages) >= best_.seconds * nearly) return false;
-    pipelines::pipeline_costs costs;
-    for (auto const& s : stages) costs.push_back(costs_of(s));
-    return keep(cut, stages, costs, pipelines::schedule(best_.order));
+    return keep(cut, stages, costs_of(stages), pipelines::schedule(best_.order));
   }
 
   cut_costs& net_;

@@ -19,7 +19,7 @@
 //   + held and waiting values of all other micro-batches of all stages
 //
 // With one stage and whole backward passes this is the memory of the stage as a chain of its own
-// with as many micro-batches in flight as the schedule has at most.
+// that has in flight the most micro-batches that the schedule ever has.
 
 #include <algorithm>
 #include <vector>
@@ -47,9 +47,8 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
     auto const& own = list.back();
     sum.lasting += own.lasting;
     sum.held += own.held;
-    auto const form = stage.spec(i).backward;
-    bool const splits = form == backward_form::halves || form == backward_form::gradients_only;
-    if (!splits || stage[i].kind != element_kind::layer) continue;
+    if (!has_own_weight_gradient(stage.spec(i).backward) || stage[i].kind != element_kind::layer)
+      continue;
     bool const again = stage.runs(i, chosen.recomputed) != forward_runs::once;
     sum.waiting += own.saved + own.dy;
     sum.fresh += own.dy + (again ? own.saved : 0);

@@ -77,11 +77,12 @@ struct pipeline_plan {
   int in_flight(int stage) const;
 };
 
-inline pipelines::pipeline_costs costs_of(pipeline_plan const& p) {
+inline pipelines::pipeline_costs costs_of(std::vector<pipeline_stage> const& stages) {
   pipelines::pipeline_costs costs;
-  for (auto const& s : p.stages) costs.push_back(costs_of(s));
+  for (auto const& s : stages) costs.push_back(costs_of(s));
   return costs;
 }
+inline pipelines::pipeline_costs costs_of(pipeline_plan const& p) { return costs_of(p.stages); }
 
 /// Returns the order of passes of a plan.
 inline pipelines::schedule schedule_of(pipeline_plan const& p) {
@@ -140,12 +141,7 @@ basic_problem<N> stage_of(basic_problem<N> const& chain, pipeline_plan const& p,
 template <int N>
 basic_plan<N> plan_of_stage(pipeline_plan const& p, int j) {
   auto const& s = p.stages[static_cast<std::size_t>(j)];
-  basic_plan<N> own;
-  own.mesh = p.chosen.mesh;
-  own.micro_batches = p.micro_batches();
-  own.recomputed = s.recomputed;
-  for (int i = s.first; i < s.last; ++i) own.choices.push_back(p.chosen[i]);
-  return own;
+  return plan_of_range<N>(p.chosen, s.first, s.last, s.recomputed);
 }
 
 /// Returns the mesh of all parts together.

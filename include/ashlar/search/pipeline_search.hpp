@@ -300,8 +300,7 @@ class pipeline_search {
       return pipelines::one_f_one_b(c.parts, micro_batches);
     auto shape = choice.shape(c.parts, micro_batches);
     shape.order.resize(static_cast<std::size_t>(c.parts));
-    pipelines::pipeline_costs costs;
-    for (auto const& s : priced_stages(model, limits, shape)) costs.push_back(costs_of(s));
+    auto const costs = costs_of(priced_stages(model, limits, shape));
     return make_schedule(choice, c.parts, micro_batches, costs, {});
   }
 

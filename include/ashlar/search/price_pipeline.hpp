@@ -106,15 +106,9 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
                                               " micro-batches, not for " +
                                               std::to_string(result.stages.size()) + " and " +
                                               std::to_string(micro_batches) + ".");
-  for (std::size_t s = 0; s < result.stages.size(); ++s) {
-    result.stages[s].first = limits[s];
-    result.stages[s].last = limits[s + 1];
-    result.stages[s].recomputed = recomputed[s];
-    result.chosen.recomputed += recomputed[s];
-  }
-  auto const chain = chain_of(net, result);
+  auto const chain = in_stages(net, limits, recomputed);
   basic_plan<N> whole = chosen;
-  whole.recomputed = chain.recomputed;
+  whole.recomputed = result.chosen.recomputed = chain.recomputed;
   crossing_prices crossings(chosen.mesh, axis, m);
   stage_model<N> model(chain, whole, m, crossings);
   result.stages = priced_stages(model, limits, schedule_of(result));

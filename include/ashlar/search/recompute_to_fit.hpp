@@ -23,13 +23,11 @@ recompute_to_fit(basic_problem<N> const& net, basic_plan<N> const& chosen,
                  std::int64_t limit) {
   std::size_t const stages = limits.size() - 1;
   std::vector<basic_problem<N>> parts;
-  std::vector<basic_plan<N>> plans(stages);
+  std::vector<basic_plan<N>> plans;
   std::vector<stage_bytes> bytes;
   for (std::size_t s = 0; s < stages; ++s) {
     parts.push_back(stage_of(net, limits[s], limits[s + 1], 1));
-    plans[s].mesh = chosen.mesh;
-    plans[s].recomputed = parts[s].recomputed;
-    for (int i = limits[s]; i < limits[s + 1]; ++i) plans[s].choices.push_back(chosen[i]);
+    plans.push_back(plan_of_range<N>(chosen, limits[s], limits[s + 1], parts[s].recomputed));
     bytes.push_back(bytes_of_stage(parts[s], plans[s]));
   }
   for (int p = 0; p < order.positions; ++p)

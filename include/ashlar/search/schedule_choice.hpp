@@ -119,8 +119,9 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
   return all;
 }
 
-/// Returns the schedule. Expects that the choice permits the numbers. `costs` has an entry for each
-/// stage; `most` has the largest warm-up depth of each part that `searched` may choose.
+/// Returns the schedule. Expects numbers of parts and micro-batches that the choice permits. `costs`
+/// has the seconds of each stage. `most` has the largest warm-up depth of each part that `searched`
+/// may choose.
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
                                          std::vector<int> const& most) {

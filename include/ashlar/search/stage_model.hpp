@@ -60,8 +60,7 @@ class stage_model {
     });
     for (int i = 0; i < chain.size(); ++i) {
       auto const& spec = chain.spec(i);
-      if (spec.backward != backward_form::halves && spec.backward != backward_form::gradients_only)
-        continue;
+      if (!has_own_weight_gradient(spec.backward)) continue;
       elements_[static_cast<std::size_t>(i)].weights = work_seconds(
           work_of(spec, computation::weight_gradient), m, chain.element_size,
           factors_of(spec, whole[i], whole.mesh, m));
@@ -108,11 +107,7 @@ class stage_model {
     auto [it, is_new] = bytes_.try_emplace({first, last});
     if (is_new) {
       auto const part = stage_of(chain_, first, last, 1);
-      basic_plan<N> own;
-      own.mesh = whole_.mesh;
-      own.recomputed = part.recomputed;
-      for (int i = first; i < last; ++i) own.choices.push_back(whole_[i]);
-      it->second = bytes_of_stage(part, own);
+      it->second = bytes_of_stage(part, plan_of_range<N>(whole_, first, last, part.recomputed));
     }
     return it->second;
   }

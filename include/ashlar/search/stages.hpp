@@ -19,6 +19,7 @@
 
 #include <vector>
 
+#include <ashlar/step/plan.hpp>
 #include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
@@ -130,6 +131,19 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
     stage[i - first].segment = stage.segments - 1;
   }
   return stage;
+}
+
+/// Returns the placements of the elements first .. last - 1 as a plan of their own, which
+/// recomputes the first `recomputed` segments. Its predicted seconds and memory are not set.
+template <int N, int M>
+constexpr basic_plan<N> plan_of_range(basic_plan<M> const& whole, int first, int last,
+                                      int recomputed) {
+  basic_plan<N> own;
+  own.mesh = whole.mesh;
+  own.micro_batches = whole.micro_batches;
+  own.recomputed = recomputed;
+  for (int i = first; i < last; ++i) own.choices.push_back(whole[i]);
+  return own;
 }
 
 /// Returns the chain with the first recomputed[s] segments of every stage s recomputed. Expects

@@ -260,9 +260,7 @@ class program_builder : public program_writer {
   /// Adds the gradients of the parameters of layers that compute them apart from dx.
   constexpr void run_weight_gradients(int first, int last) {
     for (int i = last - 1; i >= first; --i) {
-      auto const form = net_.spec(i).backward;
-      if (net_[i].kind != element_kind::layer ||
-          (form != backward_form::halves && form != backward_form::gradients_only))
+      if (net_[i].kind != element_kind::layer || !has_own_weight_gradient(net_.spec(i).backward))
         continue;
       element_ = i;
       gradient_ = own(i).dy;

@@ -67,7 +67,7 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
       break;
     }
     case phase::backward:
-      if (spec.backward == backward_form::gradients_only || spec.backward == backward_form::halves)
+      if (has_own_weight_gradient(spec.backward))
         visit.compute(when, computation::weight_gradient, 0, 1);
       if (spec.backward == backward_form::gradients_only) break;
       step_detail::visit_uses(when, spec, c, true, visit);

@@ -13,6 +13,7 @@
 #include <ashlar/tensor/gather.hpp>
 
 #include "fake_ranks.hpp"
+#include "numbers.hpp"
 #include "recorded_messages.hpp"
 
 namespace ashlar_test {
@@ -21,14 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 using ashlar::shape;
 using ashlar::topology;
-
-template <class T>
-std::vector<T> numbers(shape const& extents) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < extents.elements(); ++i)
-    values.push_back(static_cast<T>(i % 31 - 9));
-  return values;
-}
 
 /// Two parts of a mesh: its first ranks, and the others in reverse order.
 struct two_parts {

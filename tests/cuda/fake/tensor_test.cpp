@@ -17,6 +17,7 @@
 #include <ashlar/tensor/slice.hpp>
 
 #include "fake_ranks.hpp"
+#include "numbers.hpp"
 
 namespace ashlar_test {
 namespace {
@@ -27,14 +28,6 @@ using ashlar::shape;
 template <class Body>
 void on_mesh(ashlar::topology const& t, Body const& body) {
   fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) { body(ashlar::nccl::mesh(w, t)); });
-}
-
-template <class T>
-std::vector<T> numbers(shape const& extents) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < extents.elements(); ++i)
-    values.push_back(static_cast<T>(i % 31 - 9));
-  return values;
 }
 
 /// Redistributes between all ordered pairs of placements. Returns the number of wrong results.
