@@ -51,6 +51,9 @@ class held_back_communicator final : public ashlar::communicator {
     held->advance();
     return held;
   }
+  void note_crossing(std::int64_t received_bytes) override {
+    inner_->note_crossing(received_bytes);
+  }
   void barrier() override { inner_->barrier(); }
 
  private:

@@ -12,6 +12,7 @@
 #include <support/placed.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
+#include <ashlar/comm/mpi/crossing_neighbours.hpp>
 #include <ashlar/plan/crossing/transfers.hpp>
 #include <ashlar/tensor/cross_mesh_async.hpp>
 #include <ashlar/tensor/elementwise.hpp>
@@ -189,6 +190,52 @@ TEST_CASE("tensors cross in the background while both parts compute and communic
       check_equal(whole, back.wait(), local_values(x[0]));
       check_equal(whole, there.wait(), local_values(x[1]));
       check_equal(whole, again.wait(), local_values(x[1]));
+    }
+  }
+}
+
+TEST_CASE("tensors that cross in shared memory arrive as they do by messages, and as logged") {
+  int const n = world_size();
+  if (n == 1) return;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"rank", n}});
+    // Chunks that ranks of the target pass on to each other.
+    whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
+    for (int const first : {1, n / 2, n - 1}) {
+      std::vector<int> ranks[2];
+      for (int r = 0; r < n; ++r) ranks[r < first ? 0 : 1].push_back(r);
+      auto const a = whole.part(ranks[0], {{"gpu", first}});
+      auto const b = whole.part(ranks[1], {{"gpu", n - first}});
+      for (auto const& p : all_placements(2, 1))
+        for (auto const& q : all_placements(2, 1)) {
+          auto const x = redistribute(
+              ashlar::from_index<ashlar::bfloat16, 2>(
+                  a, {391, 193}, placement::all_broadcast(1),
+                  [](auto const& i) { return ashlar::bfloat16(float(i[0] % 13 - i[1] % 7)); }),
+              p);
+          auto const plan = plan_redistribution(x, b, q);
+          auto const& own = a.is_here() ? a : b;
+          std::int64_t planned = 0;  // bytes of the crossing that this rank receives
+          for_each_transfer(plan.plan.across, whole.topology(), [&](auto const& t) {
+            if (t.to == whole.rank()) planned += t.size * 2;
+          });
+          ashlar::communication_log const log(own);
+          mpi_traffic::listen();
+          auto const y = redistribute(x, b, q);
+          mpi_traffic::stop();
+          std::int64_t asked = 0, logged = 0;
+          for (auto const& c : mpi_traffic::calls) asked += c.received_bytes;
+          for (auto const& r : log.records()) logged += r.crosses ? r.received_bytes : 0;
+          CHECK(logged == planned);
+          if (on == transport::messages) CHECK(asked == log.received_bytes());
+          else CHECK(asked < n * ashlar::mpi::crossing_neighbours::least_bytes);
+          auto const full = ashlar::to_full(y);
+          int wrong = 0;
+          for (std::size_t i = 0; i < full.size(); ++i)
+            wrong += float(full[i]) != float(int(i / 193) % 13 - int(i % 193) % 7);
+          CHECK(wrong == 0);
+          CHECK(full.size() == (b.is_here() ? 391u * 193u : 0u));
+        }
     }
   }
 }

@@ -34,6 +34,9 @@ class patient_communicator final : public ashlar::communicator {
   std::unique_ptr<ashlar::pending_operation> start(ashlar::transfer_request const& s) override {
     return std::make_unique<patient_transfer>(inner_->start(s), nap_);
   }
+  void note_crossing(std::int64_t received_bytes) override {
+    inner_->note_crossing(received_bytes);
+  }
   void barrier() override { inner_->barrier(); }
 
  private:

@@ -8,6 +8,9 @@
 //   communication_log const log(mesh);
 //   auto y = x | to<B>;                log.records(), log.received_bytes()
 //
+// The log of a part of a mesh also records the part's crossings to and from other parts, which have
+// no kind and no axes (collective_record::crosses).
+//
 // Logs may be nested. They must be destroyed in reverse order of construction.
 
 #include <memory>

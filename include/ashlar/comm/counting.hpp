@@ -18,6 +18,7 @@ struct collective_record {
   collective kind = collective::all_gather;
   axis_list axes;
   std::int64_t received_bytes = 0;
+  bool crosses = false;  ///< whether it is a crossing between parts, which has no kind and no axes
   friend bool operator==(collective_record const&, collective_record const&) = default;
 };
 
@@ -35,6 +36,10 @@ class counting_communicator final : public communicator {
   std::unique_ptr<pending_operation> start(transfer_request const& s) override {
     note(s);
     return inner_->start(s);
+  }
+  void note_crossing(std::int64_t received_bytes) override {
+    records_.push_back({{}, {}, received_bytes, true});
+    inner_->note_crossing(received_bytes);
   }
   void barrier() override { inner_->barrier(); }
   bool is_captured() const override { return inner_->is_captured(); }

@@ -314,19 +314,19 @@ class basic_mesh {
   /// Returns the number of the next crossing between parts. Every rank of the whole mesh calls this
   /// function for each crossing, in the same order.
   int next_crossing() const { return state_->whole_mesh().crossings++; }
-  /// Says that this rank will begin the crossing with this number, which it has a part in, later
-  /// than operations that it requests from now on.
+  /// Says that this rank will begin the crossing `number` after all that it requests from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
       state_->back->announce_crossing(number);
   }
-  /// Begins this rank's part of a crossing in the background. Both parts give the same `number`,
-  /// other crossings under way have others. `c` and `shard` must outlive the result.
+  /// Begins this rank's share of a crossing in the background. Expects this rank on this mesh. Both
+  /// parts give a `number` of their own. `c` and `shard` must outlive the result.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {
     refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const timed = time();
+    state_->transport->note_crossing(c.received_elements() * std::int64_t(element_size));
     return state_->back->start_crossing(c, tile, shard, element_size, number);
   }
 

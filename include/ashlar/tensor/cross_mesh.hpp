@@ -41,8 +41,8 @@ any_tensor<Processor> run_plan(any_tensor<Processor> const& x, basic_mesh<Proces
   auto const& own = m.is_here() ? sent : received;
   int const number = m.next_crossing();
   if (m.is_here() || other.is_here())
-    m.wait(*m.start_crossing(prepared, own.local_box(), own.data(), static_cast<std::size_t>(size),
-                             number));
+    m.wait(*own.mesh().start_crossing(prepared, own.local_box(), own.data(),
+                                      static_cast<std::size_t>(size), number));
   return run_plan(received, *other.prepared(extents, size, p.after.from, p.after.to));
 }
 

@@ -132,7 +132,7 @@ backend::start_crossing(prepared_crossing const& c, box const& tile, void* shard
   return std::make_unique<running_crossing>(
       operations_, record_,
       both_parts_.number(record_, c.plan.source, c.plan.target, rank_in(handles_.comm())), c, tile,
-      shard, element_size, handles_.comm(), number % 32'768, memory_);
+      shard, element_size, handles_.comm(), number, memory_, window_);
 }
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator>
 backend::make_transport(mesh_part const& part, int rank, operation_queue& operations,

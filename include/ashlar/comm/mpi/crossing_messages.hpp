@@ -7,7 +7,8 @@
 // the order of the crossing, a few of them at a time. A rank of the source receives nothing and has
 // all that it sends. A rank of the target passes on what it has received, when it has arrived.
 // Elements that lie side by side in the shard are sent from there and arrive there. Others are
-// packed.
+// packed. Between ranks that share memory, messages are empty and say only that the elements are
+// there (crossing_neighbours.hpp).
 //
 // The first unfinished message of the whole crossing always can go on: its sender has begun all its
 // earlier ones and has what it sends, and its receiver has begun to receive it. So there is no
@@ -25,6 +26,7 @@
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/mpi/crossing_neighbours.hpp>
 #include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/layout/range_of_region.hpp>
 #include <ashlar/support/recycled.hpp>
@@ -34,17 +36,20 @@ namespace ashlar::mpi {
 class crossing_messages {
  public:
   /// `shard`, in `memory`, has the elements of box `tile` of the tensor, of the source or of the
-  /// target. All other ranks of the crossing must give the same `tag`. `c` and the shard must
+  /// target. All other ranks of the crossing must give the same `number`. `c` and the shard must
   /// outlive this object.
   crossing_messages(prepared_crossing const& c, box const& tile, void* shard,
-                    std::size_t element_size, MPI_Comm comm, int tag, arena& memory)
+                    std::size_t element_size, MPI_Comm comm, int number, arena& memory,
+                    shared_window const& window)
       : tasks_(c.plan.across.tasks), sends_(c.sends), receives_(c.receives), tile_(tile),
-        shard_(static_cast<std::byte*>(shard)), size_(element_size), comm_(comm), tag_(tag),
-        memory_(&memory) {}
+        shard_(static_cast<std::byte*>(shard)), size_(element_size), comm_(comm),
+        tag_(number % tags), memory_(&memory),
+        neighbours_(sends_, receives_, tile, shard, element_size, window, comm, tag_, tags + tag_) {
+  }
   crossing_messages(crossing_messages const&) = delete;
   crossing_messages& operator=(crossing_messages const&) = delete;
   ~crossing_messages() {
-    if (open_.empty()) return;
+    if (has_ended_) return;
     // An exception ends the crossing. MPI may still use the shard and the buffers, so they stay for
     // ever.
     memory_->retire();
@@ -53,17 +58,19 @@ class crossing_messages {
 
   /// Does what is possible now. Returns true when all messages have ended.
   bool advance() {
-    end_some();
-    while (open_receives_ < most_open && next_receive_ < receives_.size() &&
-           open_from(receives_[next_receive_].from) < most_open_from)
-      receive();
-    while (open_.size() - open_receives_ < most_open && next_send_ < sends_.size() &&
-           has(sends_[next_send_]))
-      send();
-    return open_.empty() && next_send_ == sends_.size() && next_receive_ == receives_.size();
+    bool goes_on = true;
+    while (goes_on) {
+      begin_some();
+      goes_on = end_some();
+    }
+    has_ended_ = open_.empty() && next_send_ == sends_.size() &&
+                 next_receive_ == receives_.size() && neighbours_.have_ended();
+    return has_ended_;
   }
 
  private:
+  /// Crossings under way that have tags of their own. Every MPI has tags up to twice this number.
+  static constexpr int tags = 16'384;
   /// Messages of a kind that are open at a time, so that buffers stay small.
   static constexpr std::size_t most_open = 8;
   /// Receives from one rank that are open at a time. Where a network carries messages side by side,
@@ -74,6 +81,7 @@ class crossing_messages {
   struct open_message {
     crossing_transfer what;
     bool is_receive;
+    bool is_empty;                        ///< the elements travel in shared memory
     std::unique_ptr<std::byte[]> buffer;  ///< null if the elements lie side by side in the shard
     MPI_Request request = MPI_REQUEST_NULL;
   };
@@ -85,11 +93,13 @@ class crossing_messages {
     return static_cast<std::size_t>(t.size) * size_;
   }
 
-  int count_of(crossing_transfer const& t) const {
-    if (bytes_of(t) > INT_MAX)
-      throw error("redistribute", "a message of a crossing has " + std::to_string(bytes_of(t)) +
+  int count_of(open_message const& m) const {
+    if (m.is_empty) return 0;
+    if (bytes_of(m.what) > INT_MAX)
+      throw error("redistribute", "a message of a crossing has " +
+                                      std::to_string(bytes_of(m.what)) +
                                       " bytes, more than MPI 3 can send at once.");
-    return static_cast<int>(bytes_of(t));
+    return static_cast<int>(bytes_of(m.what));
   }
 
   std::ptrdiff_t open_from(int rank) const {
@@ -97,31 +107,50 @@ class crossing_messages {
       return m.is_receive && m.what.from == rank;
     });
   }
-  void receive() {
-    auto const& t = receives_[next_receive_++];
-    std::byte* const to = open(t, true);
-    check(MPI_Irecv(to, count_of(t), MPI_BYTE, t.from, tag_, comm_, &open_.back().request));
+  void begin_some() {
+    while (open_receives_ < most_open && next_receive_ < receives_.size() &&
+           open_from(receives_[next_receive_].from) < most_open_from) {
+      auto const by = neighbours_.from(receives_[next_receive_].from);
+      if (by == crossing_carrier::unknown) break;
+      receive(receives_[next_receive_++], by);
+    }
+    while (open_.size() - open_receives_ < most_open && next_send_ < sends_.size() &&
+           has(sends_[next_send_])) {
+      auto const by = neighbours_.to(sends_[next_send_].to);
+      send(sends_[next_send_++], by);
+    }
   }
-  void send() {
-    auto const& t = sends_[next_send_++];
-    std::byte* const from = open(t, false);
-    if (open_.back().buffer != nullptr) copy(open_.back());
-    check(MPI_Isend(from, count_of(t), MPI_BYTE, t.to, tag_, comm_, &open_.back().request));
+  void receive(crossing_transfer const& t, crossing_carrier by) {
+    std::byte* const to = open(t, true, by);
+    auto& own = open_.back();
+    check(MPI_Irecv(to, count_of(own), MPI_BYTE, t.from, tag_, comm_, &own.request));
   }
-  /// Adds a message. Returns the place of its elements, in the shard or in a new buffer.
-  std::byte* open(crossing_transfer const& t, bool is_receive) {
+  void send(crossing_transfer const& t, crossing_carrier by) {
+    std::byte* const from = open(t, false, by);
+    auto& own = open_.back();
+    if (own.buffer != nullptr) copy(own);
+    std::atomic_thread_fence(std::memory_order_release);  // for takers in shared memory
+    check(MPI_Isend(from, count_of(own), MPI_BYTE, t.to, tag_, comm_, &own.request));
+  }
+  /// Adds a message. Returns the place of the elements that it carries, in the shard or in a new
+  /// buffer.
+  std::byte* open(crossing_transfer const& t, bool is_receive, crossing_carrier by) {
+    bool const is_empty = by == crossing_carrier::shared_memory;
+    open_.push_back({t, is_receive, is_empty, nullptr, MPI_REQUEST_NULL});
+    open_receives_ += is_receive;
+    if (is_empty) return nullptr;
     std::byte* place = nullptr;
     for_each_run(tile_, region_of(t), t.begin, t.size, [&](std::int64_t offset, std::int64_t n) {
       if (n == t.size) place = shard_ + static_cast<std::size_t>(offset) * size_;
     });
-    open_.push_back({t, is_receive, nullptr, MPI_REQUEST_NULL});
-    open_receives_ += is_receive;
     if (place != nullptr) return place;
     open_.back().buffer = std::make_unique_for_overwrite<std::byte[]>(bytes_of(t));
     return open_.back().buffer.get();
   }
 
-  void end_some() {
+  /// Returns whether a message has ended.
+  bool end_some() {
+    bool any = false;
     for (std::size_t i = 0; i < open_.size();) {
       int ended = 0;
       check(MPI_Test(&open_[i].request, &ended, MPI_STATUS_IGNORE));
@@ -129,10 +158,12 @@ class crossing_messages {
         ++i;
         continue;
       }
+      any = true;
       if (open_[i].is_receive) store(open_[i]);
       open_receives_ -= open_[i].is_receive;
       open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
     }
+    return any;
   }
 
   /// Copies the elements of a message from its buffer to the shard if it was received, and from the
@@ -149,7 +180,8 @@ class crossing_messages {
                  });
   }
   void store(open_message const& m) {
-    if (m.buffer != nullptr) copy(m);
+    if (m.is_empty) neighbours_.take(m.what, region_of(m.what));
+    else if (m.buffer != nullptr) copy(m);
     if (sends_.empty()) return;  // this rank passes nothing on
     // Ranges that meet become one.
     auto& own = arrived_[m.what.task];
@@ -183,7 +215,9 @@ class crossing_messages {
   int tag_;
   arena* memory_;
   std::size_t next_send_ = 0, next_receive_ = 0, open_receives_ = 0;
+  crossing_neighbours neighbours_;
   recycled_vector<open_message> open_;
+  bool has_ended_ = false;
   std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: begins and ends
 };
 
