@@ -15,6 +15,7 @@
 // deadlock.
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstring>
 #include <map>
