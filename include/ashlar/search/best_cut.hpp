@@ -50,6 +50,8 @@ class cut_search {
   void take(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     if (least(stages) >= best_.seconds * nearly) return;
+    // Once it is known that more memory might help, a cut that fits in no order tells nothing.
+    if (best_.is_limited && !fits_in_some_order(cut)) return;
     auto const costs = costs_of(stages);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
     auto const with = [&] {
@@ -270,6 +272,20 @@ class cut_search {
     return sums;
   }
 
+  /// Returns whether every part has room for one micro-batch at a time.
+  bool fits_in_some_order(std::vector<int> const& cut) const {
+    auto const bytes = net_.bytes(cut);
+    for (int p = 0; p < shape_.positions && limit_ > 0; ++p) {
+      std::int64_t lasting = 0, more = 0;
+      for (int c = 0; c < shape_.chunks; ++c) {
+        auto const& own = bytes[static_cast<std::size_t>(shape_.stage_of(p, c))];
+        lasting += own.lasting;
+        more = std::max(more, own.one - own.lasting);
+      }
+      if (lasting + more > limit_) return false;
+    }
+    return true;
+  }
   bool fits(std::vector<int> const& cut, pipelines::schedule const& order) {
     if (limit_ == 0) return true;
     auto const bytes = net_.bytes(cut);
