@@ -1,31 +1,37 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The programs that are built with the installed library and with the library as a subdirectory.
+# The programs of a project that uses the library. CONSUMER_PROGRAMS has the names of those that are
+# built.
 
-# Includes every header of the planner in one file, to show that the installation contains all of
-# them.
-get_target_property(headers ashlar::core HEADER_SET)
-get_target_property(directory ashlar::core HEADER_DIRS)
-set(includes "")
-foreach(header IN LISTS headers)
-  cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${directory}")
-  string(APPEND includes "#include <${header}>\n")
-endforeach()
-file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/all_of_core.cpp" CONTENT "${includes}")
+if(core IN_LIST CONSUMER_PROGRAMS)
+  # Includes every header of the planner in one file, to show that the installation contains all of
+  # them.
+  get_target_property(headers ashlar::core HEADER_SET)
+  get_target_property(directory ashlar::core HEADER_DIRS)
+  set(includes "")
+  foreach(header IN LISTS headers)
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${directory}")
+    string(APPEND includes "#include <${header}>\n")
+  endforeach()
+  file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/all_of_core.cpp" CONTENT "${includes}")
 
-add_executable(core "${CMAKE_CURRENT_LIST_DIR}/core.cpp"
-  "${CMAKE_CURRENT_BINARY_DIR}/all_of_core.cpp")
-target_link_libraries(core PRIVATE ashlar::core)
+  add_executable(core "${CMAKE_CURRENT_LIST_DIR}/core.cpp"
+    "${CMAKE_CURRENT_BINARY_DIR}/all_of_core.cpp")
+  target_link_libraries(core PRIVATE ashlar::core)
+endif()
 
-if(CONSUMER_FULL)
+if(full IN_LIST CONSUMER_PROGRAMS)
   add_executable(full "${CMAKE_CURRENT_LIST_DIR}/full.cpp")
   target_link_libraries(full PRIVATE ashlar::ashlar)
+endif()
+
+if(compiled IN_LIST CONSUMER_PROGRAMS)
   add_executable(compiled "${CMAKE_CURRENT_LIST_DIR}/compiled.cpp")
   target_link_libraries(compiled PRIVATE ashlar::precompiled)  # and so ashlar::compiled
 endif()
 
-if(CONSUMER_CUDA)
+if(cuda IN_LIST CONSUMER_PROGRAMS)
   add_executable(cuda "${CMAKE_CURRENT_LIST_DIR}/cuda.cpp")
   ashlar_enable_cuda(cuda)
   # The program also links a static library that itself links the kernels, as it may happen in a

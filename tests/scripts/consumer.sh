@@ -27,20 +27,18 @@ cuda=OFF
 mpi="$(sed -n 's/^MPI_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
-# user <folder> <full?> <cmake argument>...: configures, builds and runs the programs of a project.
-# <full?> is ON if it includes programs that need MPI and BLAS.
+# user <folder> <programs> <cmake argument>...: configures, builds and runs programs of a project,
+# which are separated by semicolons (tests/consumer/programs.cmake).
 user() {
-  local folder="$1" with_full="$2" build="$work/build $1 $2"
+  local folder="$1" programs="$2" build="$work/build $1 ${2//;/ }" program
   shift 2
   cmake -S "$source_dir/tests/consumer/$folder" -B "$build" -G Ninja \
-    "-DCMAKE_CXX_COMPILER=$compiler" "-DCONSUMER_FULL=$with_full" \
-    ${mpi:+"-DMPI_CXX_COMPILER=$mpi"} "$@" >"$work/log" 2>&1 ||
-    { cat "$work/log"; echo "configuring $folder failed"; return 1; }
+    "-DCMAKE_CXX_COMPILER=$compiler" "-DCONSUMER_PROGRAMS=$programs" \
+    ${mpi:+"-DMPI_CXX_COMPILER=$mpi"} "$@" >"$work/configured" 2>&1 ||
+    { cat "$work/configured"; echo "configuring $folder failed"; return 1; }
   cmake --build "$build" >"$work/log" 2>&1 ||
     { cat "$work/log"; echo "building $folder failed"; return 1; }
-  "$build/core"
-  if [ "$with_full" = ON ]; then "$build/full" && "$build/compiled"; fi
-  if [ -x "$build/cuda" ]; then "$build/cuda"; fi
+  for program in ${programs//;/ }; do "$build/$program" || return 1; done
 }
 
 cmake --install "$binary_dir" --prefix "$work/prefix" >"$work/log" 2>&1 ||
@@ -52,16 +50,15 @@ if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmak
   exit 1
 fi
 
-with_cuda=("-DCONSUMER_CUDA=$cuda" -DASHLAR_CUDA_ARCHITECTURES=90-virtual)
-user installed OFF "-DCMAKE_PREFIX_PATH=$work/prefix"
-if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix" "${with_cuda[@]}"; fi
-user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir" -DCONSUMER_CUDA=OFF
+user installed core "-DCMAKE_PREFIX_PATH=$work/prefix"
+if [ "$full" = ON ]; then
+  programs="full;compiled"
+  if [ "$cuda" = ON ]; then programs+=";cuda"; fi
+  user installed "$programs" "-DCMAKE_PREFIX_PATH=$work/prefix" -DASHLAR_CUDA_ARCHITECTURES=90-virtual
+  user subdirectory full "-DASHLAR_SOURCE_DIR=$source_dir"
+fi
 
 # A build without MPI has only the planner and says that MPI is missing.
-cmake -S "$source_dir/tests/consumer/subdirectory" -B "$work/bare" -G Ninja \
-  "-DCMAKE_CXX_COMPILER=$compiler" -DCONSUMER_FULL=OFF "-DASHLAR_SOURCE_DIR=$source_dir" \
-  -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-grep -q 'MPI not found: only the planner' "$work/log" || { cat "$work/log"; exit 1; }
-cmake --build "$work/bare" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-"$work/bare/core"
+user subdirectory core "-DASHLAR_SOURCE_DIR=$source_dir" -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
+grep -q 'MPI not found: only the planner' "$work/configured" || { cat "$work/configured"; exit 1; }
 echo "consumer: full library $full, CUDA $cuda"
