@@ -278,6 +278,43 @@ TEST_CASE("crossings of any element type and of many chunks") {
   if (parts[0].is_here()) CHECK(local_values(z) == local_values(x));
 }
 
+TEST_CASE("tensors on parts with tags compute, and cross to other parts") {
+  int const n = world_size();
+  if (n % 2 != 0) return;
+  struct encoder;
+  struct decoder;
+  for (auto const on : transports) {
+    auto const whole = mesh_on(on, {{"gpu", n}});
+    std::vector<int> low, high;
+    for (int r = 0; r < n; ++r) (r < n / 2 ? low : high).push_back(r);
+    auto const a = whole.part<encoder>(low, {{"gpu", n / 2}});
+    auto const b = whole.part<decoder>(high, {{"gpu", n / 2}});
+    auto const c = whole.part(low, {{"gpu", n / 2}});
+    static_assert(!std::is_same_v<decltype(a), decltype(b)> &&
+                  std::is_same_v<decltype(c), ashlar::mesh const>);
+    using rows = ashlar::sbp<ashlar::placements::S<0>>;
+    using copies = ashlar::sbp<ashlar::placements::B>;
+    auto const x = ashlar::normal<double>(a, {6, 5}, rows{}, {.seed = 1});
+    auto const w = ashlar::normal<double>(b, {5, 4}, copies{}, {.seed = 2});
+    auto const y = ashlar::matmul(redistribute(x, b, rows{}), w);
+    auto moving = redistribute_async(y + y, a, copies{});
+    auto const there = y | ashlar::to<ashlar::placements::B>.on(c);
+    auto const alone = ashlar::mesh(MPI_COMM_SELF, {{"gpu", 1}});
+    auto const product = ashlar::matmul(
+        ashlar::normal<double>(alone, {6, 5}, rows{}, {.seed = 1}),
+        ashlar::normal<double>(alone, {5, 4}, copies{}, {.seed = 2}));
+    auto const back = ashlar::to_full(moving.wait());
+    if (a.is_here())
+      for (std::size_t i = 0; i < back.size(); ++i)
+        CHECK(back[i] == doctest::Approx(2 * ashlar::to_full(product)[i]));
+    CHECK(back.size() == (a.is_here() ? 24u : 0u));
+    auto const half = ashlar::to_full(there);
+    REQUIRE(half.size() == back.size());
+    for (std::size_t i = 0; i < half.size(); ++i) CHECK(2 * half[i] == back[i]);
+    CHECK(has(message_of([&] { redistribute(x, c, rows{}); }), "both have the same rank."));
+  }
+}
+
 TEST_CASE("wrong crossings are refused") {
   auto const whole = mesh_on(transport::messages, {{"gpu", world_size()}});
   auto const x = ashlar::full<float>(whole, {4}, placement::all_broadcast(1), 1);

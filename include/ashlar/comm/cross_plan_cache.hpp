@@ -27,6 +27,9 @@ namespace ashlar {
 
 struct prepared_crossing;
 
+/// Returns how many elements this rank receives in a crossing.
+ASHLAR_INLINE std::int64_t received_elements(prepared_crossing const& c);
+
 class cross_plan_cache {
  public:
   static constexpr std::size_t most_plans = 256;
@@ -45,6 +48,11 @@ class cross_plan_cache {
 };
 
 #if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE std::int64_t received_elements(prepared_crossing const& c) {
+  std::int64_t n = 0;
+  for (auto const& t : c.receives) n += t.size;
+  return n;
+}
 ASHLAR_INLINE std::shared_ptr<prepared_crossing const>
 cross_plan_cache::plan(shape const& extents, int element_size, mesh_part const& source,
                        placement const& from, mesh_part const& target, placement const& to,

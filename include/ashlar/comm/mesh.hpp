@@ -32,6 +32,7 @@
 #include <ashlar/comm/host_values.hpp>
 #include <ashlar/comm/mesh_state.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
+#include <ashlar/comm/tagged.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
 #include <ashlar/comm/watch/introduce.hpp>
 #include <ashlar/config.hpp>
@@ -83,18 +84,16 @@ class basic_mesh {
   /// of the mesh calls this function, in the same order. On a rank that is not a member, is_here()
   /// is false: shards of tensors on the part are empty there, operators compute nothing, and
   /// transfers are skipped. The part shares memory, progress and watchdog with this mesh, and
-  /// begins with its machine. Throws ashlar::error on every rank if the ranks or the axes are wrong
-  /// (mesh_part.hpp).
-  basic_mesh part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
-    (void)part_of(topology(), ranks, axes);
-    std::vector<int> of_whole;
-    for (int const r : ranks) of_whole.push_back(state_->part.ranks[static_cast<std::size_t>(r)]);
-    auto const what = part_of(state_->whole, of_whole, axes);
-    auto text = to_string(what.axes);
-    for (int const r : what.ranks) text += "," + std::to_string(r);
+  /// begins with its machine. part<Tag>(...) gives its tensors' types a tag (tagged.hpp). Throws
+  /// ashlar::error on every rank if the ranks or the axes are wrong (mesh_part.hpp).
+  template <class Tag = void>
+  auto part(std::vector<int> const& ranks, ashlar::topology const& axes) const {
+    using tag = tagged_by<Processor, Tag>;
+    auto const what = part_within(whole(), as_part(), ranks, axes);
+    auto const text = to_string(what);
     require_agreement(content_hash(text.data(), text.size()), "mesh",
                       "the ranks ask for different parts of the mesh");
-    return basic_mesh(std::make_shared<mesh_state<Processor>>(state_, what));
+    return basic_mesh<tag>(std::make_shared<mesh_state<tag>>(state_, what));
   }
   /// Returns one part for each index along the axis named `axis`, with the other axes of this mesh.
   std::vector<basic_mesh> split(std::string_view axis) const {
@@ -103,8 +102,7 @@ class basic_mesh {
       parts.push_back(part(own.ranks, own.axes));
     return parts;
   }
-  /// Returns whether this rank is one of the mesh's ranks. It is false only on parts of other
-  /// ranks.
+  /// Returns whether this rank is one of the mesh's ranks, as it always is on a whole mesh.
   bool is_here() const { return state_->rank >= 0; }
   /// Returns the box of a tensor's elements that this rank holds, which is empty outside the mesh.
   box local_box(shape const& extents, placement const& p) const {
@@ -299,10 +297,10 @@ class basic_mesh {
 
   /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.
   /// Throws ashlar::error if `target` is no such part, or has a rank of this one.
-  std::shared_ptr<prepared_crossing const> cross_plan(shape const& extents, int element_size,
-                                                      placement const& from,
-                                                      basic_mesh const& target,
-                                                      placement const& to) const {
+  template <same_processor<Processor> Other>
+  std::shared_ptr<prepared_crossing const>
+  cross_plan(shape const& extents, int element_size, placement const& from,
+             basic_mesh<Other> const& target, placement const& to) const {
     if (&state_->whole_mesh() != &target.state_->whole_mesh())
       throw error("redistribute", "from mesh " + to_string(topology()) + " to mesh " +
                                       to_string(target.topology()) +
@@ -326,7 +324,7 @@ class basic_mesh {
                                                     int number) const {
     refuse_if_forbidden(collective::permute, all_axes(axes()));
     auto const timed = time();
-    state_->transport->note_crossing(c.received_elements() * std::int64_t(element_size));
+    state_->transport->note_crossing(received_elements(c) * std::int64_t(element_size));
     return state_->back->start_crossing(c, tile, shard, element_size, number);
   }
 
@@ -338,6 +336,8 @@ class basic_mesh {
  private:
   explicit basic_mesh(std::shared_ptr<mesh_state<Processor>> state) : state_(std::move(state)) {}
 
+  template <class>
+  friend class basic_mesh;
   friend class decorated_transport;
   friend class no_communication;
   friend class operation_label;

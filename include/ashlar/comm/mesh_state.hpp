@@ -39,7 +39,8 @@ struct mesh_state : detail::state_with_backend<Processor>, mesh_core {
   }
 
   /// The state of a part of the mesh with the state `from`. Collective over the ranks of `from`.
-  mesh_state(std::shared_ptr<mesh_state> const& from, mesh_part const& what)
+  template <class Kind>
+  mesh_state(std::shared_ptr<mesh_state<Kind>> const& from, mesh_part const& what)
       : detail::state_with_backend<Processor>{from->back} {
     this->own_operations = std::make_unique<operation_queue>(*from->operations);
     operations = this->own_operations.get();

@@ -20,12 +20,6 @@ namespace ashlar {
 struct prepared_crossing {
   cross_mesh_plan plan;
   std::vector<crossing_transfer> sends, receives;
-
-  std::int64_t received_elements() const {
-    std::int64_t n = 0;
-    for (auto const& t : receives) n += t.size;
-    return n;
-  }
 };
 
 /// Returns the plan with the messages of rank `rank` of the mesh `whole`.

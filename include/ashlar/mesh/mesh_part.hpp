@@ -87,6 +87,24 @@ constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, t
   return {axes, {ranks.begin(), ranks.end()}};
 }
 
+/// Returns the part of a mesh whose ranks have the numbers `ranks` in the part `of`. Throws like
+/// part_of.
+constexpr mesh_part part_within(topology const& whole, mesh_part const& of,
+                                std::span<int const> ranks, topology const& axes) {
+  (void)part_of(of.axes, ranks, axes);
+  std::vector<int> numbers;
+  for (int const r : ranks) numbers.push_back(of.ranks[static_cast<std::size_t>(r)]);
+  return part_of(whole, numbers, axes);
+}
+
+/// Returns the shape and the ranks of a part, such as "gpu=2:4,5".
+inline std::string to_string(mesh_part const& part) {
+  auto text = to_string(part.axes);
+  for (std::size_t i = 0; i < part.ranks.size(); ++i)
+    text += (i == 0 ? ":" : ",") + std::to_string(part.ranks[i]);
+  return text;
+}
+
 /// Returns equally many ranks of each range of indices along axis number `along`. Every part has
 /// the axes of the mesh. Expects that `parts` divides the extent of the axis.
 constexpr std::vector<mesh_part> divided(topology const& whole, int along, int parts) {

@@ -65,20 +65,20 @@ class running_departure final : public pending_operation {
 
 }  // namespace detail
 
-/// A tensor on its way to another part of the mesh. The destructor waits until this rank's share
+/// A tensor on its way to another part of the mesh, from one that `From` stands for (tagged.hpp). The destructor waits until this rank's share
 /// has ended. If it runs because of an exception, it abandons the mesh.
-template <distributed Tensor>
+template <distributed Tensor, class From>
 class crossing_tensor {
  public:
   using processor_type = typename Tensor::processor_type;
 
-  crossing_tensor(any_tensor<processor_type> const& x, basic_mesh<processor_type> const& other,
+  crossing_tensor(any_tensor<From> const& x, basic_mesh<processor_type> const& other,
                   std::shared_ptr<prepared_crossing const> plan)
       : mesh_(x.mesh()), result_(other, x.extents(), plan->plan.after.to, x.type()), plan_(plan) {
     int const number = mesh_.next_crossing();
     auto const size = static_cast<std::size_t>(size_of(x.type()));
     if (mesh_.is_here()) {
-      run_ = std::make_unique<detail::running_departure<processor_type>>(x, plan, number);
+      run_ = std::make_unique<detail::running_departure<From>>(x, plan, number);
     } else if (other.is_here()) {
       any_tensor<processor_type> const received(other, x.extents(), plan->plan.after.from,
                                                 x.type());
@@ -115,7 +115,7 @@ class crossing_tensor {
   }
 
  private:
-  basic_mesh<processor_type> mesh_;
+  basic_mesh<From> mesh_;
   any_tensor<processor_type> result_;
   std::shared_ptr<prepared_crossing const> plan_;  // kept alive, since the mesh's cache may drop it
   std::unique_ptr<pending_operation> run_;
@@ -126,12 +126,13 @@ class crossing_tensor {
 /// Begins to move `x` to another part of the mesh, and returns at once. Every rank of the whole
 /// mesh makes the same calls, in the same order. `x` must not be written until the move has ended.
 /// Throws like redistribute.
-template <distributed Tensor, placement_argument Target>
-auto redistribute_async(Tensor const& x, typename Tensor::mesh_type const& other,
-                        Target const& target) {
-  using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,
-                            typename Tensor::processor_type>;
-  return crossing_tensor<result>(any_tensor(x), other, detail::plan_to(x, other, as_value(target)));
+template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
+          placement_argument Target>
+auto redistribute_async(Tensor const& x, basic_mesh<Other> const& other, Target const& target) {
+  using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target, Other>;
+  using from = typename Tensor::processor_type;
+  return crossing_tensor<result, from>(any_tensor(x), other,
+                                       detail::plan_to(x, other, as_value(target)));
 }
 
 }  // namespace ashlar

@@ -16,7 +16,8 @@
   "Give both one placement per axis of one mesh."
 #define ASHLAR_SAYS_MATMUL_OPERANDS                                                                \
   "matmul: the operands are not two tensors of two dimensions, or two of three, of one element "   \
-  "type on one type of processor."
+  "type, on one type of processor and with one tag. To move x to the part of w, write "            \
+  "redistribute(x, w.mesh(), sbp<...>{})."
 #define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
   "matmul: the contracted dimension is not split by the same axes in the same order on both "      \
   "operands. Split it in the same way on both, or let ashlar plan it: matmul<sbp<...>>(x, w)."
@@ -60,7 +61,8 @@
   "x | to<B, ...>, or read the addends with x.local_addends()."
 #define ASHLAR_SAYS_ALIKE                                                                          \
   "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
-  "one type of processor."
+  "one type of processor and with one tag. To move x to the part of y, write "                     \
+  "redistribute(x, y.mesh(), sbp<...>{})."
 #define ASHLAR_SAYS_DIMENSION                                                                      \
   "reduce: the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_AXES                                                                           \
