@@ -115,23 +115,6 @@ TEST_CASE("pipelines whose stages do not fit, and plans that cannot be run yet")
   pipeline.stages.resize(3);
   CHECK(has(message_of([&] { nn::place<double>(net, m, pipeline); }),
             "Stages follow one another, none is empty, and no residual is cut."));
-
-  // A plan may split the rows of an image for max pooling. This needs a halo (the rows at the
-  // borders of neighbouring ranks). The library does not exchange halos yet. The plan is accepted
-  // on a single rank, which has no neighbours, and rejected otherwise.
-  auto const images = nn::chain(nn::max_pool(3, {.stride = 1, .halo = true}), nn::flatten());
-  auto const of_images = any_length(nn::describe<double>(images, nn::image_batch{2, 3, 9, 9}));
-  auto plan = plan_source(of_images, m).whole();
-  auto& pool = plan.choices[0];
-  pool.x = pool.y = pool.dy = pool.dx = ashlar::placement{ashlar::split(2)};
-  predict(plan, of_images, m.machine());
-  auto const said = message_of([&] { nn::place<double>(images, m, plan); });
-  CAPTURE(said);
-  CHECK(has(said, world_size() == 1
-                      ? "nothing was thrown"
-                      : "nn::place: element 0 (max_pool) splits the rows of its images along gpu, "
-                        "and the exchange of halos does not run yet. Make the net without .halo "
-                        "and search again."));
 }
 
 TEST_CASE("ranks that disagree on the machine or on the plan all get an error") {

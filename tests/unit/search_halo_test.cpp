@@ -160,7 +160,8 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
         doctest::Approx(5e-6 + 480 * 4 * 4e-9));
   CHECK(search::halo_seconds(spec, rows_split(spec, ashlar::parse_placement("S(0),S(1)")), t, m, 4)
             .seconds() == 0);
-  // While the layer runs, the halos of x and of dx need memory.
+  // While the layer runs, x and dx with their halos need memory: 8 + 2 rows of 2 images with 6
+  // channels and 20 columns. The layer saves x with its halo. The halos are exchanged in buffers.
   search::problem net;
   net.add(spec);
   auto without = spec;
@@ -170,8 +171,15 @@ TEST_CASE("bytes and seconds of a halo equal the values computed by hand, on eac
                                     search::forward_runs::once, search::saved_part::all};
     return search::memory_of(net, of, once, along_gpu, t);
   };
-  CHECK(bytes_of(spec).forward == bytes_of(without).forward + 480 * 4);
-  CHECK(bytes_of(spec).backward == bytes_of(without).backward + 480 * 4);
+  std::int64_t const read = 2 * 6 * 10 * 20 * 4, halo = 480 * 4;
+  auto const memory = search::halo_memory_of(spec, along_gpu, t, 4);
+  CHECK(memory.x == read);
+  CHECK(memory.dx == read);
+  CHECK(memory.exchanging == 2 * 4 * halo);
+  CHECK(memory.adding == 2 * 4 * halo + halo);
+  CHECK(bytes_of(spec).forward == bytes_of(without).forward + read + halo);
+  CHECK(bytes_of(spec).saved == bytes_of(without).saved + halo);
+  CHECK(bytes_of(spec).backward == bytes_of(without).backward + halo);
 }
 
 TEST_CASE("a layer offers the row only when asked") {

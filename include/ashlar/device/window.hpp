@@ -5,6 +5,10 @@
 
 // The square window of convolution and pooling, which slides over the rows and columns of images,
 // and the extents of these images.
+//
+// A rank may have only some rows of the images (layout/halo_layout.hpp). Then these rows have less
+// padding than whole images, or none, above and below: a window is at rows
+// [i stride - padding_above, i stride - padding_above + extent) of the rank.
 
 #include <cstdint>
 
@@ -20,7 +24,15 @@ struct image_extents {
   std::int64_t channels;
   std::int64_t height;
   std::int64_t width;
+  /// The rows of padding that are missing above and below, compared with a whole image.
+  std::int64_t missing_above = 0, missing_below = 0;
 
+  /// Returns the number of positions of a window from the top to the bottom.
+  constexpr std::int64_t places_of_rows(window const& w) const {
+    std::int64_t const room = height + 2 * w.padding - missing_above - missing_below - w.extent;
+    return room < 0 ? 0 : room / w.stride + 1;
+  }
+  constexpr std::int64_t padding_above(window const& w) const { return w.padding - missing_above; }
   constexpr std::int64_t plane() const { return height * width; }
 };
 

@@ -154,6 +154,8 @@ class forward_call : public layer_call<Types> {
                loss_batch<processor_type> const* batch)
       : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch) {}
 
+  /// Returns the input. If the layer has a halo (layer_spec::halo) and the plan splits its dim, the
+  /// input has its halo: local_box() is what this rank's windows cover.
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
   /// Returns the number of the layer's first stream of random numbers. A layer declares in
@@ -198,8 +200,9 @@ class backward_call : public layer_call<Types> {
   using typename base::processor_type;
 
   backward_call(base const& common, typename Types::output_gradient const& dy, Kept const& kept,
-                std::span<nn::parameter<processor_type> const> parameters)
-      : base(common), dy_(dy), kept_(kept), parameters_(parameters) {}
+                std::span<nn::parameter<processor_type> const> parameters,
+                box const* dx_with_halo = nullptr)
+      : base(common), dy_(dy), kept_(kept), parameters_(parameters), dx_with_halo_(dx_with_halo) {}
 
   typename Types::output_gradient const& dy() const { return dy_; }
   /// Returns the I-th value that the forward pass kept.
@@ -207,8 +210,16 @@ class backward_call : public layer_call<Types> {
   auto const& kept() const {
     return std::get<static_cast<std::size_t>(I)>(kept_);
   }
-  /// Makes a tensor for the gradient of the input. Its elements are not initialized.
+  /// Makes a tensor for the gradient of the input. Its elements are not initialized. If the layer
+  /// has a halo, the tensor has the same box as x in the forward pass: the step's program then adds
+  /// what several ranks compute for one element.
   typename Types::input_gradient make_dx() const {
+    using made = typename Types::input_gradient;
+    if (dx_with_halo_ != nullptr)
+      return any_tensor<processor_type>::with_box(this->mesh(), this->spec().x,
+                                                  as_value(this->at().dx()), *dx_with_halo_,
+                                                  element_type_of<typename made::value_type>)
+          .template as<made>();
     return {this->mesh(), this->spec().x, as_value(this->at().dx())};
   }
   /// Returns the sum to which the gradient of parameter K is to be added.
@@ -223,6 +234,7 @@ class backward_call : public layer_call<Types> {
   typename Types::output_gradient const& dy_;
   Kept const& kept_;
   std::span<nn::parameter<processor_type> const> parameters_;
+  box const* dx_with_halo_;  // null: dx has no halo
 };
 
 }  // namespace ashlar::nn

@@ -13,7 +13,8 @@
 // weight is [out, in, kernel, kernel]. device/host/convolution.hpp chooses the algorithm.
 //
 // Plans may split the images, the output channels or the input channels (signature/image.hpp). With
-// `.halo` they may also split the rows of pixels, but such plans only predict costs and do not run.
+// `.halo` they may also split the rows of pixels: the step's program then exchanges the rows that
+// windows of several ranks read (layout/halo_layout.hpp).
 //
 // Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; the bias is
 // zero.
@@ -33,7 +34,7 @@ struct convolution_options {
   std::int64_t stride = 1;
   std::int64_t padding = 0;  ///< zeros added on every side
   bool bias = true;
-  bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
+  bool halo = false;  ///< plans may split the rows of images
 };
 
 /// A layer that maps x [batch, in, height, width] to y [batch, out, h', w'].
@@ -80,7 +81,7 @@ class convolution {
     s.gradient_values = s.backward_values / 2;
     s.saved_values = static_cast<double>(x.elements());
     s.workspace_values = static_cast<double>(
-        device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}));
+        device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}, halo_));
     // The GEMM is one product per image: m is the number of pixels, n the number of output
     // channels, and k the number of input channels times the window. In n and k, bit 1 means dim 1,
     // which is the channels.
@@ -104,7 +105,7 @@ class convolution {
     auto const& x = c.x();
     auto const w = c.template parameter<0>();
     auto y = c.make_y();
-    auto const e = extents(x, y.local_size(1));
+    auto const e = extents(x, y);
     buffer<T> workspace(c.memory(), device::host::convolution_workspace(e));
     auto const convolve = [&](T const* bias) {
       device::host::convolution_forward(static_cast<T const*>(x.data()),
@@ -134,7 +135,7 @@ class convolution {
   void add_gradients(Call const& c, T const* w, T* dx) const {
     auto const& dy = c.dy();
     auto const& x = c.template kept<0>();
-    auto const e = extents(x, dy.local_size(1));
+    auto const e = extents(x, dy);
     buffer<T> workspace(c.memory(), device::host::convolution_workspace(e));
     device::host::convolution_backward(static_cast<T const*>(dy.data()),
                                        static_cast<T const*>(x.data()), w, e, workspace.data(), dx,
@@ -147,9 +148,9 @@ class convolution {
           e.y_plane(), [plane](std::int64_t k) { return plane[k]; });
     }
   }
-  template <class X>
-  device::host::convolution_extents extents(X const& x, std::int64_t outputs) const {
-    return {local_images(x), outputs, window_};
+  template <class X, class Y>
+  device::host::convolution_extents extents(X const& x, Y const& y) const {
+    return {local_images(x, y, window_), y.local_size(1), window_};
   }
 
   constexpr shape weight_extents() const { return {out_, in_, window_.extent, window_.extent}; }

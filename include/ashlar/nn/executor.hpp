@@ -18,6 +18,8 @@
 //   begin_receive,
 //   end_receive             a crossing to or from another part of a pipeline's mesh, in the
 //                           background
+//   exchange_halo,
+//   add_halo                an exchange of halos, at once
 //   release                 empties the slots of values that are no longer needed
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
@@ -37,6 +39,7 @@
 #include <ashlar/nn/profile_ranges.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/support/stopwatch.hpp>
+#include <ashlar/tensor/halo.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/running_plan.hpp>
 
@@ -56,6 +59,8 @@ class executor {
         buckets_(p.moves.size()), crossing_(p.crossings.size()) {
     for (auto const& plan : p.crossing_plans)
       crossing_plans_.push_back(prepared_for(plan, m.whole(), m.rank_of_whole()));
+    for (auto const& halo : p.halos)
+      halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
@@ -174,6 +179,8 @@ class executor {
       case step::action_kind::begin_receive: begin_crossing(a); break;
       case step::action_kind::end_send:
       case step::action_kind::end_receive: end_crossing(a); break;
+      case step::action_kind::exchange_halo:
+      case step::action_kind::add_halo: exchange_halo(a, input); break;
       case step::action_kind::release: release(a); break;
       case step::action_kind::update: break;
       default: compute(a, input);
@@ -259,6 +266,17 @@ class executor {
     run = {};
   }
 
+  void exchange_halo(step::action const& a, step_input<Processor> const& input) {
+    load(a, input);
+    bool const back = a.kind == step::action_kind::add_halo;
+    auto const& halo = halos_[static_cast<std::size_t>(a.halo)];
+    auto const name = halo_name(*elements_, a);
+    operation_label const named(mesh_, name.c_str());
+    auto const& from = on_.tensor(a.reads[0]);
+    on_.set(a.makes[0], back ? ashlar::detail::sum_of_halos(from, halo)
+                             : ashlar::detail::with_halo(from, halo));
+  }
+
   void release(step::action const& a) {
     for (int const v : a.reads) on_.slots[static_cast<std::size_t>(v)] = {};
   }
@@ -319,6 +337,7 @@ class executor {
   };
   std::vector<prepared_crossing> crossing_plans_;  // as program::crossing_plans
   std::vector<crossing_run> crossing_;             // one per crossing of the program
+  std::vector<halo_transfers> halos_;              // as program::halos
   std::vector<step::time_span> times_;
   stopwatch begun_;
   double waited_ = 0;

@@ -10,6 +10,7 @@
 //   x of 4.gpt_attention       an activation on its way to element 4
 //   dy of 4.gpt_attention      the gradient of an activation
 //   statistic of 7.linear      a statistic, such as a maximum over a split dim
+//   halo of x of 2.max_pool    an exchange of halos, of x or of dx
 
 #include <memory>
 #include <string>
@@ -41,6 +42,14 @@ move_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements
     }
   }
   return names;
+}
+
+/// Returns the name of an exchange of halos.
+template <class Processor>
+std::string halo_name(std::vector<std::unique_ptr<element_node<Processor>>> const& elements,
+                      step::action const& a) {
+  return std::string("halo of ") + (a.kind == step::action_kind::add_halo ? "dx" : "x") + " of " +
+         std::to_string(a.element) + "." + elements[static_cast<std::size_t>(a.element)]->name();
 }
 
 }  // namespace ashlar::nn

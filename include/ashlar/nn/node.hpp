@@ -17,10 +17,12 @@
 // With a run-time plan, these arguments are equal for all copies of a layer in a repeat. So the
 // node is compiled only once.
 
+#include <optional>
 #include <string>
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/step/halo.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar::nn {
@@ -108,6 +110,9 @@ class layer_node final : public element_node<typename At::processor_type> {
   layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
              At const& at, stream_counter& streams, std::string const& path = {})
       : layer_(layer), mesh_(m), spec_(layer.spec(x)), at_(at) {
+    if (auto const halo = step::halo_layout_of(spec_, as_value(at_.dx()), m.topology());
+        halo.has_halo() && m.is_here())
+      dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
     make_parameters(element, streams, path);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
@@ -180,7 +185,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     any_tensor<processor> const* statistics[max_statistics]{};
     int at = 1;
     for (int k = 0; k < spec_.parameters.size(); ++k) read[k] = &on.tensor(a.reads[at++]);
-    for (int k = 0; at < a.reads.size(); ++k) statistics[k] = &on.tensor(a.reads[at++]);
+    for (int k = 0; k < a.part; ++k) statistics[k] = &on.tensor(a.reads[at++]);
     loss_batch<processor> batch = on.batch;
     if constexpr (is_loss) batch.targets = targets_there(on.batch.targets);
     forward_type const call(common(mesh_, at_, spec_, read), x, on.pass, stream_, statistics,
@@ -225,7 +230,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     any_tensor<processor> const* read[max_parameters]{};
     for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
       if (spec_.parameters[k].in_backward) read[k] = &on.tensor(a.reads[at++]);
-    backward_type const call(common(mesh_, at_, spec_, read), dy, kept.values, this->parameters_);
+    backward_type const call(common(mesh_, at_, spec_, read), dy, kept.values, this->parameters_,
+                             dx_with_halo_ ? &*dx_with_halo_ : nullptr);
     pass(call);
   }
   template <class Pass>
@@ -238,6 +244,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   step::layer_spec spec_;
   At at_;
   std::uint64_t stream_ = 0;
+  std::optional<box> dx_with_halo_;  // of this rank's dx, if it has a halo
 };
 
 }  // namespace ashlar::nn

@@ -22,7 +22,6 @@
 #include <ashlar/search/pipeline_plan.hpp>
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
-#include <ashlar/step/halo.hpp>
 #include <ashlar/step/pipeline/check.hpp>
 #endif
 
@@ -115,13 +114,6 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
       throw error("nn::place",
                   "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
                       ") of the plan has placements that no rule of that layer permits.");
-    if (auto const axes = search::halo_axes(problem.spec(i), plan[i], plan.mesh); !axes.empty())
-      throw error("nn::place",
-                  "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
-                      ") splits the rows of its images along " +
-                      std::string(plan.mesh.axis[axes[0]].name.view()) +
-                      ", and the exchange of halos does not run yet. Make the net without .halo "
-                      "and search again.");
     if (problem[i].kind == search::element_kind::residual_end &&
         !(plan[i] == plan[problem[i].partner]))
       throw error("nn::place", "the two ends of the residual, elements " +

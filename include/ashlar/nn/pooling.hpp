@@ -24,7 +24,7 @@ namespace ashlar::nn {
 struct pool_options {
   std::int64_t stride = 0;  ///< 0: the extent of the window
   std::int64_t padding = 0;
-  bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
+  bool halo = false;  ///< plans may split the rows of images (convolution.hpp)
 };
 
 struct pool_maximum {};
@@ -69,21 +69,22 @@ class pool {
     auto const* const from = constant(c.x());
     if constexpr (maximum) {
       auto chosen = empty<std::int32_t, 4>(c.mesh(), y.extents(), c.at().y());
-      device::host::max_pool_forward(from, local_images(c.x()), window_, y.data(), chosen.data());
+      device::host::max_pool_forward(from, local_images(c.x(), y, window_), window_, y.data(),
+                                     chosen.data());
       return made(y, chosen);
     } else {
-      device::host::average_pool_forward(from, local_images(c.x()), window_, y.data());
+      device::host::average_pool_forward(from, local_images(c.x(), y, window_), window_, y.data());
       return y;
     }
   }
   template <class Call>
   auto backward(Call const& c) const {
     auto dx = c.make_dx();
+    auto const images = local_images(dx, c.dy(), window_);
     if constexpr (maximum)
-      device::host::max_pool_backward(constant(c.dy()), constant(c.template kept<0>()),
-                                      local_images(dx), window_, dx.data());
-    else
-      device::host::average_pool_backward(constant(c.dy()), local_images(dx), window_, dx.data());
+      device::host::max_pool_backward(constant(c.dy()), constant(c.template kept<0>()), images,
+                                      window_, dx.data());
+    else device::host::average_pool_backward(constant(c.dy()), images, window_, dx.data());
     return dx;
   }
 

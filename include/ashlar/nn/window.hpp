@@ -15,10 +15,20 @@
 
 namespace ashlar::nn {
 
-/// Returns the extents of this rank's shard of a tensor of images.
-template <class Tensor>
-device::image_extents local_images(Tensor const& x) {
-  return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
+/// Returns the extents of this rank's part of the images x, for the window that makes this rank's
+/// part of y. x has its halo if its rows are split. Works also with gradients instead of x and y.
+template <class X, class Y>
+device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
+  device::image_extents e{x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
+  // The rows that x has, and those from the first window's first row to the last one's last row.
+  // Where the windows begin above x or end below it, there is padding.
+  interval const rows = x.local_box()[2], places = y.local_box()[2];
+  e.missing_above = e.missing_below = w.padding;
+  if (places.size == 0) return e;
+  std::int64_t const end = (places.end() - 1) * w.stride - w.padding + w.extent;
+  e.missing_above = places.begin * w.stride - rows.begin;
+  e.missing_below = w.padding - (end - rows.end());
+  return e;
 }
 
 namespace detail {
@@ -45,8 +55,8 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
     throw error(layer, "an image of " + to_string(x) + " has too many pixels.");
 }
 
-/// Adds a signature row that splits images along their height. Its cost includes a halo exchange:
-/// each rank receives the rows of pixels that its windows read and that other ranks have.
+/// Adds a signature row that splits images along their height. The step's program then exchanges
+/// halos: each rank receives the rows of pixels that its windows read and that other ranks have.
 constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
   s.halo = {2, w};
   s.rows.push_back(halo_row(s.parameters.size()));

@@ -28,6 +28,12 @@ namespace ashlar {
 /// The most bytes that a rank packs at a time into a communication buffer for one other rank.
 inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 
+/// Returns an upper bound of the bytes of a rank's communication buffers if every two of `ranks` MPI
+/// processes exchange at most `block` bytes.
+constexpr std::int64_t packing_of_blocks(std::int64_t block, int ranks) {
+  return 2 * ranks * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
+}
+
 /// Returns an upper bound of the bytes of a rank's communication buffers in one step between MPI
 /// processes.
 constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
@@ -45,7 +51,7 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
     block *= from[d].size < to[d].size ? from[d].size : to[d].size;
   if (s.kind == collective::all_reduce && !arrays_cross(p, from.elements()))
     block = (block + p - 1) / p;
-  return 2 * p * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
+  return packing_of_blocks(block, p);
 }
 
 /// Returns an upper bound of the bytes of a rank's communication buffers in any redistribution

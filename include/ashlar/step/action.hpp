@@ -19,6 +19,8 @@
 //   end_send         no        the same value
 //   begin_receive    no
 //   end_receive      no                                           a value from another part
+//   exchange_halo    no        x                                  x with halo
+//   add_halo         no        dx with halo                       dx
 //   release          no        (values that no later action reads)
 //
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
@@ -26,6 +28,9 @@
 // redistributed between two parts of a forward pass. Sends and receives are the crossings of a
 // pipeline (build_stage.hpp). They have no steps: redistributions before a send and after a receive
 // are moves.
+//
+// A layer whose window slides along a split dim has a halo (halo.hpp). Its forward pass then reads x
+// with halo in addition to x, and its backward pass makes dx with halo instead of dx.
 //
 // An action refers to a value by its index in the program's table of values (program.hpp).
 
@@ -48,6 +53,8 @@ enum class action_kind : signed char {
   end_send,
   begin_receive,
   end_receive,
+  exchange_halo,
+  add_halo,
   release
 };
 
@@ -65,6 +72,8 @@ constexpr char const* to_string(action_kind kind) {
     case action_kind::end_send: return "end send";
     case action_kind::begin_receive: return "begin receive";
     case action_kind::end_receive: return "end receive";
+    case action_kind::exchange_halo: return "exchange halo of x";
+    case action_kind::add_halo: return "add halo of dx";
     case action_kind::release: return "release";
   }
   return "";
@@ -84,6 +93,8 @@ enum class value_kind : signed char {
   y,          ///< an activation, at the placement that its producer makes
   dy,         ///< the gradient of y, at the placement that its reader needs
   dx,         ///< the gradient of x, at the placement that its producer makes
+  x_halo,     ///< x with its halo: on each rank, all that its windows cover
+  dx_halo,    ///< the gradient of x_halo, of which only the sum over the ranks has a meaning
   saved,      ///< all that a forward pass saves for the backward pass
   used,       ///< a parameter, at the placement for computations
   statistic,  ///< a statistic, at the placement that its element makes
@@ -94,8 +105,9 @@ enum class value_kind : signed char {
 };
 
 constexpr char const* to_string(value_kind kind) {
-  constexpr char const* names[] = {"data", "x",         "y",       "dy",  "dx",       "saved",
-                                   "used", "statistic", "reduced", "sum", "gradient", "stored"};
+  constexpr char const* names[] = {
+      "data",  "x",    "y",         "dy",      "dx",  "x with halo", "dx with halo",
+      "saved", "used", "statistic", "reduced", "sum", "gradient",    "stored"};
   return names[static_cast<int>(kind)];
 }
 
@@ -130,9 +142,10 @@ struct action {
   int move = -1;                ///< index into program::moves; -1: neither begins nor ends a move
   int crossing = -1;            ///< index into program::crossings; -1: neither sends nor receives
   double seconds = 0;           ///< seconds of its computation, on the busiest rank
-  double halo_seconds = 0;      ///< seconds of the halo exchange before the computation (halo.hpp)
+  int halo = -1;                ///< index into program::halos; -1: exchanges no halo
+  double halo_seconds = 0;      ///< seconds of its exchange of halos (halo.hpp)
   std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
-  std::int64_t workspace = 0;   ///< bytes that a computation needs in addition to its values
+  std::int64_t workspace = 0;   ///< bytes that it needs in addition to its values
   value_list reads{}, makes{}, adds{};
 
   friend constexpr bool operator==(action const&, action const&) = default;

@@ -21,6 +21,8 @@
 //                order. No action reads it before the last addend.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //   crossings    Each send and each receive begins once and then ends once.
+//   halos        An exchange of halos makes x with halo of its element, or dx of its element from
+//                dx with halo.
 //   memory       The memory in use never exceeds the limit, if there is a limit (high_water.hpp).
 //
 // These rules concern one rank's program. check_order.hpp checks the programs of several ranks
@@ -82,6 +84,8 @@ class program_check {
       case action_kind::begin_move: begin(a); break;
       case action_kind::end_move: end(a); break;
       case action_kind::update: break;
+      case action_kind::exchange_halo:
+      case action_kind::add_halo: exchange(a); break;
       default: compute(a);
     }
     for (int const v : a.adds) add(a, v);
@@ -195,6 +199,20 @@ class program_check {
     int const expected = c.is_send || !begins ? 1 : 0;
     demand(touched.size() == expected && (expected == 0 || touched[0] == c.value),
            "sends or receives another value", c.value);
+  }
+
+  /// Checks an exchange of halos: x becomes x with its halo, or dx with its halo becomes dx.
+  constexpr void exchange(action const& a) {
+    bool const back = a.kind == action_kind::add_halo;
+    demand(a.reads.size() == 1 && a.makes.size() == 1, "exchanges a halo of several values");
+    if (found_.found()) return;
+    value const &from = p_.value_of(a.reads[0]), &to = p_.value_of(a.makes[0]);
+    demand(to.kind == (back ? value_kind::dx : value_kind::x_halo) && to.element == a.element &&
+               to.micro_batch == a.micro_batch,
+           "exchanges a halo into another value", a.makes[0]);
+    demand(!back || (from.kind == value_kind::dx_halo && from.element == a.element &&
+                     from.micro_batch == a.micro_batch),
+           "adds the halo of another gradient", a.reads[0]);
   }
 
   constexpr void compute(action const& a) {

@@ -5,7 +5,8 @@
 
 // The halo exchange of a layer whose window slides along a split dim (layer_spec::halo), such as a
 // convolution. The halo of a rank is the part of x that its outputs y need and that other ranks
-// have. This exchange is not one of the collectives of a plan.
+// have. This exchange is not one of the collectives of a plan. It is a line of the step's program of
+// its own (program_builder.hpp).
 //
 //   forward    A rank receives its halo from one or two neighbours, or from more if a
 //              shard is thinner than the halo.
@@ -23,6 +24,7 @@
 
 #include <vector>
 
+#include <ashlar/layout/halo_layout.hpp>
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
 #include <ashlar/step/work.hpp>
@@ -37,20 +39,6 @@ struct halo_traffic {
 };
 
 namespace step_detail {
-
-/// Returns the part of a dim of extent n that belongs to the rank at position `at`. `axes` are the
-/// mesh axes that split the dim. The position of a rank is the row-major index of its coordinates
-/// along these axes.
-constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
-  interval part{0, n};
-  int below = 1;
-  for (auto const a : axes) below *= t.extent(a);
-  for (auto const a : axes) {
-    below /= t.extent(a);
-    part = balanced_part(part, t.extent(a), at / below % t.extent(a));
-  }
-  return part;
-}
 
 constexpr void take_larger(traffic& most, traffic const& other) {
   if (other.elements > most.elements ||
@@ -71,10 +59,10 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
   halo_traffic most;
   std::vector<traffic> added(static_cast<std::size_t>(ranks));
   for (int at = 0; at < ranks; ++at) {
-    interval const read = w.covered(step_detail::part_of(y, t, axes, at), x);
+    interval const read = w.covered(split_part(y, t, axes, at), x);
     traffic received;
     auto const from = [&](int other) {
-      auto const rows = intersect(read, step_detail::part_of(x, t, axes, other)).size;
+      auto const rows = intersect(read, split_part(x, t, axes, other)).size;
       if (rows == 0) return;
       received = {received.messages + 1, received.elements + rows};
       traffic& back = added[static_cast<std::size_t>(other)];
@@ -82,10 +70,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
     };
     // Parts are in ascending order. Each loop starts at this rank's part and stops at the first
     // part that is outside the range that this rank reads.
-    for (int k = at - 1; k >= 0 && step_detail::part_of(x, t, axes, k).end() > read.begin; --k)
-      from(k);
-    for (int k = at + 1; k < ranks && step_detail::part_of(x, t, axes, k).begin < read.end(); ++k)
-      from(k);
+    for (int k = at - 1; k >= 0 && split_part(x, t, axes, k).end() > read.begin; --k) from(k);
+    for (int k = at + 1; k < ranks && split_part(x, t, axes, k).begin < read.end(); ++k) from(k);
     step_detail::take_larger(most.forward, received);
   }
   for (auto const& back : added) step_detail::take_larger(most.backward, back);
@@ -100,6 +86,22 @@ constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, top
   for (auto const a : c.x.axes_of(spec.halo.dim))
     if (t.extent(a) > 1) axes.push_back(a);
   return axes;
+}
+
+/// Returns what each rank owns and reads of a layer's input x, or of the gradient of x. This tensor
+/// lies at placement `at`. The result has no halo if no mesh axis splits the dim of the windows, or
+/// if every rank has exactly what its windows cover.
+constexpr halo_layout halo_layout_of(layer_spec const& spec, placement const& at,
+                                     topology const& t) {
+  halo_layout e{spec.x, at, spec.halo.dim, spec.halo.window, 0, {}};
+  if (spec.halo.dim < 0) return e;
+  e.places = spec.y[spec.halo.dim];
+  for (auto const a : at.axes_of(spec.halo.dim))
+    if (t.extent(a) > 1) e.axes.push_back(a);
+  for (int k = 0; k < t.group_size(e.axes); ++k)
+    if (!(e.read_range(t, k) == e.own_range(t, k))) return e;
+  e.axes.clear();
+  return e;
 }
 
 /// Returns the halo traffic of a layer under a choice `c` of its placements, in elements.

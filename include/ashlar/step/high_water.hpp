@@ -10,7 +10,9 @@
 //                            element type (program::resident)
 //   from making to release   every other value except statistics; one that is received counts from
 //                            the begin of its receive
-//   during a computation     workspace and received halos
+//   during a computation     workspace
+//   during an exchange of    its buffers
+//   halos
 //   during a redistribution  the larger of its source and its result, with buffers (memory.hpp);
 //                            afterwards both until they are released
 //
@@ -66,7 +68,7 @@ constexpr memory_change memory_of(program const& p, action const& a) {
     case action_kind::release:
       for (int const v : a.reads) made -= counted_bytes(p.value_of(v));
       return {made, 0};
-    default: return {made, made + a.workspace + a.halo_bytes};
+    default: return {made, made + a.workspace};
   }
 }
 

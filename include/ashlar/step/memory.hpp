@@ -13,9 +13,10 @@
 //                            + |store| · e if e differs from a
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass: saved_values · |x| / (elements of x),
-//              because saved values are distributed like x
+//              because saved values are distributed like x, which has its halo here
 //   a phase    the peak over the actions of the phase: their results, parameters in use if use is
-//              not store, workspace, received halos, a parameter that is being redistributed
+//              not store, workspace, x and dx with their halos, a parameter that is being
+//              redistributed
 //
 // For a placement x, |x| is the number of elements of its largest shard. A parameter is stored at
 // placement store and read at placement use. Its gradient is summed at placement grad. e is
@@ -114,12 +115,53 @@ constexpr std::int64_t most_of_move(std::int64_t from, std::int64_t to, int rank
   return moving > to ? moving : to;
 }
 
+/// The memory that a layer's exchanges of halos need on the rank that needs most, in bytes.
+struct halo_memory {
+  bool has_x = false, has_dx = false;  ///< whether x, and the gradient of x, have a halo
+  std::int64_t x = 0, dx = 0;          ///< of x with its halo, and of its gradient
+  std::int64_t exchanging = 0;         ///< buffers of the exchange of x
+  std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
+
+  /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
+  /// `workspace` is what the pass itself needs. The sum over the ranks follows the pass. It needs
+  /// its buffers and its result, of `dx` bytes. So these count too, though the gradient of y, which
+  /// the pass reads, may be released in between.
+  constexpr std::int64_t during_backward(std::int64_t workspace, std::int64_t made) const {
+    return has_dx && made + adding > workspace ? made + adding : workspace;
+  }
+};
+
+/// Returns the memory that a layer's exchanges of halos need.
+constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const& c,
+                                     topology const& t, int element_size) {
+  halo_memory bytes;
+  if (spec.halo.dim < 0) return bytes;
+  auto const x = halo_layout_of(spec, c.x, t), dx = halo_layout_of(spec, c.dx, t);
+  bytes.has_x = x.has_halo();
+  bytes.has_dx = dx.has_halo();
+  if (!bytes.has_x && !bytes.has_dx) return bytes;
+  auto const load = halo_of(spec, c, t);
+  std::int64_t const block = load.forward.elements * element_size;
+  if (bytes.has_x) {
+    bytes.x = x.most_read(t) * element_size;
+    bytes.exchanging = packing_of_blocks(block, t.group_size(x.axes));
+  }
+  if (bytes.has_dx) {
+    bytes.dx = dx.most_read(t) * element_size;
+    bytes.adding = packing_of_blocks(block, t.group_size(dx.axes)) +
+                   load.backward.elements * element_size;
+  }
+  return bytes;
+}
+
 /// Returns the bytes that a layer saves per micro-batch for its backward pass.
 template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t) {
   if (spec.saved_values <= 0) return 0;
-  std::int64_t const input = max_local_elements(spec.x, t, c.x) * net.element_size;
+  auto const halo = halo_memory_of(spec, c, t, net.element_size);
+  std::int64_t const input = halo.has_x ? halo.x
+                                        : max_local_elements(spec.x, t, c.x) * net.element_size;
   double const saved = spec.saved_values * double(input) / double(spec.x.elements());
   auto const bytes = static_cast<std::int64_t>(saved);
   return double(bytes) < saved ? bytes + 1 : bytes;
@@ -133,7 +175,7 @@ namespace step_detail {
 struct phase_memory {
   layer_spec const& spec;
   topology const& mesh;
-  halo_traffic const& halo;
+  halo_memory const& halo;
   int element_size, accumulation_size;
   std::int64_t made;  ///< bytes of the results of the phase's last computation
   std::int64_t held = 0, most = 0;
@@ -141,10 +183,15 @@ struct phase_memory {
   constexpr void raise(std::int64_t bytes) { most = bytes > most ? bytes : most; }
 
   constexpr void compute(phase, computation what, int part, int parts) {
-    std::int64_t bytes = held + static_cast<std::int64_t>(spec.workspace_values) * element_size;
-    if (part == 0) bytes += halo_with(what, halo).elements * element_size;
-    if (part + 1 == parts && what != computation::weight_gradient) bytes += made;
-    raise(bytes);
+    std::int64_t bytes = static_cast<std::int64_t>(spec.workspace_values) * element_size;
+    if (what == computation::forward) {
+      if (part == 0 && halo.has_x) raise(held + halo.x + halo.exchanging);
+      bytes += halo.x;
+      if (part + 1 == parts) bytes += made;
+    } else if (what != computation::weight_gradient) {
+      bytes = halo.during_backward(bytes, made) + (halo.has_dx ? halo.dx : made);
+    }
+    raise(held + bytes);
   }
   constexpr void move(phase when, moved what, int, shape const& extents, placement const& from,
                       placement const& to) {
@@ -198,7 +245,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     std::int64_t const grad = p.grad == p.store ? store : max_local_elements(extents, t, p.grad);
     bytes.lasting += (stored_size(net) - a) * store + a * grad;
   }
-  halo_traffic const halo = spec.halo.dim < 0 ? halo_traffic{} : halo_of(spec, c, t);
+  halo_memory const halo = halo_memory_of(spec, c, t, e);
   auto const running = [&](phase when, std::int64_t made) {
     step_detail::phase_memory run{spec, t, halo, e, a, made};
     visit_element(when, spec, c, run);

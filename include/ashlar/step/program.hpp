@@ -14,6 +14,7 @@
 
 #include <vector>
 
+#include <ashlar/layout/halo_layout.hpp>
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/step/action.hpp>
 
@@ -52,12 +53,14 @@ struct program {
   topology mesh;
   int micro_batches = 1;
   int elements = 0;
+  int element_size = 0;  ///< bytes of an element of activations
   std::vector<action> actions;
   std::vector<value> values;
   std::vector<program_move> moves;
   std::vector<redistribution_plan> paths;  ///< the distinct plans of the moves
   std::vector<program_crossing> crossings;
   std::vector<cross_mesh_plan> crossing_plans;  ///< of which the crossings run only `across`
+  std::vector<halo_layout> halos;               ///< the distinct exchanges of halos
   std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
@@ -68,6 +71,9 @@ struct program {
   }
   constexpr program_crossing const& crossing_of(action const& a) const {
     return crossings[static_cast<std::size_t>(a.crossing)];
+  }
+  constexpr halo_layout const& halo_of(action const& a) const {
+    return halos[static_cast<std::size_t>(a.halo)];
   }
   constexpr value const& value_of(int number) const {
     return values[static_cast<std::size_t>(number)];

@@ -14,7 +14,8 @@
 //   update                 elements 0 .. n-1, parameter by parameter
 //
 // visit.hpp decides which actions an element and a boundary contribute. A redistribution between
-// equal placements makes no action: the reader of its result reads its source instead.
+// equal placements makes no action: the reader of its result reads its source instead. halo_writer.hpp
+// adds the exchanges of halos.
 //
 // The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
@@ -23,8 +24,7 @@
 //
 // Several micro-batches may be under way at a time. So each has tensors of its own.
 
-#include <ashlar/step/memory.hpp>
-#include <ashlar/step/program_writer.hpp>
+#include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/release.hpp>
 #include <ashlar/step/visit.hpp>
 
@@ -34,16 +34,17 @@ inline namespace step {
 namespace step_detail {
 
 template <int N>
-class program_builder : public program_writer {
+class program_builder : public halo_writer {
  public:
   constexpr program_builder(basic_problem<N> const& described, basic_plan<N> const& chosen,
                             machine const& m)
-      : program_writer(chosen.mesh, m), net_(described), chosen_(chosen),
+      : halo_writer(chosen.mesh, m), net_(described), chosen_(chosen),
         tensors_(elements() * static_cast<std::size_t>(described.micro_batches)),
         parameters_(elements()), factors_(elements()), y_arrives_(elements()),
         dx_arrives_(elements()) {
     made_.micro_batches = described.micro_batches;
     made_.elements = described.size();
+    made_.element_size = described.element_size;
   }
 
   constexpr program build() {
@@ -58,8 +59,7 @@ class program_builder : public program_writer {
     return finished();
   }
 
-  // The following functions build a program bit by bit. Each concerns the elements first .. last -
-  // 1.
+  // The following functions build a program bit by bit, each for the elements first .. last - 1.
 
   /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
   /// bytes of optimizer states and parameter copies.
@@ -107,7 +107,6 @@ class program_builder : public program_writer {
     micro_batch_ = b;
     wanted_ = wanted;
     if (wanted == gradients::weights) return run_weight_gradients(first, last);
-    int const n = net_.size();
     gradient_ = -1;
     for (int i = last - 1; i >= first; --i) {
       if (ends_recomputed_segment(net_, i, chosen_.recomputed)) {
@@ -118,7 +117,7 @@ class program_builder : public program_writer {
           visit(phase::recompute, j);
         }
       }
-      if (i + 1 < n) {
+      if (i + 1 < net_.size()) {
         element_ = i;
         gradient_ = own(i + 1).dx;
         visit_boundary(phase::backward, boundary_extents(net_, i), dx_at(i + 1), chosen_[i].dy,
@@ -155,9 +154,8 @@ class program_builder : public program_writer {
     element_ = element;
     auto const when = forward ? phase::forward : phase::backward;
     auto const what = forward ? moved::activation : moved::gradient;
-    layer_choice const& c = chosen_[element];
     int value = forward ? own(element).y : own(element).dx;
-    placement const& from = forward ? c.y : c.dx;
+    placement const& from = forward ? chosen_[element].y : chosen_[element].dx;
     if (!(from == to))
       value = add_move(when, what, 0, extents_at(element, forward), from, to, value);
     return begin_crossing({true, what, element, b, value, number, plan});
@@ -183,31 +181,25 @@ class program_builder : public program_writer {
   constexpr void compute(phase when, computation what, int part, int parts) {
     if (wanted_ == gradients::inputs && what == computation::weight_gradient) return;
     layer_spec const& spec = net_.spec(element_);
-    bool const begin = net_[element_].kind == element_kind::residual_begin;
-    bool const end = net_[element_].kind == element_kind::residual_end;
-    if (what == computation::forward && begin) {
-      own(element_).y = input_;
-      return;
-    }
-    if (what != computation::forward && end && gradient_ >= 0) {
-      own(element_).dx = gradient_;
-      return;
-    }
+    auto const kind = net_[element_].kind;
+    if (what == computation::forward && kind == element_kind::residual_begin)
+      return void(own(element_).y = input_);
+    if (what != computation::forward && kind == element_kind::residual_end && gradient_ >= 0)
+      return void(own(element_).dx = gradient_);
     action a{.phase = when, .element = element_, .part = part, .micro_batch = micro_batch_};
     a.seconds = work_seconds(work_of(spec, what), machine_, net_.element_size,
                              factors_[static_cast<std::size_t>(element_)]) /
                 parts;
-    if (part == 0) {
-      auto const halo = halo_seconds(spec, chosen_[element_], chosen_.mesh, machine_,
-                                     net_.element_size);
-      auto const load = halo_of(spec, chosen_[element_], chosen_.mesh);
-      a.halo_seconds = halo_with(what, halo);
-      a.halo_bytes = halo_with(what, load).elements * net_.element_size;
-    }
     a.workspace = static_cast<std::int64_t>(spec.workspace_values) * net_.element_size;
-    if (what == computation::forward) complete_forward(a, when, part, parts);
-    else complete_backward(a, what);
+    if (what == computation::forward) {
+      if (part == 0) x_halo_ = exchange_halo(halo_user_here(), when, input_);
+      complete_forward(a, when, part, parts);
+    } else {
+      complete_backward(a, what);
+    }
     made_.actions.push_back(a);
+    if (!a.makes.empty() && made_.value_of(a.makes[0]).kind == value_kind::dx_halo)
+      add_halo(halo_user_here(), a.makes[0], add_dx());
   }
 
   constexpr void move(phase when, moved what, int index, shape const& extents,
@@ -318,16 +310,26 @@ class program_builder : public program_writer {
     return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});
   }
 
+  constexpr halo_user halo_user_here() const {
+    return {net_.spec(element_), chosen_[element_], element_, micro_batch_, net_.element_size};
+  }
+  constexpr int add_dx() {
+    auto const& at = chosen_[element_].dx;
+    auto const bytes = bytes_of(x_extents(net_, element_), at, net_.element_size);
+    return own(element_).dx = add_value(value_kind::dx, 0, bytes);
+  }
+
   constexpr void complete_forward(action& a, phase when, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);
     layer_choice const& c = chosen_[element_];
     bool const again = when == phase::recompute;
     a.kind = again ? action_kind::recompute : action_kind::forward;
-    a.reads.push_back(input_);
+    a.reads.push_back(x_halo_ >= 0 ? x_halo_ : input_);
     if (net_[element_].kind == element_kind::residual_end)
       a.reads.push_back(own(net_[element_].partner).y);
     for (int k = 0; k < spec.parameters.size(); ++k) a.reads.push_back(used_[k]);
     for (int k = 0; k < part; ++k) a.reads.push_back(statistics_[k]);
+    if (x_halo_ >= 0) a.reads.push_back(input_);
     if (part + 1 < parts) {
       statistics_[part] = add_value(
           value_kind::statistic, part,
@@ -358,9 +360,9 @@ class program_builder : public program_writer {
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)
         if (spec.parameters[k].in_backward) a.reads.push_back(used_[k]);
-      own(element_).dx = add_value(value_kind::dx, 0,
-                                   bytes_of(x_extents(net_, element_), c.dx, net_.element_size));
-      a.makes.push_back(own(element_).dx);
+      auto const halo = halo_memory_of(spec, c, chosen_.mesh, net_.element_size);
+      a.makes.push_back(halo.has_dx ? add_value(value_kind::dx_halo, 0, halo.dx) : add_dx());
+      a.workspace = halo.during_backward(a.workspace, bytes_of(spec.x, c.dx, net_.element_size));
     }
     if (what != computation::input_gradient)
       for (int k = 0; k < spec.parameters.size(); ++k)
@@ -377,7 +379,7 @@ class program_builder : public program_writer {
   std::vector<placement> y_arrives_, dx_arrives_;
   gradients wanted_ = gradients::all;
   int element_ = 0, micro_batch_ = 0;
-  int input_ = -1, gradient_ = -1;
+  int input_ = -1, gradient_ = -1, x_halo_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};
 };
 

@@ -7,7 +7,7 @@
 // computed from the actions.
 //
 //   work            computations, on the busiest rank
-//   communication   redistributions, and the halo exchanges of computations
+//   communication   redistributions and exchanges of halos
 //
 // A bucket is a set of redistributions that share their messages (transfer.hpp). So a program with
 // buckets takes less time than the same program without buckets.

@@ -16,11 +16,11 @@
 //                             [S(0)] -> [B]: all-gather along gpu
 //       5     0   0 linear    forward                           64.00 KiB  106.9 us  500.1 us         -
 //
-//   bytes     of a computation: the bytes of its results; of a begin_move: the most bytes that any
-//             rank receives; of a release: the bytes that it frees
+//   bytes     of a computation: the bytes of its results; of a begin_move or an exchange of halos:
+//             the most bytes that any rank receives; of a release: the bytes that it frees
 //   seconds   of a begin_move: the time of its transfers; for a bucket, its first move has the time
 //             of the whole bucket
-//   waits     the time for which the processor waits, at an end_move or for a halo exchange
+//   waits     the time for which the processor waits, at an end_move or in an exchange of halos
 //
 // If a program is long, its middle is left out.
 
@@ -106,10 +106,11 @@ class action_text {
         waits = span.end - span.start;
       }
     } else {
+      if (a.halo >= 0) bytes = double(a.halo_bytes);
       if (a.kind == action_kind::update)
         what += std::string(" ") + net_.spec(a.element).parameters[a.part].name.text;
       for (int const v : a.kind == action_kind::release ? a.reads : a.makes)
-        bytes += double(p_.value_of(v).bytes);
+        if (a.halo < 0) bytes += double(p_.value_of(v).bytes);
     }
     std::string line = right_set(std::to_string(i), 6) +
                        right_set(std::to_string(a.micro_batch), 6) + ' ' +

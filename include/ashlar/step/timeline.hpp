@@ -7,8 +7,8 @@
 // move is a redistribution, and a transfer is one of its steps. A machine has two links: inside a
 // node and between nodes.
 //
-//   computation   runs on the processor in the program's order; its halo exchange runs before it,
-//                 while the processor waits
+//   computation   runs on the processor in the program's order
+//   halo          the processor waits while halos are exchanged
 //   begin_move    starts the move and does not wait; the steps of the move run one after another,
 //                 each on the link of its mesh axes (transfer.hpp)
 //   link          carries one transfer at a time, in the order in which moves begin

@@ -5,8 +5,8 @@
 
 // The bytes that a rank receives in a program, per kind of collective. One function returns the
 // exact bytes of the rank at given coordinates. Another one returns the bytes that the cost model
-// uses, which are an upper bound for every rank (redistribution_step.hpp). Halo exchanges are not
-// included.
+// uses, which are an upper bound for every rank (redistribution_step.hpp). Exchanges of halos count
+// as permutes.
 
 #include <ashlar/step/transfer.hpp>
 
@@ -34,9 +34,15 @@ struct collective_totals {
 
 namespace step_detail {
 
-template <class Received>
-constexpr collective_totals totals_of(program const& p, Received received) {
+template <class Received, class Halo>
+constexpr collective_totals totals_of(program const& p, Received received, Halo halo) {
   collective_totals totals;
+  for (auto const& a : p.actions) {
+    if (a.halo < 0) continue;
+    auto& own = totals.of[static_cast<int>(collective::permute)];
+    ++own.steps;
+    own.bytes += double(halo(a));
+  }
   for (auto const& m : p.moves) {
     auto const& path = p.path_of(m);
     for (auto const& s : path.steps) {
@@ -51,19 +57,31 @@ constexpr collective_totals totals_of(program const& p, Received received) {
 
 }  // namespace step_detail
 
+/// Returns the bytes that the rank at coordinates `c` receives in an exchange of halos.
+constexpr std::int64_t halo_bytes_at(program const& p, action const& a, coordinates const& c) {
+  auto const& halo = p.halo_of(a);
+  return halo.received(p.mesh, c, a.kind == action_kind::add_halo) * p.element_size;
+}
+
 /// Returns the totals of the rank at coordinates `c`.
 constexpr collective_totals received_at(program const& p, coordinates const& c) {
-  return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
-    return step_traffic(s, path.extents, p.mesh, c);
-  });
+  return step_detail::totals_of(
+      p,
+      [&](redistribution_plan const& path, auto const& s) {
+        return step_traffic(s, path.extents, p.mesh, c);
+      },
+      [&](action const& a) { return halo_bytes_at(p, a, c); });
 }
 
 /// Returns the totals of the cost model: each step counts with the most elements that any rank
 /// receives.
 constexpr collective_totals received_at_most(program const& p) {
-  return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
-    return transfer_traffic(path, s, p.mesh);
-  });
+  return step_detail::totals_of(
+      p,
+      [&](redistribution_plan const& path, auto const& s) {
+        return transfer_traffic(path, s, p.mesh);
+      },
+      [](action const& a) { return a.halo_bytes; });
 }
 
 /// The seconds and the received bytes of one element (a layer or one end of a residual) in a step,
@@ -81,7 +99,7 @@ constexpr std::vector<element_totals> element_table(program const& p) {
   for (auto const& a : p.actions) {
     auto& own = table[static_cast<std::size_t>(a.element)];
     own.work += a.seconds;
-    bool const forward = a.kind == action_kind::forward || a.kind == action_kind::recompute;
+    bool const forward = a.kind == action_kind::exchange_halo;
     (forward ? own.activations : own.gradients) += a.halo_seconds;
     own.received += double(a.halo_bytes);
   }

@@ -57,6 +57,13 @@ class any_tensor {
   std::int64_t local_elements() const { return box_.elements(); }
   bool empty() const { return data_ == nullptr; }
 
+  /// Makes a tensor of which this rank has the box `b` instead of its shard. The box includes a halo
+  /// (halo.hpp). Its elements are not initialized.
+  static any_tensor with_box(mesh_type const& m, shape const& extents, ashlar::placement const& p,
+                             box const& b, element_type type) {
+    return {m, extents, p, b, type};
+  }
+
   /// Returns a new tensor on the same mesh, with the same extents and element type, but at
   /// placement `p`. Its shard is not initialized.
   any_tensor like(ashlar::placement const& p) const {

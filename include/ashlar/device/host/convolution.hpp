@@ -51,10 +51,11 @@ constexpr std::int64_t convolution_workspace(convolution_extents const& e) {
 /// Returns an upper bound of convolution_workspace. `e` describes the complete convolution. The
 /// bound holds for any part of the images, channels and outputs that a rank may have. If the
 /// complete convolution does not use Winograd's method, no part of the convolution uses this
-/// method.
-constexpr std::int64_t convolution_workspace_bound(convolution_extents const& e) {
+/// method. `splits_rows` says that a rank may also have only some rows of the images.
+constexpr std::int64_t convolution_workspace_bound(convolution_extents const& e,
+                                                   bool splits_rows = false) {
   std::int64_t const strips = strips_workspace_bound(e);
-  return takes_winograd(e) ? std::max(strips, winograd_workspace_bound(e)) : strips;
+  return takes_winograd(e) ? std::max(strips, winograd_workspace_bound(e, splits_rows)) : strips;
 }
 
 /// Computes y, the convolution of x with the weight, plus the bias of each output channel. bias may

@@ -10,6 +10,8 @@
 //   x       [batch, channels, height, width]
 //   weight  [outputs, channels, extent, extent]
 //   y       [batch, outputs, places(height), places(width)]
+//
+// If x has only some rows of the images, y has the rows that x.places_of_rows says.
 
 #include <cstdint>
 
@@ -24,7 +26,7 @@ struct convolution_extents {
 
   /// Returns the number of products that are summed for one element of y.
   constexpr std::int64_t inner() const { return x.channels * window.extent * window.extent; }
-  constexpr std::int64_t y_rows() const { return window.places(x.height); }
+  constexpr std::int64_t y_rows() const { return x.places_of_rows(window); }
   constexpr std::int64_t y_columns() const { return window.places(x.width); }
   constexpr std::int64_t y_plane() const { return y_rows() * y_columns(); }
   constexpr image_extents y() const { return {x.batch, outputs, y_rows(), y_columns()}; }

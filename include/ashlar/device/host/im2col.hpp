@@ -63,7 +63,7 @@ void for_each_window_row(image_extents const& e, window const& w, std::int64_t f
         std::int64_t const offset = j - w.padding;
         inside const q = places_inside(columns, w.stride, offset, e.width);
         for (std::int64_t r = first; r < last; ++r) {
-          std::int64_t const y = r * w.stride - w.padding + i;
+          std::int64_t const y = r * w.stride - e.padding_above(w) + i;
           bool const padding = y < 0 || y >= e.height;
           visit(row, r - first, padding ? -1 : c * e.height + y, q, offset);
         }

@@ -34,10 +34,10 @@ namespace detail {
 ///   c0, c1   the window covers the columns [c0, c1) of the plane
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
-  std::int64_t const rows = w.places(e.height), columns = w.places(e.width);
+  std::int64_t const rows = e.places_of_rows(w), columns = w.places(e.width);
   for (std::int64_t p = 0; p < e.batch * e.channels; ++p)
     for (std::int64_t r = 0; r < rows; ++r) {
-      std::int64_t const top = r * w.stride - w.padding;
+      std::int64_t const top = r * w.stride - e.padding_above(w);
       std::int64_t const r0 = std::max<std::int64_t>(top, 0);
       std::int64_t const r1 = std::min(top + w.extent, e.height);
       for (std::int64_t c = 0; c < columns; ++c) {
@@ -76,7 +76,7 @@ void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents co
                        window const& w, T* dx) {
   if (detail::is_2x2(w)) return detail::max_pool_2x2_backward(dy, chosen, e, dx);
   std::int64_t const planes = e.batch * e.channels;
-  std::int64_t const places = w.places(e.height) * w.places(e.width);
+  std::int64_t const places = e.places_of_rows(w) * w.places(e.width);
   std::fill_n(dx, planes * e.plane(), T(0));
   for (std::int64_t p = 0; p < planes; ++p)
     for (std::int64_t i = p * places; i < (p + 1) * places; ++i)

@@ -50,12 +50,12 @@ namespace detail {
 
 /// Returns the extents with which Winograd's method computes y from x.
 constexpr winograd_extents winograd_forward_extents(convolution_extents const& e) {
-  return {e.x, e.y(), e.window.padding};
+  return {e.x, e.y(), e.window.padding, e.x.padding_above(e.window)};
 }
 /// Returns the extents with which Winograd's method computes dx from dy. This is a convolution too,
 /// with another padding.
 constexpr winograd_extents winograd_backward_extents(convolution_extents const& e) {
-  return {e.y(), e.x, 2 - e.window.padding};
+  return {e.y(), e.x, 2 - e.window.padding, 2 - e.x.padding_above(e.window)};
 }
 
 /// The transformed windows of a convolution are 16 matrices [outputs, channels]. Returns the
@@ -103,10 +103,11 @@ constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
 
 /// Returns an upper bound of winograd_workspace_size. `e` describes the complete convolution. The
 /// bound holds for any part of the images, channels and outputs that a rank may have.
-constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e) {
+/// `splits_rows` says that a rank may have only some rows.
+constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e, bool splits_rows) {
   return winograd_places * detail::winograd_window_pitch(e) +
-         std::max(detail::winograd_forward_extents(e).workspace_bound(),
-                  detail::winograd_backward_extents(e).workspace_bound());
+         std::max(detail::winograd_forward_extents(e).workspace_bound(splits_rows),
+                  detail::winograd_backward_extents(e).workspace_bound(splits_rows));
 }
 
 /// Computes y, the convolution of x with the weight, plus the bias of each output channel. bias may

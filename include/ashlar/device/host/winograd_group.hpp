@@ -42,11 +42,12 @@ constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 1
 /// The extents of a convolution by Winograd's method, the sizes of the groups of tiles, and the
 /// size of the workspace. The convolution computes the images `to` from equally many images `from`.
 /// Tile (r, c) is the 2 x 2 pixels of `to` whose first pixel is (2 r, 2 c). Tile (r, c) depends on
-/// the 4 x 4 pixels of `from` whose first pixel is (2 r - padding, 2 c - padding).
+/// the 4 x 4 pixels of `from` whose first pixel is (2 r - padding_above, 2 c - padding).
 struct winograd_extents {
   image_extents from;
   image_extents to;
-  std::int64_t padding;
+  std::int64_t padding;        ///< on the left
+  std::int64_t padding_above;  ///< less than `padding` in a part of an image (device/window.hpp)
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
@@ -87,9 +88,10 @@ struct winograd_extents {
   ///
   /// The quotient lines / panels is largest for the smallest r. The complete convolution has the
   /// smallest r: a rank with a part of the convolution has groups with at least as many rows and
-  /// the same c.
-  constexpr std::int64_t workspace_bound() const {
-    std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
+  /// the same c. But if `splits_rows`, a rank may have a single row of tiles.
+  constexpr std::int64_t workspace_bound(bool splits_rows) const {
+    std::int64_t const r = splits_rows ? 1 : group_rows(),
+                       c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
     std::int64_t const tiles = std::min(all, std::max(c, winograd_tiles));
     std::int64_t const panels = std::min(winograd_places * (from.channels + to.channels) * tiles,
@@ -216,8 +218,10 @@ winograd_lines<T> lines_to(winograd_extents const& e, winograd_group const& g,
 template <class T>
 winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
                              winograd_workspace<T> const& w) {
-  std::int64_t const first = std::clamp<std::int64_t>(2 * g.row - e.padding, 0, e.from.height);
-  std::int64_t const last = std::clamp(2 * (g.row + g.rows) + 2 - e.padding, first, e.from.height);
+  std::int64_t const first = std::clamp<std::int64_t>(2 * g.row - e.padding_above, 0,
+                                                      e.from.height);
+  std::int64_t const last = std::clamp(2 * (g.row + g.rows) + 2 - e.padding_above, first,
+                                       e.from.height);
   return {e.from, first, last, w.lines, w.zeros};
 }
 
@@ -240,7 +244,7 @@ void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
   for_each_tile(e, g, [&](std::int64_t tile, std::int64_t i, std::int64_t r, std::int64_t c) {
     T const* pixels[winograd_places];
     for (std::int64_t k = 0; k < winograd_places; ++k)
-      pixels[k] = lines(i, 2 * r - e.padding + k / 4, 2 * c - e.padding + k % 4);
+      pixels[k] = lines(i, 2 * r - e.padding_above + k / 4, 2 * c - e.padding + k % 4);
     winograd_image(pixels, e.from.channels, w.from + tile * e.from.channels, w.from_pitch);
   });
 }

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Adds exchanges of halos to a program (halo.hpp):
+//
+//   exchange_halo   before a forward pass: makes x with its halo from x
+//   add_halo        after a backward pass: makes dx, the sum of what the ranks that read an element
+//                   computed for it, from dx with its halo
+//
+// A layer without a halo gets neither. Nor does one of which every rank has exactly what its windows
+// cover.
+
+#include <ashlar/step/memory.hpp>
+#include <ashlar/step/program_writer.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+namespace step_detail {
+
+class halo_writer : public program_writer {
+ public:
+  using program_writer::program_writer;
+
+ protected:
+  /// An element of the chain in a micro-batch, and the bytes of its numbers.
+  struct halo_user {
+    layer_spec const& spec;
+    layer_choice const& choice;
+    int element, micro_batch, element_size;
+  };
+
+  /// Adds the exchange that gives every rank its input x with its halo, and returns this value.
+  /// Returns -1 if the element needs no exchange.
+  constexpr int exchange_halo(halo_user const& by, phase when, int x) {
+    auto const layout = halo_layout_of(by.spec, by.choice.x, made_.mesh);
+    if (!layout.has_halo()) return -1;
+    auto const bytes = halo_memory_of(by.spec, by.choice, made_.mesh, by.element_size);
+    action a = action_of(by, layout, computation::forward);
+    a.kind = action_kind::exchange_halo;
+    a.phase = when;
+    a.workspace = bytes.exchanging;
+    a.reads.push_back(x);
+    a.makes.push_back(add_value(
+        {value_kind::x_halo, by.element, 0, by.micro_batch, when == phase::recompute, bytes.x}));
+    made_.actions.push_back(a);
+    return a.makes[0];
+  }
+  /// Adds the sum over the ranks that makes `dx` from the value `with_halo`.
+  constexpr void add_halo(halo_user const& by, int with_halo, int dx) {
+    action a = action_of(by, halo_layout_of(by.spec, by.choice.dx, made_.mesh),
+                         computation::backward);
+    a.kind = action_kind::add_halo;
+    a.phase = phase::backward;
+    a.workspace = halo_memory_of(by.spec, by.choice, made_.mesh, by.element_size).adding;
+    a.reads.push_back(with_halo);
+    a.makes.push_back(dx);
+    made_.actions.push_back(a);
+  }
+
+ private:
+  constexpr action action_of(halo_user const& by, halo_layout const& layout, computation pass) {
+    action a{.element = by.element, .micro_batch = by.micro_batch};
+    a.halo = halo_number(layout);
+    a.halo_seconds = halo_with(
+        pass, halo_seconds(by.spec, by.choice, made_.mesh, machine_, by.element_size));
+    a.halo_bytes = halo_with(pass, halo_of(by.spec, by.choice, made_.mesh)).elements *
+                   by.element_size;
+    return a;
+  }
+  /// Returns the index of a layout in program::halos.
+  constexpr int halo_number(halo_layout const& layout) {
+    for (std::size_t i = 0; i < made_.halos.size(); ++i)
+      if (made_.halos[i] == layout) return static_cast<int>(i);
+    made_.halos.push_back(layout);
+    return static_cast<int>(made_.halos.size()) - 1;
+  }
+};
+
+}  // namespace step_detail
+
+}  // namespace step
+}  // namespace ashlar::search
