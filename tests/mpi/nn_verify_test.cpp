@@ -148,7 +148,13 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::flatten(), {3, 2, 2, 3});
   nn::verify(nn::convolution(3, 4, 3, {.padding = 1}), {3, 3, 4, 5});
   nn::verify(nn::convolution(2, 3, 2, {.stride = 2, .bias = false, .halo = true}), {2, 2, 4, 4});
+  nn::verify(nn::convolution(2, 2, 3, {.padding = 1, .halo = true}), {2, 2, 7, 3});
+  nn::verify(nn::convolution(1, 2, 5, {.stride = 2, .padding = 3, .halo = true}), {1, 1, 5, 4});
+  nn::verify(nn::convolution(8, 2, 3, {.padding = 2, .halo = true}), {1, 8, 12, 12});
   nn::verify(nn::max_pool(2), {3, 5, 4, 4});
+  nn::verify(nn::max_pool(3, {.stride = 2, .padding = 1, .halo = true}), {2, 3, 9, 4});
+  nn::verify(nn::average_pool(3, {.stride = 1, .halo = true}), {2, 1, 6, 4});
+  nn::verify(nn::average_pool(1, {.stride = 3, .halo = true}), {2, 1, 8, 4});
   nn::verify(nn::average_pool(3, {.stride = 1, .padding = 1}), {2, 3, 4, 3});
   nn::verify(nn::interaction(), {5, 3, 4});
   nn::verify(nn::interaction(nn::interaction::first::kept), {4, 4, 5});

@@ -24,8 +24,8 @@
 //   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
-// that split a dim along which a window slides are skipped, since their halo exchange does not run
-// yet. This function is meant for tests and takes milliseconds to seconds. It runs on the host
+// that split a dim along which a window slides are tried with the halos that a program would
+// exchange. This function is meant for tests and takes milliseconds to seconds. It runs on the host
 // only.
 
 #include <array>
@@ -90,13 +90,11 @@ class verification {
   /// next row on the second axis.
   void trial(int i) {
     int const row = i % rows();
-    if (is_halo(row)) return;
     if (i < rows()) {
       for (int const p : rank_counts(row)) run({{"rank", p}}, {row});
       return;
     }
-    int next = (row + 1) % rows();
-    while (is_halo(next)) next = (next + 1) % rows();
+    int const next = (row + 1) % rows();
     run({{"first", 2}, {"second", 3}}, {row, row});
     if (next != row) run({{"first", 2}, {"second", 3}}, {row, next});
   }
@@ -104,9 +102,6 @@ class verification {
  private:
   int rows() const { return spec_.rows.size(); }
   std::string name() const { return spec_.name.text; }
-  bool is_halo(int i) const {
-    return spec_.halo.dim >= 0 && spec_.rows[i].x.is_split_of(spec_.halo.dim);
-  }
 
   /// Throws unless the layer's type fits its spec.
   void check_type() const {

@@ -5,7 +5,8 @@
 
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
 // rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
-// Between the parts of a forward pass, this class redistributes the layer's statistics. It passes
+// Between the parts of a forward pass, this class redistributes the layer's statistics. Before and
+// after the passes it exchanges halos. It passes
 // the results of the passes to a judge, which compares them with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
@@ -63,7 +64,8 @@ class simulated_layer {
       on_[r].slots.clear();
       on_[r].slots.resize(static_cast<std::size_t>(dx_slot() + 1));
       on_[r].pass = {true, 9, 3};
-      put<typename types::input::value_type>(r, 0, data.x, lies_.x);
+      put<typename types::input::value_type>(r, 0, data.x, lies_.x,
+                                             step::halo_layout_of(spec_, lies_.x, mesh_of(r)));
       for (int k = 0; k < spec_.parameters.size(); ++k)
         put<T>(r, 1 + k, data.parameters[static_cast<std::size_t>(k)], lies_.parameters[k].use);
       if constexpr (loss_layer<Layer>) {
@@ -132,9 +134,17 @@ class simulated_layer {
   int dy_slot() const { return y_slot() + 2; }
   int dx_slot() const { return y_slot() + 3; }
 
+  topology const& mesh_of(std::size_t r) const { return ranks_[r].topology(); }
+
+  /// Gives a rank its part of a tensor: its shard, with a halo if the tensor has one.
   template <class Element>
-  void put(std::size_t r, int slot, whole_values const& whole, placement const& p) {
-    auto const t = make_tensor<Element>(ranks_[r], whole.extents, p);
+  void put(std::size_t r, int slot, whole_values const& whole, placement const& p,
+           halo_layout const& halo = {}) {
+    auto const t = halo.has_halo()
+                       ? host_tensor::with_box(ranks_[r], whole.extents, p,
+                                               halo.read_box(mesh_of(r), ranks_[r].coordinate()),
+                                               element_type_of<Element>)
+                       : make_tensor<Element>(ranks_[r], whole.extents, p);
     cut(whole, t);
     on_[r].set(slot, t);
     given_[r].emplace_back(t, shard_values(t));
@@ -203,7 +213,11 @@ class simulated_layer {
     for (std::size_t r = 0; r < on_.size(); ++r)
       for (int k = 0; k < spec_.parameters.size(); ++k) add_to_sum(r, k, held_before, false);
     compute(a, pass);
-    if (makes_dx) judge(pass, "dx", made(dx_slot(), "dx", spec_.x, lies_.dx), lies_.dx);
+    if (makes_dx) {
+      auto dx = made(dx_slot(), "dx", spec_.x, lies_.dx);
+      auto const halo = step::halo_layout_of(spec_, lies_.dx, mesh_of(0));
+      judge(pass, "dx", halo.has_halo() ? halos_added(dx, halo) : dx, lies_.dx);
+    }
     if (kind == step::action_kind::input_gradient) return;
     for (int k = 0; k < spec_.parameters.size(); ++k) {
       std::vector<host_tensor> sums;

@@ -10,6 +10,7 @@
 //             The addends of a partial sum are uneven and have both signs. For a partial maximum
 //             (minimum), one rank has the value and the others have less (more). Which rank has the
 //             value differs between elements.
+//   halos_added   Adds up the gradients of overlapping parts of a tensor.
 //   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
 //             Partial values are reduced first.
 //
@@ -22,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/layout/halo_layout.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 
 namespace ashlar::nn::detail {
@@ -138,6 +140,35 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
     shard.push_back(members == 1 ? v : addend(v, p.op(), member, members, i));
   }
   set_shard(to, shard);
+}
+
+/// Returns the tensor that the ranks' tensors with halos add up to, as the program's add_halo does:
+/// each rank has the sum of what all ranks computed for an element that it owns.
+inline std::vector<host_tensor> halos_added(std::vector<host_tensor> const& with_halo,
+                                            halo_layout const& layout) {
+  auto const& t = with_halo[0].mesh().topology();
+  std::vector<host_tensor> made;
+  for (auto const& of : with_halo) {
+    host_tensor const sum(of.mesh(), of.extents(), of.placement(), of.type());
+    auto const own = global_indices(of.extents(), sum.local_box());
+    std::map<std::int64_t, double> values;
+    for (auto const i : own) values[i] = 0;
+    for (int j = 0; j < t.group_size(layout.axes); ++j) {
+      auto const member = t.rank_of(t.member(of.mesh().coordinate(), layout.axes, j));
+      auto const& other = with_halo[static_cast<std::size_t>(member)];
+      auto const addends = shard_values(other);
+      auto addend = addends.begin();
+      for (auto const i : global_indices(of.extents(), other.local_box())) {
+        if (auto const at = values.find(i); at != values.end()) at->second += *addend;
+        ++addend;
+      }
+    }
+    std::vector<double> shard;
+    for (auto const i : own) shard.push_back(values[i]);
+    set_shard(sum, shard);
+    made.push_back(sum);
+  }
+  return made;
 }
 
 /// An element whose value in a shard is wrong.
