@@ -34,5 +34,34 @@ TEST_CASE("check accepts the programs that build and the passes make of any plan
   CHECK(applied > 500);
 }
 
+TEST_CASE("check refuses an exchange of halos between other values") {
+  random_cases draw(8);
+  int exchanged = 0, added = 0;
+  for (int n = 0; n < 200; ++n) {
+    programmed const c(draw);
+    for (std::size_t i = 0; i < c.serial.actions.size(); ++i) {
+      if (c.serial.actions[i].halo < 0) continue;
+      bool const back = c.serial.actions[i].kind == search::action_kind::add_halo;
+      ++(back ? added : exchanged);
+      auto p = c.serial;
+      auto& values = p.values;
+      auto const& a = p.actions[i];
+      auto const said = [&] { return std::string(check(p).what); };
+      values[static_cast<std::size_t>(a.makes[0])].kind = search::value_kind::x;
+      CHECK(said() == "exchanges a halo into another value");
+      p = c.serial;
+      if (back) {
+        values[static_cast<std::size_t>(a.reads[0])].kind = search::value_kind::dy;
+        CHECK(said() == "adds the halo of another gradient");
+        p = c.serial;
+      }
+      p.actions[i].reads.push_back(p.actions[i].reads[0]);
+      CHECK(said() == "exchanges a halo of several values");
+    }
+  }
+  CHECK(exchanged > 20);
+  CHECK(added > 20);
+}
+
 }  // namespace
 }  // namespace ashlar_test

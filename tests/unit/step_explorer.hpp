@@ -15,6 +15,8 @@
 //   a step ends   at any time after both ranks have its ticket, the earlier tickets of its group
 //                 have ended, and the earlier steps of the move have ended
 //   end_move      waits for the last step, then sets the target to the symbol of both ranks' data
+//   halo          takes a ticket and waits until both ranks have it, then sets its value to a symbol
+//                 of its input
 //
 // A run is wrong in each of these cases:
 // - It reads a value that does not exist, or creates or releases a value twice.
@@ -41,12 +43,14 @@ class explorer {
       : reference_(reference), programs_{&first, &second} {
     for (int r = 0; r < 2; ++r) {
       tickets_[r].resize(groups);
-      for (auto const& a : programs_[r]->actions)
+      for (auto const& a : programs_[r]->actions) {
+        if (a.halo >= 0) tickets_[r][group_of(a)].push_back({halo_ticket(a), 0});
         if (a.kind == search::action_kind::begin_move) {
           auto const& steps = reference_.path_of(reference_.move_of(a)).steps;
           for (int k = 0; k < steps.size(); ++k)
             if (communicates(steps[k].kind)) tickets_[r][group_of(steps[k])].push_back({a.move, k});
         }
+      }
     }
   }
 
@@ -75,7 +79,8 @@ class explorer {
           state t = s;
           for (int r = 0; r < 2; ++r) {
             auto const& over = tickets_[r][g][static_cast<std::size_t>(s.ended[g])];
-            t.rank[r].steps[static_cast<std::size_t>(over.move)] = over.step + 1;
+            if (over.move >= 0)
+              t.rank[r].steps[static_cast<std::size_t>(over.move)] = over.step + 1;
           }
           ++t.ended[g];
           next(t);
@@ -117,10 +122,23 @@ class explorer {
     int ended[groups]{};
   };
 
-  static unsigned group_of(ashlar::redistribution_step const& s) {
+  static unsigned group_of(ashlar::axis_list const& axes) {
     unsigned set = 0;
-    for (auto const a : s.axes) set |= 1u << a;
+    for (auto const a : axes) set |= 1u << a;
     return set;
+  }
+  static unsigned group_of(ashlar::redistribution_step const& s) { return group_of(s.axes); }
+  unsigned group_of(search::action const& halo) const {
+    return group_of(reference_.halo_of(halo).axes);
+  }
+  /// Returns a negative number that stands for an exchange of halos, as indices stand for moves.
+  static int halo_ticket(search::action const& a) { return -1 - a.makes[0]; }
+  /// Returns whether the next action of rank r exchanges halos in group g.
+  bool waits_in(state const& s, int r, unsigned g) const {
+    auto const& own = s.rank[r];
+    if (own.at == programs_[r]->actions.size()) return false;
+    auto const& a = programs_[r]->actions[own.at];
+    return a.halo >= 0 && group_of(a) == g;
   }
   static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
     return (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 1099511628211ull;
@@ -158,6 +176,7 @@ class explorer {
     auto const& own = s.rank[r];
     if (own.at == programs_[r]->actions.size()) return false;
     auto const& a = programs_[r]->actions[own.at];
+    if (a.halo >= 0) return s.ended[group_of(a)] > own.taken[group_of(a)];
     if (a.kind != search::action_kind::end_move) return true;
     auto const k = static_cast<std::size_t>(a.move);
     auto const& steps = reference_.path_of(reference_.moves[k]).steps;
@@ -165,12 +184,13 @@ class explorer {
   }
   bool can_end(state const& s, unsigned g) {
     auto const n = static_cast<std::size_t>(s.ended[g]);
-    for (auto const& rank : s.rank)
-      if (rank.taken[g] <= s.ended[g]) return false;
+    for (int r = 0; r < 2; ++r)
+      if (s.rank[r].taken[g] + (waits_in(s, r, g) ? 1 : 0) <= s.ended[g]) return false;
     auto const &a = tickets_[0][g][n], &b = tickets_[1][g][n];
     say(a.move != b.move || a.step != b.step, "tickets of different moves meet");
     for (int r = 0; r < 2; ++r) {
       auto const& t = tickets_[r][g][n];
+      if (t.move < 0) continue;
       if (next_step(t.move, s.rank[r].steps[static_cast<std::size_t>(t.move)]) != t.step)
         return false;
     }
@@ -213,6 +233,8 @@ class explorer {
                        static_cast<std::uint64_t>(reference_.move_of(a).path));
         break;
       }
+      case search::action_kind::exchange_halo:
+      case search::action_kind::add_halo: ++own.taken[group_of(a)]; break;
       default: break;
     }
     for (int const v : a.adds) {

@@ -13,7 +13,8 @@
 //   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it comes
 //                 to the end_move of a move that has not ended. A transfer ends as soon as three
 //                 things have happened: all ranks have begun it, the previous step of its move has
-//                 ended, and the previous transfer of its group has ended.
+//                 ended, and the previous transfer of its group has ended. An exchange of halos is a
+//                 transfer too. A rank that begins it waits until it has ended.
 //
 // One simulated run is enough, because the end of a transfer never prevents another transfer from
 // ending.
@@ -37,18 +38,19 @@ struct order_fault {
 
 namespace step_detail {
 
-constexpr unsigned group_of(redistribution_step const& s) {
+constexpr unsigned group_of(axis_list const& axes) {
   unsigned set = 0;
-  for (auto const a : s.axes) set |= 1u << a;
+  for (auto const a : axes) set |= 1u << a;
   return set;
 }
+constexpr unsigned group_of(redistribution_step const& s) { return group_of(s.axes); }
 
 /// The transfers of a program. For each group of ranks, the list has one entry (a ticket) per
 /// transfer in this group. The entries are in the order in which these transfers run.
 struct ticket_list {
   struct ticket {
-    int action;  ///< the begin_move that takes the ticket
-    int move;
+    int action;  ///< the begin_move, or the exchange of halos, that takes the ticket
+    int move;    ///< -1: none, but an exchange of halos
     int step;
   };
   std::vector<std::vector<ticket>> groups = std::vector<std::vector<ticket>>(std::size_t{1}
@@ -57,6 +59,7 @@ struct ticket_list {
   constexpr explicit ticket_list(program const& p) {
     for (int i = 0; i < static_cast<int>(p.actions.size()); ++i) {
       action const& a = p.actions[static_cast<std::size_t>(i)];
+      if (a.halo >= 0) groups[group_of(p.halo_of(a).axes)].push_back({i, -1, 0});
       if (a.kind != action_kind::begin_move) continue;
       auto const& steps = p.path_of(p.move_of(a)).steps;
       for (int k = 0; k < steps.size(); ++k)
@@ -68,6 +71,12 @@ struct ticket_list {
 /// Returns whether a ticket of program a and a ticket of program b stand for the same transfer.
 constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, program const& b,
                              ticket_list::ticket const& t) {
+  if (s.move < 0 || t.move < 0) {
+    auto const &h = a.actions[static_cast<std::size_t>(s.action)],
+               &i = b.actions[static_cast<std::size_t>(t.action)];
+    return s.move == t.move && h.kind == i.kind && h.phase == i.phase && h.element == i.element &&
+           h.micro_batch == i.micro_batch && a.halo_of(h) == b.halo_of(i);
+  }
   auto const &m = a.moves[static_cast<std::size_t>(s.move)],
              &n = b.moves[static_cast<std::size_t>(t.move)];
   return s.step == t.step && m.phase == n.phase && m.element == n.element && m.what == n.what &&
@@ -84,6 +93,7 @@ class order_run {
       tickets_.emplace_back(p);
       ended_.emplace_back(p.moves.size(), 0);
       begun_.emplace_back(p.moves.size(), false);
+      halo_ended_.emplace_back(p.actions.size(), false);
     }
     over_.resize(tickets_[0].groups.size(), 0);
   }
@@ -124,6 +134,7 @@ class order_run {
       action const& a = actions[at_[r]];
       if (a.kind == action_kind::begin_move) begun_[r][static_cast<std::size_t>(a.move)] = true;
       if (a.kind == action_kind::end_move && !is_over(r, a.move)) break;
+      if (a.halo >= 0 && !halo_ended_[r][at_[r]]) break;
     }
     return at_[r] != before;
   }
@@ -134,7 +145,8 @@ class order_run {
       while (over_[g] < tickets_[0].groups[g].size() && can_end(g)) {
         for (std::size_t r = 0; r < programs_.size(); ++r) {
           auto const& t = tickets_[r].groups[g][over_[g]];
-          ended_[r][static_cast<std::size_t>(t.move)] = t.step + 1;
+          if (t.move < 0) halo_ended_[r][static_cast<std::size_t>(t.action)] = true;
+          else ended_[r][static_cast<std::size_t>(t.move)] = t.step + 1;
         }
         ++over_[g];
         moved = true;
@@ -144,6 +156,10 @@ class order_run {
   constexpr bool can_end(std::size_t g) const {
     for (std::size_t r = 0; r < programs_.size(); ++r) {
       auto const& t = tickets_[r].groups[g][over_[g]];
+      if (t.move < 0) {
+        if (at_[r] != static_cast<std::size_t>(t.action)) return false;
+        continue;
+      }
       auto const move = static_cast<std::size_t>(t.move);
       if (!begun_[r][move] || through_local(r, t.move, ended_[r][move]) != t.step) return false;
     }
@@ -155,7 +171,8 @@ class order_run {
   std::vector<std::size_t> at_;          // current action of each program
   std::vector<std::vector<int>> ended_;  // number of ended steps of each program's moves
   std::vector<std::vector<int>> begun_;
-  std::vector<std::size_t> over_;  // number of ended transfers of each group
+  std::vector<std::vector<int>> halo_ended_;  // per action: whether its exchange of halos has ended
+  std::vector<std::size_t> over_;             // number of ended transfers of each group
 };
 
 }  // namespace step_detail
