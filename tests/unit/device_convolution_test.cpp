@@ -40,7 +40,7 @@ void for_each_product(host::convolution_extents const& e, Visit visit) {
           for (std::int64_t c = 0; c < e.x.channels; ++c)
             for (std::int64_t i = 0; i < w.extent; ++i)
               for (std::int64_t j = 0; j < w.extent; ++j) {
-                std::int64_t const row = r * w.stride - w.padding + i;
+                std::int64_t const row = r * w.stride - e.x.padding_above(w) + i;
                 std::int64_t const column = q * w.stride - w.padding + j;
                 if (row < 0 || row >= e.x.height || column < 0 || column >= e.x.width) continue;
                 visit(size_of(((n * e.x.channels + c) * e.x.height + row) * e.x.width + column),
@@ -93,6 +93,41 @@ TEST_CASE("convolution_equals_its_definition") {
     for (std::int64_t stride : {1, 2, 4})
       for (std::int64_t padding = 0; padding < extent; ++padding)
         check({{2, 3, 7, 6}, 4, {extent, stride, padding}});
+}
+
+TEST_CASE("convolution_of_some_rows_of_images") {
+  // A rank has rows of the images with less padding above and below than whole images.
+  for (std::int64_t extent : {1, 2, 3, 5})
+    for (std::int64_t stride : {1, 2, 4})
+      for (std::int64_t padding = 0; padding < extent; ++padding)
+        for (std::int64_t above = 0; above <= padding; ++above)
+          for (std::int64_t below = 0; below <= padding; ++below)
+            check({{2, 3, 6, 6, above, below}, 4, {extent, stride, padding}});
+  check({{1, 3, 0, 6, 1, 1}, 4, {3, 1, 1}});
+  // With Winograd's method.
+  for (std::int64_t above = 0; above <= 2; ++above)
+    for (std::int64_t below = 0; below <= 2; ++below) {
+      host::convolution_extents const e{{3, 8, 7, 8, above, below}, 9, {3, 1, 2}};
+      REQUIRE(host::takes_winograd(e));
+      check(e);
+    }
+}
+
+TEST_CASE("convolution_workspace_of_any_rows_is_within_the_bound") {
+  for (std::int64_t const channels : {3, 8, 60, 300})
+    for (std::int64_t const side : {8, 20, 65})
+      for (std::int64_t const images : {1, 5, 70}) {
+        host::convolution_extents const whole{{images, channels, side, side}, 9, {3, 1, 1}};
+        auto const bound = host::convolution_workspace_bound(whole, true);
+        for (std::int64_t part = 1; part <= images; part += part < 5 ? 1 : 13)
+          for (std::int64_t rows = 1; rows <= side; ++rows) {
+            host::convolution_extents e = whole;
+            e.x.batch = part;
+            e.x.height = std::min(side, rows + 2);
+            e.x.missing_above = e.x.missing_below = 1;
+            CHECK(host::convolution_workspace(e) <= bound);
+          }
+      }
 }
 
 TEST_CASE("convolution_of_an_empty_tensor") {

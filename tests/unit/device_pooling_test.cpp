@@ -29,11 +29,11 @@ struct pooled {
 pooled reference(values const& x, device::image_extents const& e, device::window const& w) {
   pooled y;
   for (std::int64_t p = 0; p < e.batch * e.channels; ++p)
-    for (std::int64_t r = 0; r < w.places(e.height); ++r)
+    for (std::int64_t r = 0; r < e.places_of_rows(w); ++r)
       for (std::int64_t c = 0; c < w.places(e.width); ++c) {
         double largest = -HUGE_VAL, sum = 0;
         for (std::int64_t i = 0; i < w.extent * w.extent; ++i) {
-          std::int64_t const row = r * w.stride - w.padding + i / w.extent;
+          std::int64_t const row = r * w.stride - e.padding_above(w) + i / w.extent;
           std::int64_t const column = c * w.stride - w.padding + i % w.extent;
           if (row < 0 || row >= e.height || column < 0 || column >= e.width) continue;
           double const pixel = x[size_of((p * e.height + row) * e.width + column)];
@@ -47,7 +47,7 @@ pooled reference(values const& x, device::image_extents const& e, device::window
 }
 
 std::int64_t size_of_y(device::image_extents const& e, device::window const& w) {
-  return e.batch * e.channels * w.places(e.height) * w.places(e.width);
+  return e.batch * e.channels * e.places_of_rows(w) * w.places(e.width);
 }
 
 void check(device::image_extents const& e, device::window const& w) {
@@ -83,6 +83,18 @@ TEST_CASE("pooling_equals_its_definition_and_its_gradient_finite_differences") {
   check({0, 3, 5, 4}, {2, 2, 0});
   check({2, 0, 5, 4}, {2, 2, 0});
   check({1, 1, 1, 1}, {3, 2, 2});
+}
+
+TEST_CASE("pooling_of_some_rows_of_images") {
+  // A rank has rows of the images with less padding above and below than whole images.
+  for (std::int64_t extent : {1, 2, 3})
+    for (std::int64_t stride : {1, 2, 4})
+      for (std::int64_t padding = 0; padding < extent; ++padding)
+        for (std::int64_t above = 0; above <= padding; ++above)
+          for (std::int64_t below = 0; below <= padding; ++below)
+            check({2, 2, 5, 4, above, below}, {extent, stride, padding});
+  check({1, 2, 0, 4, 0, 0}, {2, 2, 0});
+  check({1, 2, 0, 4, 1, 1}, {3, 2, 1});
 }
 
 TEST_CASE("pooling_of_2x2_for_rows_of_any_length") {

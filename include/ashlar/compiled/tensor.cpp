@@ -4,6 +4,7 @@
 // Compiles host tensors of the usual element types and numbers of dims, and their redistribution.
 
 #define ASHLAR_COMPILES_TENSOR 1
+#include <ashlar/tensor/halo.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 
 namespace ashlar {
@@ -25,6 +26,10 @@ template std::shared_ptr<void> new_shard(basic_mesh<device::host::processor> con
 template class running_plan<device::host::processor>;
 template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
                                                       prepared_plan const&);
+template any_tensor<device::host::processor> with_halo(any_tensor<device::host::processor> const&,
+                                                       halo_transfers const&);
+template any_tensor<device::host::processor>
+sum_of_halos(any_tensor<device::host::processor> const&, halo_transfers const&);
 
 }  // namespace detail
 

@@ -18,6 +18,7 @@
 #include <ashlar/comm/halo_transfer.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/operations.hpp>
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
