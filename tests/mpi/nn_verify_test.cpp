@@ -310,6 +310,25 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
                                      "Add at least the row in which every tensor is replicated.");
   both(
       [](auto& s) {
+        s.halo = {2, {3, 1, 1}};
+      },
+      "gain: layer_spec::halo names dim 2, which x or y does not have. Dims count from 0.");
+  both(
+      [](auto& s) {
+        s.halo = {1, {3, 1, 0}};
+      },
+      "gain: the window of layer_spec::halo has 2 places in dim 1, but y has 4. Give the layer's "
+      "own window.");
+  both(
+      [](auto& s) {
+        s.halo = {1, {3, 1, 1}};
+        s.rows[2].dx = ashlar::broadcast();
+      },
+      "gain: rows[2] (x S(1), y S(1), dy S(1), dx B, gain S(0), gradient of gain S(0), statistic 0 "
+      "from P(max) to B) splits dim 1, along which the window slides, in only some of x, y, dy and "
+      "dx. Split it in all of them, as halo_row does, or in none.");
+  both(
+      [](auto& s) {
         s.parameters.push_back({"bias", {4}, false});
       },
       "gain: the spec has 2 parameters, but the layer's type declares 1. Write using parameters = "
@@ -319,6 +338,19 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
         s.parameters[0].extents = {4, 1};
       },
       "gain: parameter gain is 4x1, but the layer's type declares 1 dims for it in `parameters`.");
+}
+TEST_CASE("a window of another extent than the layer's is found") {
+  // The rule says that windows overlap by one row, but the layer's windows overlap by two.
+  struct pool : nn::max_pool {
+    using nn::max_pool::max_pool;
+    ashlar::search::layer_spec spec(ashlar::shape const& x) const {
+      auto s = nn::max_pool::spec(x);
+      s.halo.window = {2, 1, 0};
+      s.y = {x[0], x[1], s.halo.window.places(x[2]), s.y[3]};
+      return s;
+    }
+  };
+  CHECK_THROWS_AS(nn::verify(pool(3, {.stride = 1, .halo = true}), {1, 2, 6, 5}), ashlar::error);
 }
 TEST_CASE("the type of a layer must fit its spec") {
   CHECK(verified({.spec = [](auto& s) { s.backward = ashlar::search::backward_form::halves; }}) ==

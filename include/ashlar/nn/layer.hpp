@@ -37,6 +37,9 @@
 //   halves           weight_gradient and input_gradient
 //   gradients_only   weight_gradient
 //
+// A layer whose window slides along a split dim has a halo (layer_spec::halo). Its x has all that its
+// windows cover, and make_dx() makes dx with the same box (call.hpp).
+//
 // The forward pass of a layer with statistics consists of parts: template <int Part> forward(call)
 // returns statistic number Part, and the last part returns y.
 //

@@ -4,7 +4,8 @@
 #pragma once
 
 // Shared code of the layers with a sliding window, convolution and pooling: the checks of the
-// window and of the input, and the rule that lets plans split images along their height.
+// window and of the input, the rule that lets plans split images along their height, and the rows
+// of the images that a rank then has.
 
 #include <limits>
 #include <string>

@@ -18,8 +18,8 @@
 //
 // No row of these tables splits height or width, because that is not local. A rank that has h / p
 // rows of an image also needs some rows of its neighbours (a halo), since windows reach over the
-// border. No collective of the planner moves a halo. `halo_row` is an additional row for such
-// layers:
+// border. No collective of the planner moves a halo: it is a line of its own in the step's program.
+// `halo_row` is an additional row for such layers:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //

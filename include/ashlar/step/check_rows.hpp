@@ -11,6 +11,8 @@
 //   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
 //   numbers of uses or gradients that are not equal to the number of parameters
 //   a number of redistributions of statistics that is not equal to the number of statistics
+//   a window that does not have one place for each index of y, and a row that splits its dim in only
+//   some of x, y, dy and dx: then the exchange of halos does not know who reads what
 //
 // nn::verify (nn/verify.hpp) runs the layer and checks that it computes the results that a row
 // states.
@@ -72,6 +74,26 @@ constexpr void check_count(layer_spec const& spec, int number, int have, int wan
                         std::to_string(want) + " " + things + ". A row has one entry for each.");
 }
 
+constexpr void check_halo(layer_spec const& spec) {
+  int const d = spec.halo.dim;
+  if (d >= spec.x.rank() || d >= spec.y.rank())
+    throw error(spec.name.text, "layer_spec::halo names dim " + std::to_string(d) +
+                                    ", which x or y does not have. Dims count from 0.");
+  if (auto const places = spec.halo.window.places(spec.x[d]); places != spec.y[d])
+    throw error(spec.name.text, "the window of layer_spec::halo has " + std::to_string(places) +
+                                    " places in dim " + std::to_string(d) + ", but y has " +
+                                    std::to_string(spec.y[d]) + ". Give the layer's own window.");
+  for (int i = 0; i < spec.rows.size(); ++i) {
+    auto const& row = spec.rows[i];
+    bool const x = row.x.is_split_of(d);
+    if (row.y.is_split_of(d) != x || row.dy.is_split_of(d) != x || row.dx.is_split_of(d) != x)
+      throw wrong_row(spec, i,
+                      "splits dim " + std::to_string(d) +
+                          ", along which the window slides, in only some of x, y, dy and dx. "
+                          "Split it in all of them, as halo_row does, or in none.");
+  }
+}
+
 }  // namespace step_detail
 
 /// Throws ashlar::error at the first row that is certainly wrong. The message names the layer and
@@ -80,6 +102,7 @@ constexpr void check_rows(layer_spec const& spec) {
   if (spec.rows.size() == 0)
     throw error(spec.name.text, "the spec has no rows, so no plan can place the layer. Add at "
                                 "least the row in which every tensor is replicated.");
+  if (spec.halo.dim >= 0) step_detail::check_halo(spec);
   int const parameters = spec.parameters.size(), statistics = spec.statistics.size();
   for (int i = 0; i < spec.rows.size(); ++i) {
     auto const& row = spec.rows[i];
