@@ -16,6 +16,7 @@
 
 #include <ashlar/nn/segment.hpp>
 #include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/pass_trial.hpp>
 
@@ -131,6 +132,38 @@ TEST_CASE("with halos, every pass gives the same bits and the predicted bytes") 
       }
     }
   if (world_size() > 1) CHECK(halos > 0);
+}
+
+TEST_CASE("rows split in the stages of a pipeline train as without splits") {
+  if (world_size() != 4) return;
+  nn::image_batch batch = small_images;
+  batch.micro_batches = 3;
+  auto const problem = search::any_length(nn::describe<double>(small_vgg, batch));
+  ashlar::mesh const all(MPI_COMM_WORLD, {{"stage", 2}, {"gpu", 2}});
+  ashlar::topology const one{{"stage", 1}, {"gpu", 2}};
+  plan_source const whole(problem, all), stages(problem, one, all.machine());
+  std::mt19937 random(4);
+  auto const losses = [&](auto const& plan) {
+    auto model = nn::place<double>(small_vgg, all, plan, 7);
+    train::trainer trainer(model, train::sgd{.lr = 0.1}, {.clip = 0.8});
+    std::vector<double> found;
+    for (unsigned s = 0; s < 3; ++s)
+      found.push_back(trainer.step(random_batch<double>(batch, 0, 5, s, 6)).loss);
+    return found;
+  };
+  auto const right = losses(whole.whole());
+  int halos = 0;
+  for (int const cut : {3, 5, 8}) {
+    auto const chosen = plan_with_halos(problem, stages, one, random);
+    for (int i = 0; i < problem.size(); ++i)
+      halos += !halo_axes(problem.spec(i), chosen[i], one).empty();
+    auto plan = search::price_pipeline(problem, chosen, {0, cut, problem.size()},
+                                       std::vector<int>{0, 0}, 0, 3, all.machine());
+    CAPTURE(cut);
+    auto const found = losses(plan);
+    for (std::size_t s = 0; s < right.size(); ++s) CHECK(near(found[s], right[s], 1e-9));
+  }
+  CHECK(halos > 0);
 }
 
 TEST_CASE("with halos, tensors take the memory that the program predicts") {
