@@ -36,15 +36,25 @@ constexpr ashlar::machine machine = bandwidth_bound;
 constexpr auto searched_images = search::optimal(images_problem, line, machine);
 static_assert(!is_whole(searched_images[0]));
 
-template <auto const& Plan>
-void compare_images() {
+// One image, so that a plan splits its rows. Then ranks exchange halos.
+constexpr auto rows_net = nn::chain(
+    probed<nn::convolution>(2, 3, 3, nn::convolution_options{.padding = 1, .halo = true}),
+    nn::max_pool(2, {.halo = true}), nn::linear<3, 1>({3, 4, 16}, {5}));
+constexpr nn::image_batch one_image{1, 2, 8, 32};
+constexpr ashlar::machine slow{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e8, 1e8, 0};
+constexpr auto rows_problem = nn::describe<double>(rows_net, one_image);
+constexpr auto searched_rows = search::optimal(rows_problem, line, slow);
+static_assert(!halo_axes(rows_problem.spec(0), searched_rows[0], line).empty());
+
+template <auto const& Plan, class Net>
+void compare_images(Net const& net, nn::image_batch const& batch) {
   ashlar::mesh const m(MPI_COMM_WORLD, line, machine);
-  auto typed = nn::place<double>(images_net, m, nn::constant<Plan>, 3);
-  auto run_time = nn::place<double>(images_net, m, Plan, 3);
+  auto typed = nn::place<double>(net, m, nn::constant<Plan>, 3);
+  auto run_time = nn::place<double>(net, m, Plan, 3);
   train::trainer a(typed, train::adam_w{.lr = 0.01});
   train::trainer b(run_time, train::adam_w{.lr = 0.01});
   for (unsigned step = 0; step < 3; ++step) {
-    auto const data = random_batch<double>(images, 0, 5, step);
+    auto const data = random_batch<double>(batch, 0, 5, step);
     probed_calls::reset();
     double const loss = a.step(data).loss;
     CHECK(probed_calls::typed > 0);
@@ -57,6 +67,10 @@ void compare_images() {
 
 }  // namespace
 
-TEST_CASE("a plan found by the compiler") { compare_images<searched_images>(); }
+TEST_CASE("a plan found by the compiler") { compare_images<searched_images>(images_net, images); }
+
+TEST_CASE("a plan found by the compiler with split rows") {
+  compare_images<searched_rows>(rows_net, one_image);
+}
 
 }  // namespace ashlar_test
