@@ -159,9 +159,9 @@ template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t) {
   if (spec.saved_values <= 0) return 0;
-  auto const halo = halo_memory_of(spec, c, t, net.element_size);
-  std::int64_t const input = halo.has_x ? halo.x
-                                        : max_local_elements(spec.x, t, c.x) * net.element_size;
+  std::int64_t input = max_local_elements(spec.x, t, c.x) * net.element_size;
+  if (spec.halo.dim >= 0)
+    if (auto const halo = halo_memory_of(spec, c, t, net.element_size); halo.has_x) input = halo.x;
   double const saved = spec.saved_values * double(input) / double(spec.x.elements());
   auto const bytes = static_cast<std::int64_t>(saved);
   return double(bytes) < saved ? bytes + 1 : bytes;
@@ -245,7 +245,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     std::int64_t const grad = p.grad == p.store ? store : max_local_elements(extents, t, p.grad);
     bytes.lasting += (stored_size(net) - a) * store + a * grad;
   }
-  halo_memory const halo = halo_memory_of(spec, c, t, e);
+  halo_memory const halo = spec.halo.dim < 0 ? halo_memory{} : halo_memory_of(spec, c, t, e);
   auto const running = [&](phase when, std::int64_t made) {
     step_detail::phase_memory run{spec, t, halo, e, a, made};
     visit_element(when, spec, c, run);
