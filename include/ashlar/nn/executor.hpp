@@ -55,8 +55,9 @@ class executor {
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p,
            element_type activations)
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
-        ranges_(m, elements, p), names_(move_names(elements, p)), moving_(p.moves.size()),
-        buckets_(p.moves.size()), crossing_(p.crossings.size()) {
+        ranges_(m, elements, p), names_(move_names(elements, p)),
+        halo_names_(halo_names(elements, p)), moving_(p.moves.size()), buckets_(p.moves.size()),
+        crossing_(p.crossings.size()) {
     for (auto const& plan : p.crossing_plans)
       crossing_plans_.push_back(prepared_for(plan, m.whole(), m.rank_of_whole()));
     for (auto const& halo : p.halos)
@@ -270,8 +271,8 @@ class executor {
     load(a, input);
     bool const back = a.kind == step::action_kind::add_halo;
     auto const& halo = halos_[static_cast<std::size_t>(a.halo)];
-    auto const name = halo_name(*elements_, a);
-    operation_label const named(mesh_, name.c_str());
+    auto const number = static_cast<std::size_t>(&a - program_->actions.data());
+    operation_label const named(mesh_, halo_names_[number].c_str());
     auto const& from = on_.tensor(a.reads[0]);
     on_.set(a.makes[0], back ? ashlar::detail::sum_of_halos(from, halo)
                              : ashlar::detail::with_halo(from, halo));
@@ -321,7 +322,8 @@ class executor {
   step::program const* program_;
   execution<Processor> on_;
   profile_ranges<Processor> ranges_;
-  std::vector<std::string> names_;  // of the moves
+  std::vector<std::string> names_;       // of the moves
+  std::vector<std::string> halo_names_;  // per action, of its exchange of halos
   /// A pending redistribution: the running transfer of its bucket (redistributions that share their
   /// messages), and the position of the redistribution in the bucket.
   struct move_run {

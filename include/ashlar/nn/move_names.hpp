@@ -44,12 +44,21 @@ move_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements
   return names;
 }
 
-/// Returns the name of an exchange of halos.
+/// Returns, for each of the program's actions, the name of its exchange of halos. The names of other
+/// actions are empty.
 template <class Processor>
-std::string halo_name(std::vector<std::unique_ptr<element_node<Processor>>> const& elements,
-                      step::action const& a) {
-  return std::string("halo of ") + (a.kind == step::action_kind::add_halo ? "dx" : "x") + " of " +
-         std::to_string(a.element) + "." + elements[static_cast<std::size_t>(a.element)]->name();
+std::vector<std::string>
+halo_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements,
+           step::program const& p) {
+  std::vector<std::string> names(p.actions.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto const& a = p.actions[i];
+    if (a.halo < 0) continue;
+    names[i] = std::string("halo of ") + (a.kind == step::action_kind::add_halo ? "dx" : "x") +
+               " of " + std::to_string(a.element) + "." +
+               elements[static_cast<std::size_t>(a.element)]->name();
+  }
+  return names;
 }
 
 }  // namespace ashlar::nn
