@@ -11,3 +11,4 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/skip.hpp>

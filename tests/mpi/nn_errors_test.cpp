@@ -14,6 +14,7 @@
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/skip.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -44,6 +45,13 @@ TEST_CASE("layers that do not fit their input") {
   CHECK(described(nn::residual(nn::chain(nn::linear(4, 6), nn::gelu())), {3, 4}) ==
         "nn::residual: the inner net changes the extents 3x4 to 3x6, so its output cannot be added "
         "to x.");
+  CHECK(described(nn::skip<2>(nn::linear(5, 6)), {3, 4, 5}) == "nothing was thrown");
+  CHECK(described(nn::skip(nn::linear(5, 6)), {3, 4, 5}) ==
+        "nn::skip: the inner net changes the extents 3x4x5 to 3x4x6, so its output cannot be "
+        "concatenated with x along dim 1. It may change the extent of this dim only.");
+  CHECK(described(nn::skip<2>(nn::linear(4, 6)), {3, 4}) ==
+        "nn::skip: the inner net changes the extents 3x4 to 3x6, so its output cannot be "
+        "concatenated with x along dim 2. It may change the extent of this dim only.");
   CHECK(described(nn::chain(nn::embedding(7, 4), nn::embedding(7, 4)), {3, 4}) ==
         "nn::embedding: the input is 3x4x4 but must be [batch, seq].");
   CHECK(described(nn::attention_core(), {3, 4, 6}) ==

@@ -11,6 +11,7 @@
 #include <support/training_trial.hpp>
 
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/skip.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -38,6 +39,14 @@ TEST_CASE("random plans of a perceptron") {
   auto const net = nn::chain(nn::linear(6, 10), nn::gelu(), nn::dropout(0.2),
                              nn::residual(nn::linear(10, 10)), nn::layer_norm(10), nn::relu(),
                              nn::linear(10, 7, false));
+  try_random_plans(net, nn::feature_batch{5, 6, 2}, 0, 7, 12);
+}
+
+TEST_CASE("random plans of a net with skips") {
+  auto const net = nn::chain(
+      nn::linear(6, 5),
+      nn::skip(nn::chain(nn::linear(5, 4), nn::skip(nn::gelu()), nn::residual(nn::linear(8, 8)))),
+      nn::layer_norm(13), nn::linear(13, 7));
   try_random_plans(net, nn::feature_batch{5, 6, 2}, 0, 7, 12);
 }
 

@@ -14,6 +14,7 @@
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/skip.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/baselines.hpp>
 
@@ -115,6 +116,24 @@ TEST_CASE("images, and segments by hand, one of them within another") {
                                 nn::flatten(), nn::repeat<2>(nn::linear(12, 12)),
                                 nn::linear(12, 5)),
                       nn::image_batch{4, 2, 8, 8, 2}, 0, 5, 4);
+}
+
+TEST_CASE("skips around segments and within them") {
+  auto const level = [](std::int64_t channels, auto const& inner) {
+    return nn::chain(nn::skip(inner), nn::convolution(2 * channels, channels, 1));
+  };
+  auto const block = [](std::int64_t channels) {
+    return nn::repeat<2>(nn::chain(nn::convolution(channels, channels, 3, {.padding = 1}),
+                                   nn::skip(nn::relu()),
+                                   nn::convolution(2 * channels, channels, 1)));
+  };
+  auto const net = [&](std::int64_t channels, std::int64_t features) {
+    return nn::chain(nn::convolution(2, channels, 3, {.padding = 1}),
+                     level(channels, nn::chain(block(channels), level(channels, block(channels)))),
+                     nn::max_pool(2), nn::flatten(), nn::linear(features, 5));
+  };
+  check_equal<double>(net(3, 3 * 4), nn::image_batch{4, 2, 4, 4, 2}, 0, 5, 4);
+  check_memory<double>(net(8, 8 * 64), nn::image_batch{8, 2, 16, 16}, 0, 5);
 }
 
 TEST_CASE("the memory of a small VGG") {

@@ -14,6 +14,7 @@
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/skip.hpp>
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -91,6 +92,11 @@ constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr ashlar::topology square{{"node", 2}, {"gpu", 2}};
 constexpr ashlar::topology oblong{{"node", 2}, {"gpu", 3}};
 
+constexpr auto skips = nn::chain(probed_linear(6, 3),
+                                 nn::skip(nn::chain(probe(), nn::linear(3, 4), nn::gelu())),
+                                 probe(), nn::linear(7, 5));
+constexpr auto skips_problem = nn::describe<double>(skips, feature_rows);
+
 constexpr auto segments = nn::chain(
     nn::linear(6, 7), nn::repeat<2>(nn::chain(nn::dropout(0.3), probe(), nn::linear(7, 7))),
     nn::linear(7, 5));
@@ -128,6 +134,8 @@ constexpr auto searched_pair = search::optimal(features_problem, pair, slow_rank
 constexpr auto searched_square = search::optimal(features_problem, square, slow_ranks);
 constexpr auto scattered_square = scattered(features_problem, square, 5);
 constexpr auto scattered_oblong = scattered(features_problem, oblong, 8);
+constexpr auto searched_skips = search::optimal(skips_problem, square, slow_ranks);
+constexpr auto scattered_skips = scattered(skips_problem, oblong, 3);
 constexpr auto tokens_square = scattered(tokens_problem, square, 2);
 
 /// Returns the plan, changed to recompute `again` segments.
@@ -183,6 +191,11 @@ TEST_CASE("plans in which every layer has other placements") {
                                                                    slow_ranks);
   compare<decltype(features), nn::feature_batch, scattered_oblong>(features, feature_rows,
                                                                    bandwidth_bound);
+}
+
+TEST_CASE("a skip under a searched plan, and under one with unrelated placements") {
+  compare<decltype(skips), nn::feature_batch, searched_skips>(skips, feature_rows, slow_ranks);
+  compare<decltype(skips), nn::feature_batch, scattered_skips>(skips, feature_rows, slow_ranks);
 }
 
 TEST_CASE("a plan that recomputes one of two segments") { compare_with_kept<one_again>(); }

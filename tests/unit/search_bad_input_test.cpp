@@ -106,6 +106,23 @@ TEST_CASE("residuals whose ends do not fit each other") {
   }
 }
 
+TEST_CASE("skips whose branches cannot be concatenated, or whose joined dim is split") {
+  search::problem net;
+  add_skip(net, {4, 6}, [](search::problem& p) {
+    p.add(linear_spec({4, 6}, 3));
+    return shape{4, 3};
+  });
+  CHECK(refused(net) == "nothing was thrown");
+  auto bad = net;
+  bad.layers[2].y[1] = 10;
+  CHECK(has(refused(bad), "element 2 (skip): a residual adds two tensors of equal extents, or "
+                          "concatenates two along one dim."));
+  bad = net;
+  bad.layers[2].rows = ashlar::independent_training_rows(2);
+  CHECK(has(refused(bad), "element 2 (skip): the dim in which a skip joins its two branches must "
+                          "not be split."));
+}
+
 TEST_CASE("a mesh with a prime axis that no dim can split evenly is searched and noted") {
   auto const net = mlp(3, 8, 4);
   auto const t = parse_topology("node=7,gpu=13");

@@ -87,7 +87,7 @@ class random_cases {
     while (left > 0) {
       int const last = x.rank() - 1;
       --left;
-      switch (below(7)) {
+      switch (below(8)) {
         case 0: net.add(gelu_spec(x)); break;
         case 1: net.add(layer_norm_spec(x)); break;
         case 2: net.add(dropout_spec(x)); break;
@@ -106,6 +106,13 @@ class random_cases {
             left -= inner;
             shape const y = add_layers(p, x, inner);
             if (!(y == x)) p.add(linear_spec(y, x[last]));
+          });
+          break;
+        case 5:
+          x = add_skip(net, x, [&](search::problem& p) {
+            int inner = below(left + 1);
+            left -= inner;
+            return add_layers(p, x, inner);
           });
           break;
         default: {

@@ -114,6 +114,23 @@ constexpr void add_residual(Problem& net, shape const& x, Inside inside) {
   net.add(sum, search::element_kind::residual_end, begin);
 }
 
+/// Adds a skip, which concatenates along the last dim, around the elements that `inside(net)` adds.
+/// `inside` returns the extents of its output. Returns the extents of the skip's output.
+template <class Problem, class Inside>
+constexpr shape add_skip(Problem& net, shape const& x, Inside inside) {
+  int const begin = net.size(), last = x.rank() - 1;
+  auto ends = map_spec("skip", x, {}, 0);
+  for (auto const& row : ashlar::independent_training_rows(x.rank()))
+    if (!row.x.is_split() || row.x.dim != last) ends.rows.push_back(row);
+  net.add(ends, search::element_kind::residual_begin);
+  ends.x = inside(net);
+  ends.y = x;
+  ends.y[last] += ends.x[last];
+  net[begin].partner = net.size();
+  net.add(ends, search::element_kind::residual_end, begin);
+  return ends.y;
+}
+
 /// Returns alternating linear layers and gelus with widths d, 4 d, 4 d, d, ...
 template <int N = search::dynamic_size>
 constexpr search::basic_problem<N> mlp(int layers, std::int64_t batch, std::int64_t d) {

@@ -22,22 +22,24 @@ namespace ashlar_test {
 inline void vary(search::problem& net, random_cases& draw) {
   for (auto& spec : net.layers) {
     spec.workspace_values = draw.below(2) ? 0 : draw.below(50);
-    bool const residual = std::string(spec.name.text) == "residual";
-    if (spec.x == spec.y && !residual && draw.below(4) == 0) spec.halo = {0, {3, 1, 1}};
+    bool const ends = std::string(spec.name.text) == "residual" ||
+                      std::string(spec.name.text) == "skip";
+    if (spec.x == spec.y && !ends && draw.below(4) == 0) spec.halo = {0, {3, 1, 1}};
     if (spec.parameters.size() == 0 || draw.below(3) == 0) continue;
     spec.backward = draw.below(2) ? search::backward_form::halves
                                   : search::backward_form::separable;
     spec.gradient_flops = spec.backward_flops / 2;
     spec.gradient_values = spec.backward_values / 2;
   }
-  // Gives residuals the costs that nn::residual has.
+  // Gives residuals and skips the costs that nn::residual and nn::skip have.
   for (int i = 0; i < net.size(); ++i) {
     if (net[i].kind == search::element_kind::layer) continue;
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     auto spec = net.spec(i);
+    bool const skips = ends_in_concatenation(net, begin ? net[i].partner : i);
     spec.saved_values = begin ? count(spec.x) : 0;
-    spec.forward_values = begin ? 0 : 3.0 * count(spec.x);
-    spec.backward_values = begin ? 3.0 * count(spec.x) : 0;
+    spec.forward_values = begin ? 0 : 3.0 * count(spec.y);
+    spec.backward_values = begin || skips ? 3.0 * count(spec.y) : 0;
     net.layers.push_back(spec);
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }

@@ -3,23 +3,27 @@
 
 #pragma once
 
-// Executes the two ends of a residual y = x + f(x). A plan has an element for each of them, besides
-// the elements of f:
+// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x). A
+// plan has an element for each of them, besides the elements of f:
 //
 // - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
 //   both branches.
-// - The end adds the values of both branches in the forward pass.
+// - The end adds or concatenates the values of both branches in the forward pass. In the backward
+//   pass, the end of a skip cuts its gradient into those of both branches.
 //
-// The begin computes nothing in the forward pass, and the end computes nothing in the backward
-// pass. Programs have no actions for these two cases (step/program_builder.hpp).
+// The begin computes nothing in the forward pass, and the end of a residual computes nothing in the
+// backward pass. Programs have no actions for these two cases (step/program_builder.hpp).
 
 #include <ashlar/nn/execution.hpp>
+#include <ashlar/tensor/concat.hpp>
 #include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/slice.hpp>
 
 namespace ashlar::nn {
 
-/// The begin or the end of a residual y = x + f(x). In the forward pass, the end computes x + f(x).
-/// In the backward pass, the begin adds the gradients of x from both branches.
+/// The begin or the end of a residual y = x + f(x), or the begin of a skip. In the forward pass, the
+/// end computes x + f(x). In the backward pass, the begin adds the gradients of x from both
+/// branches.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;
@@ -27,12 +31,14 @@ class branch_node final : public element_node<typename At::processor_type> {
   using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
 
  public:
+  explicit branch_node(char const* name) : name_(name) {}
+
   void compute(step::action const& a, execution<processor>& on) override {
     if (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute)
       add<activation>(a, on);
     else add<gradient>(a, on);
   }
-  char const* name() const override { return "residual"; }
+  char const* name() const override { return name_; }
 
  private:
   template <class Tensor>
@@ -41,6 +47,35 @@ class branch_node final : public element_node<typename At::processor_type> {
     auto const skipped = on.tensor(a.reads[1]).template as<Tensor>();
     on.set(a.makes[0], skipped + inner);
   }
+
+  char const* name_;
+};
+
+/// The end of a skip, which concatenates x and f(x) along dim Dim.
+template <class T, int Rank, int Dim, class At>
+class concatenation_node final : public element_node<typename At::processor_type> {
+  using processor = typename At::processor_type;
+  using activation = tensor_for<T, Rank, decltype(std::declval<At>().x()), processor>;
+  using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
+
+ public:
+  /// `skipped` is the extent of x in dim Dim.
+  explicit concatenation_node(std::int64_t skipped) : skipped_(skipped) {}
+
+  void compute(step::action const& a, execution<processor>& on) override {
+    if (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute) {
+      auto const inner = on.tensor(a.reads[0]).template as<activation>();
+      auto const skipped = on.tensor(a.reads[1]).template as<activation>();
+      return on.set(a.makes[0], concat<Dim>(skipped, inner));
+    }
+    auto const dy = on.tensor(a.reads[0]).template as<gradient>();
+    on.set(a.makes[0], slice<Dim>(dy, skipped_, dy.extents()[Dim] - skipped_));
+    on.set(a.makes[1], slice<Dim>(dy, 0, skipped_));
+  }
+  char const* name() const override { return "skip"; }
+
+ private:
+  std::int64_t skipped_;
 };
 
 }  // namespace ashlar::nn

@@ -116,8 +116,8 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                       ") of the plan has placements that no rule of that layer permits.");
     if (problem[i].kind == search::element_kind::residual_end &&
         !(plan[i] == plan[problem[i].partner]))
-      throw error("nn::place", "the two ends of the residual, elements " +
-                                   std::to_string(problem[i].partner) + " and " +
+      throw error("nn::place", std::string("the two ends of the ") + problem.spec(i).name.text +
+                                   ", elements " + std::to_string(problem[i].partner) + " and " +
                                    std::to_string(i) + " of the plan, have different placements.");
   }
 }

@@ -56,9 +56,9 @@ class residual {
   template <class T, int XRank, class Net, class Cursor>
   void place_part(Net& net, shape const& x, Cursor const& cursor) const {
     using node = branch_node<T, XRank, decltype(cursor.choice())>;
-    net.nodes.push_back(std::make_unique<node>());
+    net.nodes.push_back(std::make_unique<node>("residual"));
     nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
-    net.nodes.push_back(std::make_unique<node>());
+    net.nodes.push_back(std::make_unique<node>("residual"));
   }
 
  private:

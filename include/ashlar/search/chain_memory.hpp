@@ -73,8 +73,7 @@ class chain_memory {
   constexpr std::int64_t gradient_held(int i, int own, int outer) const {
     if (model_.kind(i) != element_kind::residual_begin) return 0;
     int const end = model_.partner(i);
-    bool const shared = end + 1 < model_.size() &&
-                        model_.kind(end + 1) == element_kind::residual_end &&
+    bool const shared = end + 1 < model_.size() && ends_in_sum(model_.net(), end + 1) &&
                         !moves(end + 1, own, outer).gradient;
     return fold_.held_gradient(end, model_.memory(end, own), shared);
   }

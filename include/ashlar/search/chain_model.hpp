@@ -77,8 +77,9 @@ class chain_model {
         continue;
       }
       int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
-      shape const x = end >= 0 ? net_.spec(i).x : x_extents(net_, i);
-      shape const y = end >= 0 ? net_.spec(i).y : y_extents(net_, i);
+      // The output of a skip is larger than all other tensors at the boundaries of its ends.
+      shape const x = end >= 0 ? net_.layer(end).y : x_extents(net_, i);
+      shape const y = end >= 0 ? net_.layer(end).y : y_extents(net_, i);
       bool const plain = end < 0 || sees_itself(i);
       forward_runs const runs = net_.runs(i, again.least);
       saved_part const held = part_held(net_, i, again);
@@ -233,13 +234,11 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Returns whether the neighbours of a residual block view its input and output with the same
-  /// extents as the block.
+  /// Returns whether the neighbours of a residual block's ends view their inputs and outputs with
+  /// the same extents as the block.
   constexpr bool sees_itself(int begin) const {
-    shape const& own = net_.spec(begin).x;
     for (int const i : {begin, net_[begin].partner})
-      if ((i > 0 && !(boundary_extents(net_, i - 1) == own)) ||
-          (i + 1 < net_.size() && !(boundary_extents(net_, i) == own)))
+      if (!(x_extents(net_, i) == net_.spec(i).x) || !(y_extents(net_, i) == net_.spec(i).y))
         return false;
     return true;
   }

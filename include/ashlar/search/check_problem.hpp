@@ -6,7 +6,7 @@
 // Checks a problem at the start of every search, so that nothing overflows later:
 //
 //   elements   The chain has at least one. The begin and the end of a residual block refer to each
-//              other.
+//              other. The end adds or concatenates two tensors whose extents allow it.
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
@@ -47,6 +47,31 @@ constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name
                    " has too many bytes on all ranks together. There must be fewer than 2^63.");
 }
 
+/// Throws if the block that ends with element i neither adds nor concatenates its two inputs along
+/// one dim, or if its choices may split the joined dim.
+template <int N>
+constexpr void check_joint(basic_problem<N> const& net, int i) {
+  layer_spec const &end = net.spec(i), &begin = net.spec(net[i].partner);
+  int joined = 0;
+  bool fits = begin.x == begin.y && end.x.rank() == begin.x.rank() &&
+              end.y.rank() == begin.x.rank();
+  for (int d = 0; fits && d < end.y.rank(); ++d) {
+    if (end.x[d] == begin.x[d] && end.y[d] == begin.x[d]) continue;
+    ++joined;
+    fits = end.y[d] == end.x[d] + begin.x[d];
+    for (auto const* rows : {&begin.rows, &end.rows})
+      for (auto const& row : *rows)
+        for (auto const* role : {&row.x, &row.y, &row.dy, &row.dx})
+          if (role->is_split() && role->dim == d)
+            refuse_problem("element " + std::to_string(i) + " (" + end.name.text +
+                           "): the dim in which a skip joins its two branches must not be split.");
+  }
+  if (!fits || joined > 1)
+    refuse_problem("element " + std::to_string(i) + " (" + end.name.text +
+                   "): a residual adds two tensors of equal extents, or concatenates two along one "
+                   "dim.");
+}
+
 }  // namespace detail
 
 /// Throws ashlar::error if the problem cannot be searched on mesh `t`.
@@ -77,6 +102,7 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
           net[other].kind == net[i].kind || net[other].kind == element_kind::layer)
         detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
                                "): a residual's begin and end must name each other.");
+      detail::check_joint(net, begin ? other : i);
     }
     detail::check_tensor(net, i, "x", spec.x, t, 1 + net.in_flight, sum);
     detail::check_tensor(net, i, "y", spec.y, t, 2, sum);

@@ -66,7 +66,8 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 struct choice_class {
   int layer = 0;  ///< the layer; of a residual block: the layer at its begin
   int end = -1;   ///< of a residual block: the layer at its end; -1: not a residual block
-  shape x_extents, y_extents;  ///< the extents of x and y
+  /// The extents of x and y. Of a block, both are the largest extents at its four boundaries.
+  shape x_extents, y_extents;
   bool plain = true;  ///< false: a residual block whose neighbours use its x with other extents
   forward_runs runs = forward_runs::once;
   /// The part of the forward pass's values that is held until the backward pass.
@@ -226,13 +227,18 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     c.weight.data()[j] = own.weight(choice[j]);
     if (c.end >= 0) c.weight.data()[j] += of_end.weight(choice[j]);
     if (prune == pruning::by_time) continue;
-    element_role role{c.end < 0 ? element_kind::layer : element_kind::residual_begin, c.x_extents,
-                      c.y_extents, c.runs, c.held};
-    c.memory.data()[j] = memory_of(net, spec, role, choice[j], paths.mesh());
-    if (c.end < 0) continue;
-    role.kind = element_kind::residual_end;
-    role.held = saved_part::nothing;  // the begin holds the input of a recomputed segment
-    c.end_memory.data()[j] = memory_of(net, net.layer(c.end), role, choice[j], paths.mesh());
+    if (c.end < 0) {
+      element_role const role{element_kind::layer, c.x_extents, c.y_extents, c.runs, c.held};
+      c.memory.data()[j] = memory_of(net, spec, role, choice[j], paths.mesh());
+      continue;
+    }
+    element_role const begins{element_kind::residual_begin, spec.x, spec.y, c.runs, c.held};
+    c.memory.data()[j] = memory_of(net, spec, begins, choice[j], paths.mesh());
+    layer_spec const& at_end = net.layer(c.end);
+    // The begin holds the input of a recomputed segment.
+    element_role const ends{element_kind::residual_end, at_end.x, at_end.y, c.runs,
+                            saved_part::nothing};
+    c.end_memory.data()[j] = memory_of(net, at_end, ends, choice[j], paths.mesh());
   }
   int const x = paths.table(c.x_extents, net.element_size),
             y = paths.table(c.y_extents, net.element_size);

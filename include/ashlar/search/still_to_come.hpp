@@ -65,7 +65,7 @@ class still_to_come {
     std::int64_t running = -1;  // least bytes that element i needs while it runs; -1: not known yet
     needed all{here.lasting, 0, 0, 0};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
-    bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();
+    bool const back = !ends_in_sum(model_.net(), i) || i + 1 == model_.size();
     for (int j = 0; j < model_.choices(i).size(); ++j) {
       auto const& own = model_.memory(i, j);
       low.lasting = std::min(low.lasting, own.lasting);

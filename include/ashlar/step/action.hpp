@@ -11,7 +11,7 @@
 //   recompute        yes       like forward, in a recomputed segment
 //   weight_gradient  yes       dy, saved                                             gradient sums
 //   input_gradient   yes       dy, saved, parameters in use       dx
-//   backward         yes       dy, saved, parameters in use       dx                 gradient sums
+//   backward         yes       dy, saved, parameters in use       dx, skipped        gradient sums
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
 //   update           yes       the gradient                                          the parameter
@@ -22,6 +22,8 @@
 //   exchange_halo    no        x                                  x with halo
 //   add_halo         no        dx with halo                       dx
 //   release          no        (values that no later action reads)
+//
+// Only the end of a skip makes `skipped`, and only the begin of its skip reads it.
 //
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
@@ -93,6 +95,7 @@ enum class value_kind : signed char {
   y,          ///< an activation, at the placement that its producer makes
   dy,         ///< the gradient of y, at the placement that its reader needs
   dx,         ///< the gradient of x, at the placement that its producer makes
+  skipped,    ///< the gradient of the branch without layers, from the end of a skip to its begin
   x_halo,     ///< x with its halo: on each rank, all that its windows cover
   dx_halo,    ///< the gradient of x_halo, of which only the sum over the ranks has a meaning
   saved,      ///< all that a forward pass saves for the backward pass
@@ -106,8 +109,9 @@ enum class value_kind : signed char {
 
 constexpr char const* to_string(value_kind kind) {
   constexpr char const* names[] = {
-      "data",  "x",    "y",         "dy",      "dx",  "x with halo", "dx with halo",
-      "saved", "used", "statistic", "reduced", "sum", "gradient",    "stored"};
+      "data",         "x",     "y",    "dy",        "dx",      "skipped", "x with halo",
+      "dx with halo", "saved", "used", "statistic", "reduced", "sum",     "gradient",
+      "stored"};
   return names[static_cast<int>(kind)];
 }
 

@@ -83,6 +83,7 @@ struct element_bytes {
   std::int64_t held = 0;     ///< kept from the forward to the backward pass (saved_part)
   std::int64_t saved = 0;    ///< the part of forward results that the backward pass reads
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
+  std::int64_t skipped = 0;      ///< at the end of a skip: the gradient that its begin reads
   std::int64_t forward = 0;      ///< peak of the forward pass with its results, without x
   std::int64_t again = 0;        ///< peak of the recomputation with its results, without x
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
@@ -91,10 +92,11 @@ struct element_bytes {
 
   /// Returns whether every member is at most the same member of `other`.
   constexpr bool is_within(element_bytes const& other) const {
-    for (auto which : {&element_bytes::lasting, &element_bytes::held, &element_bytes::saved,
-                       &element_bytes::x, &element_bytes::y, &element_bytes::dy, &element_bytes::dx,
-                       &element_bytes::forward, &element_bytes::again, &element_bytes::backward,
-                       &element_bytes::synchronize, &element_bytes::gradients})
+    for (auto which :
+         {&element_bytes::lasting, &element_bytes::held, &element_bytes::saved, &element_bytes::x,
+          &element_bytes::y, &element_bytes::dy, &element_bytes::dx, &element_bytes::skipped,
+          &element_bytes::forward, &element_bytes::again, &element_bytes::backward,
+          &element_bytes::synchronize, &element_bytes::gradients})
       if (this->*which > other.*which) return false;
     return true;
   }
@@ -227,6 +229,8 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   bytes.dx = c.dx == c.x ? bytes.x : max_local_elements(role.x, t, c.dx) * e;
   bytes.y = max_local_elements(role.y, t, c.y) * e;
   bytes.dy = c.dy == c.y ? bytes.y : max_local_elements(role.y, t, c.dy) * e;
+  if (ends_in_concatenation(role.kind, spec))
+    bytes.skipped = max_local_elements(skipped_extents(spec), t, c.dx) * e;
   if (role.kind == element_kind::layer) bytes.saved = saved_bytes(net, spec, c, t);
   switch (role.held) {
     case saved_part::all: bytes.held = bytes.saved; break;
@@ -257,7 +261,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     bytes.forward = once ? all : running(phase::forward, bytes.y).most;
     if (!once) bytes.again = all;
   }
-  bytes.backward = running(phase::backward, bytes.dx).most;
+  bytes.backward = running(phase::backward, bytes.dx + bytes.skipped).most;
   auto const synchronized = running(phase::synchronize, 0);
   bytes.synchronize = synchronized.most;
   bytes.gradients = synchronized.held;

@@ -20,7 +20,8 @@
 //
 //   residuals              In the forward pass, the input of a residual is in memory from its begin
 //                          to its end. In the backward pass, the gradient of its output is in
-//                          memory from its end to its begin.
+//                          memory from its end to its begin. A skip counts as a residual, but the
+//                          gradient in memory is that of its input.
 //   recomputed segments    Between the passes only the input of the first element is in memory,
 //                          instead of saved values. During the recomputation, the gradient that
 //                          enters the segment is in memory too.
@@ -100,11 +101,11 @@ class memory_fold {
                                element_bytes const& own, crossing moves, std::int64_t gradient,
                                held_by_residuals const& outside) const {
     bool const begin = net_[i].kind == element_kind::residual_begin,
-               end = net_[i].kind == element_kind::residual_end;
+               end = net_[i].kind == element_kind::residual_end, sum = ends_in_sum(net_, i);
     for (auto* bytes : {&m.forward, &m.backward, &m.synchronize, &m.peak}) *bytes += own.lasting;
     if (m.again >= 0) m.again += own.lasting;
     if (before != nullptr)
-      go_back(m, i, *before, end ? held_gradient(i, own, false) : own.dx, end, moves.gradient);
+      go_back(m, i, *before, sum ? held_gradient(i, own, false) : own.dx, sum, moves.gradient);
     auto const x = go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
     m.y = begin ? x.bytes : own.y;
     m.y_own = begin ? 0 : own.y;
@@ -130,8 +131,7 @@ class memory_fold {
       raise(m, base + most_of_move(0, last.dy, ranks_));
       dy = last.dy;
     }
-    bool const hands_on = net_.stages_after &&
-                          net_[net_.size() - 1].kind == element_kind::residual_end;
+    bool const hands_on = net_.stages_after && ends_in_sum(net_, net_.size() - 1);
     raise(m, base + dy + (hands_on ? 0 : last.backward));
     if (m.again >= 0) raise(m, m.again + dy);
     return m.peak;
@@ -152,9 +152,10 @@ class memory_fold {
   }
 
   /// Returns the bytes of the gradient that the end of a residual keeps for the residual's begin.
-  /// Element i must be this end. If `shared`, the result is 0, because an outer residual that ends
-  /// at i + 1 already counts the same gradient.
+  /// Element i must be this end. If `shared`, an outer residual that ends at i + 1 already counts
+  /// the same gradient, and the result is 0. At the end of a skip there is nothing to share.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
+    if (ends_in_concatenation(net_, i)) return end.skipped;
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
   }
@@ -205,8 +206,7 @@ class memory_fold {
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;
     if (moves) raise(m, base + waiting + most_of_move(dx, before.dy, ranks_));
-    if (net_[i - 1].kind != element_kind::residual_end)
-      raise(m, base + (moves ? before.dy : waiting) + before.backward);
+    if (!ends_in_sum(net_, i - 1)) raise(m, base + (moves ? before.dy : waiting) + before.backward);
     if (!ends_recomputed_segment(net_, i - 1, again_)) return;
     raise(m, m.again + waiting);
     m.again = -1;
@@ -231,8 +231,7 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
     held_by_residuals around = m.residuals;
     if (net[i].kind == element_kind::residual_begin) {
       int const end = net[i].partner;
-      bool const shared = end + 1 < n && net[end + 1].kind == element_kind::residual_end &&
-                          !moves(end + 1).gradient;
+      bool const shared = end + 1 < n && ends_in_sum(net, end + 1) && !moves(end + 1).gradient;
       gradient = fold.held_gradient(end, bytes(end), shared);
     } else if (net[i].kind == element_kind::residual_end) {
       around = outside.back();

@@ -5,13 +5,17 @@
 
 // A problem is a flat chain of layers for which the search finds placements. Repeated layers are
 // written out. A residual x + f(x) has two elements: residual_begin before the elements of f, and
-// residual_end after them. The two elements must have the same placements. The table shows the
-// extents of an element's tensors x and y, and what the search chooses for the element:
+// residual_end after them. So has a skip, which concatenates x and f(x) along one dim. The two
+// elements must have the same placements. The table shows the extents of an element's tensors x and
+// y, and what the search chooses for the element:
 //
-//   kind             x, y                       choices
-//   layer            the layer's                a row per axis, order of shards, storage
-//   residual_begin   the residual's x (both)    a row per axis of independent_training_rows
-//   residual_end     the residual's x (both)    the choice of its residual_begin
+//   kind             x, y                          choices
+//   layer            the layer's                   a row per axis, order of shards, storage
+//   residual_begin   the residual's x (both)       a row per axis of independent_training_rows; of a
+//                                                  skip, one that does not split the joined dim
+//   residual_end     of a residual: its x (both)   the choice of its residual_begin
+//                    of a skip: f(x) and the
+//                    concatenation
 //
 // The cost of a plan is the time of one training step of m micro-batches, if nothing overlaps:
 //
@@ -45,7 +49,7 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 struct element {
   element_kind kind = element_kind::layer;
   int layer = 0;     ///< index into problem::layers; also residuals have a layer_spec there
-  int partner = -1;  ///< index of the other end of a residual; -1: not a residual
+  int partner = -1;  ///< index of the other end of a residual or skip; -1: a layer
   int segment = -1;  ///< number of the segment that contains this element; -1: none
   friend constexpr bool operator==(element const&, element const&) = default;
 };
@@ -128,6 +132,29 @@ struct basic_problem {
 };
 
 using problem = basic_problem<>;
+
+/// Returns whether an element of the layer chain ends a skip and concatenates its two inputs, along
+/// the dim in which the extents of its x and y differ. Then it makes a gradient for each of them.
+constexpr bool ends_in_concatenation(element_kind kind, layer_spec const& spec) {
+  return kind == element_kind::residual_end && !(spec.x == spec.y);
+}
+template <int N>
+constexpr bool ends_in_concatenation(basic_problem<N> const& net, int i) {
+  return ends_in_concatenation(net[i].kind, net.spec(i));
+}
+/// Returns whether element i of the layer chain ends a residual and adds its two inputs. Then the
+/// gradients of both are its dy.
+template <int N>
+constexpr bool ends_in_sum(basic_problem<N> const& net, int i) {
+  return net[i].kind == element_kind::residual_end && !ends_in_concatenation(net, i);
+}
+/// Returns the extents of the x of a skip. `end` is the layer at its end.
+constexpr shape skipped_extents(layer_spec const& end) {
+  shape skipped = end.x;
+  for (int d = 0; d < end.x.rank(); ++d)
+    if (end.y[d] != end.x[d]) skipped[d] = end.y[d] - end.x[d];
+  return skipped;
+}
 
 /// Returns the extents of the tensor that element i of the layer chain passes to element i + 1. One
 /// of these two elements may treat a dim of this tensor as two dims, such as heads and features of

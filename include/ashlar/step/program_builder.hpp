@@ -19,10 +19,9 @@
 //
 // The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
-// forward pass. There is one exception: a residual_end without a gradient (at the end of a net
-// without a loss) makes its own dx.
-//
-// Several micro-batches may be under way at a time. So each has tensors of its own.
+// forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
+// without a loss) makes its own dx. The end of a skip cuts its dy into two gradients.
+// Several micro-batches may be under way at a time, so each has tensors of its own.
 
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/release.hpp>
@@ -181,10 +180,9 @@ class program_builder : public halo_writer {
   constexpr void compute(phase when, computation what, int part, int parts) {
     if (wanted_ == gradients::inputs && what == computation::weight_gradient) return;
     layer_spec const& spec = net_.spec(element_);
-    auto const kind = net_[element_].kind;
-    if (what == computation::forward && kind == element_kind::residual_begin)
+    if (what == computation::forward && net_[element_].kind == element_kind::residual_begin)
       return void(own(element_).y = input_);
-    if (what != computation::forward && kind == element_kind::residual_end && gradient_ >= 0)
+    if (what != computation::forward && ends_in_sum(net_, element_) && gradient_ >= 0)
       return void(own(element_).dx = gradient_);
     action a{.phase = when, .element = element_, .part = part, .micro_batch = micro_batch_};
     a.seconds = work_seconds(work_of(spec, what), machine_, net_.element_size,
@@ -220,7 +218,7 @@ class program_builder : public halo_writer {
   /// The tensors of one element of the layer chain in one micro-batch, as indices into
   /// program::values; -1: none. `input` is the input of a segment that will be recomputed.
   struct element_tensors {
-    int y = -1, dx = -1, saved = -1, dy = -1, input = -1;
+    int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1;
   };
   struct element_parameters {
     inplace_vector<int, max_parameters> stored, sum, gradient;
@@ -354,8 +352,9 @@ class program_builder : public halo_writer {
              : what == computation::input_gradient ? action_kind::input_gradient
                                                    : action_kind::backward;
     if (gradient_ >= 0) a.reads.push_back(gradient_);
+    int const end = net_[element_].partner;
     if (net_[element_].kind == element_kind::residual_begin)
-      a.reads.push_back(own(net_[element_].partner).dx);
+      a.reads.push_back(ends_in_sum(net_, end) ? own(end).dx : own(end).skipped);
     else if (own(element_).saved >= 0) a.reads.push_back(own(element_).saved);
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)
@@ -363,6 +362,11 @@ class program_builder : public halo_writer {
       auto const halo = halo_memory_of(spec, c, chosen_.mesh, net_.element_size);
       a.makes.push_back(halo.has_dx ? add_value(value_kind::dx_halo, 0, halo.dx) : add_dx());
       a.workspace = halo.during_backward(a.workspace, bytes_of(spec.x, c.dx, net_.element_size));
+      if (ends_in_concatenation(net_, element_)) {
+        own(element_).skipped = add_value(value_kind::skipped, 0,
+                                          bytes_of(skipped_extents(spec), c.dx, net_.element_size));
+        a.makes.push_back(own(element_).skipped);
+      }
     }
     if (what != computation::input_gradient)
       for (int k = 0; k < spec.parameters.size(); ++k)

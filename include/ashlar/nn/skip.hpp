@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A skip concatenates x and f(x) along one dim, as the long connections of a U-Net do:
+//
+//   skip(f)       along dim 1: the channels of images, or the features of rows
+//   skip<2>(f)    along dim 2, such as the features of token sequences
+//
+// Only the extent of this dim may differ between x and f(x). In a plan a skip consists of a begin
+// element, the elements of f and an end element, as a residual does (residual.hpp), and both ends
+// have the same placements. No mesh axis splits the joined dim there, so the end copies within each
+// rank. In the backward pass it cuts its gradient into those of both branches, and the begin adds
+// them. The skipped value and its gradient are never redistributed.
+
+#include <ashlar/nn/branch_node.hpp>
+#include <ashlar/nn/place_part.hpp>
+
+namespace ashlar::nn {
+
+/// A net that maps x to the concatenation of x and inner(x) along dim Dim. skip() below makes it.
+template <int Dim, class Inner>
+class skipping {
+  static_assert(
+      Dim >= 1,
+      "nn::skip<Dim>(inner): dim 0 counts the samples of a batch, which no layer may "
+      "concatenate. Take the dim of the channels or features, such as nn::skip<1>(inner).");
+
+ public:
+  static constexpr int elements = element_count<Inner>() < 0 ? -1 : element_count<Inner>() + 2;
+  static constexpr bool takes_tokens = nn::takes_tokens<Inner>();
+  static constexpr int x_rank = nn::input_rank<Inner>();
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+
+  constexpr explicit skipping(Inner inner) : inner_(std::move(inner)) {}
+
+  constexpr int run_time_elements() const { return nn::run_time_elements(inner_) + 2; }
+  constexpr auto const& first_layer() const { return nn::first_layer(inner_); }
+
+  template <class Problem>
+  constexpr shape describe_into(Problem& problem, shape const& x) const {
+    search::layer_spec ends;
+    ends.name = "skip";
+    ends.x = ends.y = x;
+    for (auto const& row : independent_training_rows(x.rank()))
+      if (!splits(row)) ends.rows.push_back(row);
+    // The begin adds the gradients of both branches.
+    ends.backward_values = 3 * static_cast<double>(x.elements());
+    int const begin = problem.size();
+    problem.add(ends, search::element_kind::residual_begin);
+    ends.x = nn::describe_into(inner_, problem, x);
+    ends.y = joined(x, ends.x);
+    problem[begin].partner = problem.size();
+    // The end copies every element of its result, and of its gradient.
+    ends.forward_values = ends.backward_values = 2 * static_cast<double>(ends.y.elements());
+    problem.add(ends, search::element_kind::residual_end, begin);
+    return ends.y;
+  }
+  constexpr shape output_extents(shape const& x) const {
+    return joined(x, nn::output_extents(inner_, x));
+  }
+
+  template <class T, int XRank, class Net, class Cursor>
+  void place_part(Net& net, shape const& x, Cursor const& cursor) const {
+    static_assert(Dim < XRank, "nn::skip<Dim>(inner): the tensors have no dim Dim. Dims count from "
+                               "0, such as 1 for the features of rows.");
+    using at = decltype(cursor.choice());
+    net.nodes.push_back(std::make_unique<branch_node<T, XRank, at>>("skip"));
+    nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
+    net.nodes.push_back(std::make_unique<concatenation_node<T, XRank, Dim, at>>(x[Dim]));
+  }
+
+ private:
+  static constexpr bool splits(training_row const& row) {
+    for (auto const* role : {&row.x, &row.y, &row.dy, &row.dx})
+      if (role->is_split() && role->dim == Dim) return true;
+    return false;
+  }
+
+  static constexpr shape joined(shape const& x, shape y) {
+    bool fits = Dim < x.rank() && y.rank() == x.rank();
+    for (int d = 0; fits && d < x.rank(); ++d) fits = d == Dim || y[d] == x[d];
+    if (!fits)
+      throw error("nn::skip", "the inner net changes the extents " + to_string(x) + " to " +
+                                  to_string(y) + ", so its output cannot be concatenated with x " +
+                                  "along dim " + std::to_string(Dim) +
+                                  ". It may change the extent of this dim only.");
+    y[Dim] += x[Dim];
+    return y;
+  }
+
+  Inner inner_;
+};
+
+/// Returns a net that maps x to the concatenation of x and inner(x) along dim Dim. Only the extent
+/// of this dim may differ between x and inner(x); nn::describe throws ashlar::error if others do.
+/// Requires Dim to be 1 or more, since dim 0 counts samples. Communicates nothing.
+template <int Dim = 1, class Inner>
+constexpr skipping<Dim, Inner> skip(Inner inner) {
+  return skipping<Dim, Inner>(std::move(inner));
+}
+
+}  // namespace ashlar::nn
