@@ -15,9 +15,13 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/skip.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/check.hpp>
+#include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>
@@ -31,6 +35,15 @@ namespace pipelines = ashlar::pipelines;
 
 auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
                                      nn::layer_norm(6), nn::linear(6, 7));
+
+/// Skips of different lengths, in each other, around residuals, and in and around segments.
+auto const pipelined_skips = nn::chain(
+    nn::embedding(7, 4),
+    nn::skip<2>(nn::chain(
+        nn::linear(4, 3), nn::dropout(0.2),
+        nn::skip<2>(nn::chain(nn::segment(nn::gelu()), nn::residual(nn::linear(3, 3)))),
+        nn::segment(nn::chain(nn::linear(6, 2), nn::skip<2>(nn::linear(2, 2)), nn::gelu())))),
+    nn::layer_norm(8), nn::linear(8, 7));
 
 /// Draws stages of at least one unit each: elements or whole residuals.
 std::vector<int> random_limits(search::problem const& net, int stages, std::mt19937& random) {
@@ -55,8 +68,11 @@ std::vector<pipelines::schedule> schedules_of(int positions, int m) {
 
 /// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others
 /// than on one stage, where the sum may stay divided: then the results agree within rounding.
-bool arrive_whole(search::plan const& chosen, std::vector<int> const& limits) {
+bool arrive_whole(search::problem const& net, search::plan const& chosen,
+                  std::vector<int> const& limits) {
   bool whole = true;
+  for (auto const& skip : ashlar::search::cut_skips(net, limits))
+    whole = whole && !chosen[skip.end].x.has_partial() && !chosen[skip.begin].dy.has_partial();
   for (std::size_t s = 1; s + 1 < limits.size(); ++s)
     whole = whole && !chosen[limits[s]].x.has_partial() && !chosen[limits[s] - 1].dy.has_partial();
   return whole;
@@ -77,17 +93,18 @@ std::vector<double> trained(Batch const& batch, Model& model) {
   train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 0.5});
   std::vector<double> all;
   for (unsigned step = 0; step < 2; ++step) {
-    auto const report = trainer.step(random_batch<std::int32_t>(batch, 7, 7, step, 4));
+    using input = std::conditional_t<Batch::holds_tokens, std::int32_t, double>;
+    auto const report = trainer.step(random_batch<input>(batch, 7, 7, step, 4));
     all.push_back(report.loss);
     all.push_back(report.gradient_norm);
   }
   return all;
 }
 
-}  // namespace
-
-TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
-  std::mt19937 random(11);
+/// Trains a net in random stages under every schedule, and on one stage, and compares the results.
+template <class Net, class Batch>
+void check_training(Net const& net, Batch batch, unsigned seed) {
+  std::mt19937 random(seed);
   int turn = 0;
   for (int positions = 2; positions <= world_size(); ++positions) {
     if (world_size() % positions != 0) continue;
@@ -99,8 +116,8 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
     {
       ashlar::mesh const alone(own, one);
       for (int const m : {positions, positions + 1}) {
-        nn::token_batch const batch{3, 4, m};
-        auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+        batch.micro_batches = m;
+        auto const problem = any_length(nn::describe<double>(net, batch));
         plan_source const plans(problem, one, whole.machine());
         for (auto const& order : schedules_of(positions, m)) {
           CAPTURE(positions);
@@ -120,13 +137,13 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
           auto plan = search::price_pipeline(problem, chosen, limits, recomputed, 0, m,
                                              whole.machine());
           plan.order = order;
-          auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
-          auto serial = nn::place<double>(pipelined_gpt, alone, chosen, 5);
+          auto staged = nn::place<double>(net, whole, plan, 5);
+          auto serial = nn::place<double>(net, alone, chosen, 5);
           auto const program = staged.program();
           auto const fault = ashlar::search::check(program);
           INFO(to_string(fault, program));
           REQUIRE(!fault.found());
-          bool const same_bits = arrive_whole(chosen, limits);
+          bool const same_bits = arrive_whole(problem, chosen, limits);
           CAPTURE(same_bits);
           auto const a = trained(batch, staged), b = trained(batch, serial);
           for (std::size_t k = 0; k < a.size(); ++k) CHECK(near(a[k], b[k], 1e-12));
@@ -152,15 +169,17 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
   }
 }
 
-TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
+/// Compares what a pipeline and one stage predict, and their losses.
+template <class Net>
+void check_outputs(Net const& net) {
   int const n = world_size();
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}}),
       alone(MPI_COMM_SELF, {{"gpu", 1}});
   nn::token_batch const batch{3, 4, 2};
-  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const problem = any_length(nn::describe<double>(net, batch));
   auto const plan = one_rank_a_stage(problem, whole.machine());
-  auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
-  auto serial = nn::place<double>(pipelined_gpt, alone, plan_source(problem, alone).whole(), 5);
+  auto staged = nn::place<double>(net, whole, plan, 5);
+  auto serial = nn::place<double>(net, alone, plan_source(problem, alone).whole(), 5);
   auto const data = random_batch<std::int32_t>(nn::token_batch{3, 4, 1}, 7, 7, 1, 4);
   for (int turn = 0; turn < 2; ++turn) {
     CHECK(staged.predict(data.inputs) == serial.predict(data.inputs));
@@ -169,6 +188,30 @@ TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") 
     CHECK(loss == serial.evaluate(data.inputs, data.targets).sum);
   }
   CHECK(staged.parameter_count() == serial.parameter_count());
+}
+
+}  // namespace
+
+TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
+  check_training(pipelined_gpt, nn::token_batch{3, 4}, 11);
+}
+
+TEST_CASE("so do stages between which skips pass") {
+  check_training(pipelined_skips, nn::token_batch{3, 4}, 5);
+}
+
+TEST_CASE("so do stages of a net of images that begins and ends with skips") {
+  auto const inner = nn::skip(nn::chain(nn::convolution(1, 3, 3, {.padding = 1}), nn::relu()));
+  check_training(
+      nn::chain(nn::skip(nn::chain(nn::convolution(2, 1, 1), inner, nn::convolution(4, 3, 1))),
+                nn::flatten(), nn::skip(nn::linear(30, 4)), nn::linear(34, 3),
+                nn::skip(nn::linear(3, 4))),
+      nn::image_batch{3, 2, 2, 3}, 7);
+}
+
+TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
+  check_outputs(pipelined_gpt);
+  check_outputs(pipelined_skips);
 }
 
 TEST_CASE("wrong pipelines are refused on every rank") {

@@ -177,6 +177,9 @@ class executor {
       case step::action_kind::begin_move: return begin(i, a, input);
       case step::action_kind::end_move: end(a); break;
       case step::action_kind::begin_send:
+        load(a, input);
+        begin_crossing(a);
+        break;
       case step::action_kind::begin_receive: begin_crossing(a); break;
       case step::action_kind::end_send:
       case step::action_kind::end_receive: end_crossing(a); break;

@@ -289,8 +289,9 @@ class cut_search {
   bool fits(std::vector<int> const& cut, pipelines::schedule const& order) {
     if (limit_ == 0) return true;
     auto const bytes = net_.bytes(cut);
+    auto const skips = net_.bytes_of_skips(cut);
     for (int p = 0; p < order.positions; ++p)
-      if (memory_of_part(order, p, bytes) > limit_) {
+      if (memory_of_part(order, p, bytes, skips) > limit_) {
         best_.is_limited = true;
         return false;
       }
@@ -299,7 +300,7 @@ class cut_search {
 
   bool keep(std::vector<int> const& cut, std::vector<pipeline_stage> const& stages,
             pipelines::pipeline_costs const& costs, pipelines::schedule const& order) {
-    double const seconds = seconds_of_step(order, costs, stages);
+    double const seconds = seconds_of_step(order, costs, stages, net_.skips(cut, order));
     if (seconds < 0 || seconds >= best_.seconds * nearly || !fits(cut, order)) return false;
     best_.seconds = seconds;
     best_.order = order;

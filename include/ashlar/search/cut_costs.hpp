@@ -24,6 +24,15 @@ class cut_costs {
       : points_(std::move(cutting_points)),
         price_([&model](int first) { return model.cut(first); }),
         measure_([&model](int first, int last) { return model.bytes(first, last); }) {
+    // Few nets have skips, and the cuts of others are priced without looking for them.
+    if (!model.skips_between(points_).empty()) {
+      skips_ = [&model](std::vector<int> const& limits, pipelines::schedule const& order) {
+        return model.skips(limits, order);
+      };
+      measure_skips_ = [&model](std::vector<int> const& limits) {
+        return model.bytes_of_skips(limits);
+      };
+    }
     int const units = static_cast<int>(points_.size()) - 1;
     prices_.resize(points_.size());
     has_price_.resize(points_.size());
@@ -93,6 +102,14 @@ class cut_costs {
   stage_bytes bytes(int first, int last) const {
     return measure_(points_[at(first)], points_[at(last)]);
   }
+  /// Returns the skips between the stages of a cut, with the seconds of what they send.
+  pipelines::skip_transfers skips(std::vector<int> const& cut,
+                                  pipelines::schedule const& order) const {
+    return skips_ ? skips_(limits_of(cut), order) : pipelines::skip_transfers{};
+  }
+  std::vector<skip_bytes> bytes_of_skips(std::vector<int> const& cut) const {
+    return measure_skips_ ? measure_skips_(limits_of(cut)) : std::vector<skip_bytes>{};
+  }
   std::vector<stage_bytes> bytes(std::vector<int> const& cut) const {
     std::vector<stage_bytes> list;
     for (std::size_t k = 0; k + 1 < cut.size(); ++k) list.push_back(bytes(cut[k], cut[k + 1]));
@@ -107,6 +124,12 @@ class cut_costs {
 
   static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+  std::vector<int> limits_of(std::vector<int> const& cut) const {
+    std::vector<int> limits;
+    for (int const unit : cut) limits.push_back(points_[at(unit)]);
+    return limits;
+  }
+
   cut_prices const& crossing(int unit) {
     if (!has_price_[at(unit)]) prices_[at(unit)] = price_(points_[at(unit)]);
     has_price_[at(unit)] = true;
@@ -116,6 +139,9 @@ class cut_costs {
   std::vector<int> points_;
   std::function<cut_prices(int)> price_;
   std::function<stage_bytes(int, int)> measure_;
+  std::function<pipelines::skip_transfers(std::vector<int> const&, pipelines::schedule const&)>
+      skips_;
+  std::function<std::vector<skip_bytes>(std::vector<int> const&)> measure_skips_;
   std::vector<moves> moves_;            // at the begin of each unit
   std::vector<pipeline_stage> before_;  // sums over all units before, uncut
   std::vector<cut_prices> prices_;

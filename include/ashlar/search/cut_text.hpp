@@ -12,6 +12,7 @@
 //
 //   block       a repetition of the repeated blocks (find_blocks), if the chain has two or more
 //   residual    a residual block with all that is in it, if it is not a whole `block`
+//   skip        the begin or the end of a skip, which may be cut
 //   the rest    a layer, by its name
 
 #include <charconv>
@@ -43,7 +44,7 @@ std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks con
       into / blocks.size < blocks.count && element + blocks.size <= last)
     words.push_back({"block", blocks.size});
   auto const& e = net[element];
-  if (e.kind == element_kind::residual_begin)
+  if (e.kind == element_kind::residual_begin && ends_in_sum(net, e.partner))
     words.push_back({"residual", e.partner + 1 - element});
   else words.push_back({std::string(net.spec(element).name.text), 1});
   return words;

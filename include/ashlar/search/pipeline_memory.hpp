@@ -17,6 +17,7 @@
 //   what the running pass needs, with the parameters of its stage: as in a step without stages
 //   + the parameters of the other stages
 //   + held and waiting values of all other micro-batches of all stages
+//   + the values of skips between stages (skip_memory.hpp)
 //
 // With one stage and whole backward passes this is the memory of the stage as a chain of its own
 // that has in flight the most micro-batches that the schedule ever has.
@@ -24,6 +25,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <ashlar/search/skip_memory.hpp>
 #include <ashlar/step/memory_fold.hpp>
 #include <ashlar/step/pipeline/schedule.hpp>
 
@@ -60,11 +62,14 @@ stage_bytes bytes_of_stage(basic_problem<N> const& stage, basic_plan<N> const& c
   return sum;
 }
 
-/// Returns the bytes per rank of the part at `position`. `stages` has an entry for each stage.
+/// Returns the bytes per rank of the part at `position`. `stages` has an entry for each stage, and
+/// `skips` one for each skip between stages.
 inline std::int64_t memory_of_part(pipelines::schedule const& s, int position,
-                                   std::vector<stage_bytes> const& stages) {
+                                   std::vector<stage_bytes> const& stages,
+                                   std::vector<skip_bytes> const& skips = {}) {
   std::vector<stage_bytes> own;
-  std::int64_t now = 0;  // bytes of all stages, held and waiting values
+  // Bytes of all stages, held and waiting values.
+  std::int64_t now = held_for_skips(s, position, skips);
   for (int c = 0; c < s.chunks; ++c) {
     own.push_back(stages[static_cast<std::size_t>(s.stage_of(position, c))]);
     now += own.back().lasting;

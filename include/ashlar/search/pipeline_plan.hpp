@@ -61,6 +61,8 @@ struct pipeline_plan {
   /// The order of the passes on each part of the mesh. Its positions are these parts. If each part
   /// holds several chunks, `stages` are in the order of the net. Empty: 1F1B.
   pipelines::schedule order;
+  /// The skips whose ends are on different stages, with the seconds of what they send.
+  pipelines::skip_transfers skips;
   double bubble = 0;   ///< seconds of a step in which the busiest part waits for other parts
   double exposed = 0;  ///< how much shorter the step would be if transfers took no time
   /// A lower bound of the seconds of every plan with the numbers of stages and micro-batches that

@@ -15,7 +15,8 @@
 // those of a plan without stages (defined in step/problem.hpp).
 //
 // At a boundary between parts, the activation and its gradient cross as crossing_prices.hpp plans
-// it, from the placement on one part to that on the other.
+// it, from the placement on one part to that on the other. So do the input of a skip between stages
+// and its gradient.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage holds its received input, so that no input is sent twice.
@@ -33,10 +34,12 @@ inline topology stage_mesh(topology t, int axis, int parts) {
 }
 
 /// Returns the seconds of a step with this order of passes, or a negative number if it cannot run.
+/// `skips` are those between stages.
 inline double seconds_of_step(pipelines::schedule const& order,
                               pipelines::pipeline_costs const& costs,
-                              std::vector<pipeline_stage> const& stages) {
-  auto const ends = pipelines::ends_of(order, costs);
+                              std::vector<pipeline_stage> const& stages,
+                              pipelines::skip_transfers const& skips) {
+  auto const ends = pipelines::ends_of(order, costs, skips);
   double last = -1;
   for (std::size_t p = 0; p < ends.size(); ++p) {
     double end = ends[p];
@@ -53,13 +56,15 @@ inline void predict(pipeline_plan& p) {
   auto const order = schedule_of(p);
   auto costs = costs_of(p);
   double const m = p.micro_batches();
-  p.chosen.seconds = seconds_of_step(order, costs, p.stages);
+  auto skips = p.skips;
+  p.chosen.seconds = seconds_of_step(order, costs, p.stages, skips);
   if (p.chosen.seconds < 0)
     throw error("search::price_pipeline",
                 "the schedule cannot run: its parts wait for each other. pipelines::fault_of says "
                 "where.");
   for (auto& c : costs) c.send_forward = c.send_backward = 0;
-  p.exposed = std::max(0., p.chosen.seconds - seconds_of_step(order, costs, p.stages));
+  for (auto& k : skips) k.forward = k.backward = 0;
+  p.exposed = std::max(0., p.chosen.seconds - seconds_of_step(order, costs, p.stages, skips));
   double most = -1, work = 0;
   p.chosen.memory = 0;
   for (int part = 0; part < order.positions; ++part) {
@@ -112,6 +117,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
   crossing_prices crossings(chosen.mesh, axis, m);
   stage_model<N> model(chain, whole, m, crossings);
   result.stages = priced_stages(model, limits, schedule_of(result));
+  result.skips = model.skips(limits, schedule_of(result));
   for (std::size_t s = 0; s < result.stages.size(); ++s)
     result.stages[s].recomputed = recomputed[s];
   predict(result);

@@ -30,8 +30,9 @@ recompute_to_fit(basic_problem<N> const& net, basic_plan<N> const& chosen,
     plans.push_back(plan_of_range<N>(chosen, limits[s], limits[s + 1], parts[s].recomputed));
     bytes.push_back(bytes_of_stage(parts[s], plans[s]));
   }
+  auto const skips = bytes_of_skips(net, chosen, limits);
   for (int p = 0; p < order.positions; ++p)
-    while (memory_of_part(order, p, bytes) > limit) {
+    while (memory_of_part(order, p, bytes, skips) > limit) {
       int fullest = -1;
       for (int c = 0; c < order.chunks; ++c) {
         int const at = order.stage_of(p, c);

@@ -7,7 +7,8 @@
 // range of elements. Its seconds are the sums over its elements, and it moves tensors
 //
 //   between two of its own elements      by the plan's redistributions, which take its time
-//   from and to stages on other parts    by planned crossings, which run while it computes
+//   from and to stages on other parts    by planned crossings, which run while it computes; also
+//                                        what the ends of a skip on two stages send each other
 //
 // The gradients of the parameters of a layer are the part W of a split backward pass if the layer
 // makes them alone (backward_form::halves and gradients_only). All else is the gradient of the
@@ -102,6 +103,37 @@ class stage_model {
             price(moved::gradient, phase::backward, whole_[first].dx, whole_[first - 1].dy)};
   }
 
+  /// Returns the crossings of a skip whose ends are on different parts.
+  cut_prices cut(cut_skip const& skip) const {
+    shape const& extents = chain_.spec(skip.begin).x;
+    auto const price = [&](placement const& from, placement const& to) {
+      return crossings_(extents, chain_.element_size, from, to);
+    };
+    return {price(whole_[skip.begin].y, whole_[skip.end].x),
+            price(whole_[skip.end].dx, whole_[skip.begin].dy)};
+  }
+  /// Returns the skips between stages.
+  std::vector<cut_skip> skips_between(std::vector<int> const& limits) const {
+    return cut_skips(chain_, limits);
+  }
+  /// Returns the same skips with the seconds of what crosses between parts.
+  pipelines::skip_transfers skips(std::vector<int> const& limits,
+                                  pipelines::schedule const& order) const {
+    pipelines::skip_transfers list;
+    for (auto const& it : skips_between(limits)) {
+      list.push_back({it.from, it.to});
+      if (order.position_of(it.from) == order.position_of(it.to)) continue;
+      auto const [forward, backward] = cut(it);
+      list.back().forward = forward.seconds;
+      list.back().backward = backward.seconds;
+    }
+    return list;
+  }
+  /// Returns the same skips with their bytes.
+  std::vector<skip_bytes> bytes_of_skips(std::vector<int> const& limits) const {
+    return search::bytes_of_skips(chain_, whole_, limits);
+  }
+
   /// Returns the bytes of the stage. `joined` as above.
   stage_bytes const& bytes(int first, int last) {
     auto [it, is_new] = bytes_.try_emplace({first, last});
@@ -140,8 +172,15 @@ std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int
     stages[k].sending_back = backward.seconds;
     stages[k].sent += backward.sent;
   }
+  for (auto const& it : model.skips_between(limits)) {
+    if (order.position_of(it.from) == order.position_of(it.to)) continue;
+    auto const [forward, backward] = model.cut(it);
+    stages[static_cast<std::size_t>(it.from)].sent += forward.sent;
+    stages[static_cast<std::size_t>(it.to)].sent += backward.sent;
+  }
+  auto const skips = model.bytes_of_skips(limits);
   for (int p = 0; p < order.positions; ++p) {
-    auto const memory = memory_of_part(order, p, bytes);
+    auto const memory = memory_of_part(order, p, bytes, skips);
     for (int c = 0; c < order.chunks; ++c)
       stages[static_cast<std::size_t>(order.stage_of(p, c))].memory = memory;
   }

@@ -35,13 +35,15 @@ struct repeated_blocks {
 namespace detail {
 
 /// Returns the indices of the elements before which the chain can be cut into stages: all elements
-/// that are not inside a residual block. The last entry is the number of all elements.
+/// that are not inside a residual block. Skips may be cut. The last entry is the number of all
+/// elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
   for (int i = 0; i < net.size(); ++i) {
     points.push_back(i);
-    if (net[i].kind == element_kind::residual_begin) i = net[i].partner;
+    if (net[i].kind == element_kind::residual_begin && ends_in_sum(net, net[i].partner))
+      i = net[i].partner;
   }
   points.push_back(net.size());
   return points;
@@ -109,7 +111,8 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
 
 /// Returns the elements first .. last - 1 as a chain of their own. The new chain holds the saved
 /// activations of `in_flight` micro-batches at a time. It recomputes the segments that `net`
-/// recomputes. Expects that no residual block is cut.
+/// recomputes. One end of a skip without the other one becomes a layer. Expects that no residual
+/// block is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {
@@ -122,8 +125,9 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
   stage.stages_after = last < net.size();
   stage.optimizer_states = net.optimizer_states;
   for (int i = first; i < last; ++i) {
-    int const own = net[i].segment;
-    stage.add(net.spec(i), net[i].kind, net[i].partner < 0 ? -1 : net[i].partner - first);
+    int const own = net[i].segment, other = net[i].partner;
+    if (other >= first && other < last) stage.add(net.spec(i), net[i].kind, other - first);
+    else stage.add(net.spec(i));
     if (own < 0) continue;
     bool const begins = i == first || net[i - 1].segment != own;
     stage.segments += begins;

@@ -128,7 +128,12 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
                   "all stages.");
     joined.chosen.mesh = placed.mesh;
     joined.recomputed.push_back(placed.recomputed);
-    for (auto const& c : placed.choices) joined.chosen.choices.push_back(c);
+    for (int i = 0; i < placed.size(); ++i) {
+      // If a skip begins on an earlier stage, its end takes the same placements.
+      int const begin = chain[limits[static_cast<std::size_t>(s)] + i].partner;
+      bool const tied = begin >= 0 && begin < limits[static_cast<std::size_t>(s)];
+      joined.chosen.choices.push_back(tied ? layer_choice(joined.chosen[begin]) : placed[i]);
+    }
     // A part runs this stage for all micro-batches, and as many others as it has chunks. Those with
     // less in flight may take a little less time.
     double const share = order.chunks > 1 ? 0.87 * order.chunks : 1;

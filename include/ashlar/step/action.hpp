@@ -109,9 +109,8 @@ enum class value_kind : signed char {
 
 constexpr char const* to_string(value_kind kind) {
   constexpr char const* names[] = {
-      "data",         "x",     "y",    "dy",        "dx",      "skipped", "x with halo",
-      "dx with halo", "saved", "used", "statistic", "reduced", "sum",     "gradient",
-      "stored"};
+      "data",  "x",    "y",         "dy",      "dx",  "skipped",  "x with halo", "dx with halo",
+      "saved", "used", "statistic", "reduced", "sum", "gradient", "stored"};
   return names[static_cast<int>(kind)];
 }
 

@@ -7,8 +7,8 @@
 // order of the schedule. All parts take their sends and receives from one common order of passes
 // and transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
 //
-//   begin_send     right after the pass that makes the tensor, and after the earlier send to the same
-//                  part has ended, so that the two do not share the link
+//   begin_send     right after the pass that makes the tensor, and after the earlier sends to the same
+//                  part have ended, so that they do not share the link
 //   begin_receive  at the place in the common order of the transfer from the same part before it, and
 //                  the first one from each part at the begin of the program
 //   end_receive    right before the pass that reads the tensor
@@ -17,6 +17,11 @@
 // passes are not equally long, as the common order assumes: a receive behind a pass that ends late
 // would let its sender, and then the link, wait. Nobody waits longer for a receive that begins
 // earlier. It costs the memory of one tensor for each part from which tensors arrive.
+//
+// A skip may have its two ends on stages of different parts (cut_skips.hpp). Then its input crosses
+// from the one part to the other, over the stages between, and its gradient crosses back. These
+// transfers have places in the common order too. What has arrived of a skip is kept until the pass
+// that reads it.
 //
 // Redistributions on the two sides of a crossing are moves of the programs: the plan of the
 // crossing (plan/cross_mesh.hpp) says at which placements the tensor leaves one part and arrives at

@@ -37,10 +37,10 @@ class program_builder : public halo_writer {
  public:
   constexpr program_builder(basic_problem<N> const& described, basic_plan<N> const& chosen,
                             machine const& m)
-      : halo_writer(chosen.mesh, m), net_(described), chosen_(chosen),
+      : halo_writer(chosen.mesh, m), net_(described), chosen_(chosen), y_arrives_(elements()),
+        dx_arrives_(elements()),
         tensors_(elements() * static_cast<std::size_t>(described.micro_batches)),
-        parameters_(elements()), factors_(elements()), y_arrives_(elements()),
-        dx_arrives_(elements()) {
+        parameters_(elements()), factors_(elements()) {
     made_.micro_batches = described.micro_batches;
     made_.elements = described.size();
     made_.element_size = described.element_size;
@@ -144,36 +144,6 @@ class program_builder : public halo_writer {
   }
   constexpr program finished() const { return with_releases(made_); }
 
-  /// Adds the redistribution of what element `element` makes to placement `to`, at which it goes to
-  /// another part of the mesh. Adds the begin of the send, and returns its index. `forward` says
-  /// that it is the output y, otherwise it is dx. `number` and `plan` are as in program_crossing.
-  constexpr int begin_send(int b, int element, bool forward, placement const& to, int number,
-                           int plan) {
-    micro_batch_ = b;
-    element_ = element;
-    auto const when = forward ? phase::forward : phase::backward;
-    auto const what = forward ? moved::activation : moved::gradient;
-    int value = forward ? own(element).y : own(element).dx;
-    placement const& from = forward ? chosen_[element].y : chosen_[element].dx;
-    if (!(from == to))
-      value = add_move(when, what, 0, extents_at(element, forward), from, to, value);
-    return begin_crossing({true, what, element, b, value, number, plan});
-  }
-  /// Adds the begin of a receive, and returns its index. `element` reads what is received: the
-  /// output of the element before it, or if `forward` is false, the gradient from the element after
-  /// it. It arrives at placement `at`.
-  constexpr int begin_receive(int b, int element, bool forward, placement const& at, int number,
-                              int plan) {
-    micro_batch_ = b;
-    element_ = forward ? element - 1 : element + 1;
-    auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
-    int const value = add_value(forward ? value_kind::y : value_kind::dx, 0, bytes);
-    (forward ? own(element_).y : own(element_).dx) = value;
-    auto& arrivals = forward ? y_arrives_ : dx_arrives_;
-    arrivals[static_cast<std::size_t>(element_)] = at;
-    auto const what = forward ? moved::activation : moved::gradient;
-    return begin_crossing({false, what, element, b, value, number, plan});
-  }
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
   // computation and each redistribution of a step. Each function adds actions to the program.
 
@@ -214,11 +184,13 @@ class program_builder : public halo_writer {
     }
   }
 
- private:
+ protected:
   /// The tensors of one element of the layer chain in one micro-batch, as indices into
   /// program::values; -1: none. `input` is the input of a segment that will be recomputed.
+  /// `arrived` is the input of a skip that ends with this element, received from another part of
+  /// the mesh.
   struct element_tensors {
-    int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1;
+    int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
   };
   struct element_parameters {
     inplace_vector<int, max_parameters> stored, sum, gradient;
@@ -233,6 +205,37 @@ class program_builder : public halo_writer {
   constexpr element_parameters& parameters(int i) {
     return parameters_[static_cast<std::size_t>(i)];
   }
+  constexpr int add_move(phase when, moved what, int index, shape const& extents,
+                         placement const& from, placement const& to, int source) {
+    int const size = search::step::element_size(net_, what, when);
+    value_kind const kinds[] = {
+        value_kind::x, value_kind::dy,
+        when == phase::synchronize ? value_kind::gradient : value_kind::used, value_kind::reduced};
+    program_move m;
+    m.phase = when;
+    m.element = element_;
+    m.what = what;
+    m.index = index;
+    m.micro_batch = micro_batch_;
+    m.from = source;
+    m.path = path_of(extents, size, from, to);
+    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
+                     when == phase::recompute);
+    add_actions_of(m);
+    return m.to;
+  }
+  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
+    return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});
+  }
+
+  basic_problem<N> const& net_;
+  basic_plan<N> const& chosen_;
+  // Of each element: the placement at which its y or dx is received from another part of the mesh;
+  // no axes if it is made here.
+  std::vector<placement> y_arrives_, dx_arrives_;
+  int element_ = 0, micro_batch_ = 0;
+
+ private:
   /// Returns the placement at which element i's output exists: where it was made, or received.
   constexpr placement const& y_at(int i) const {
     auto const& arrives = y_arrives_[static_cast<std::size_t>(i)];
@@ -241,10 +244,6 @@ class program_builder : public halo_writer {
   constexpr placement const& dx_at(int i) const {
     auto const& arrives = dx_arrives_[static_cast<std::size_t>(i)];
     return arrives.axes() > 0 ? arrives : chosen_[i].dx;
-  }
-  /// Returns the extents of an element's output, or of the gradient of its input.
-  constexpr shape const& extents_at(int i, bool forward) const {
-    return forward ? y_extents(net_, i) : x_extents(net_, i);
   }
 
   /// Adds the gradients of the parameters of layers that compute them apart from dx.
@@ -285,29 +284,6 @@ class program_builder : public halo_writer {
     return when == phase::synchronize ? own_parameters.sum[index] : own_parameters.stored[index];
   }
 
-  constexpr int add_move(phase when, moved what, int index, shape const& extents,
-                         placement const& from, placement const& to, int source) {
-    int const size = search::step::element_size(net_, what, when);
-    value_kind const kinds[] = {
-        value_kind::x, value_kind::dy,
-        when == phase::synchronize ? value_kind::gradient : value_kind::used, value_kind::reduced};
-    program_move m;
-    m.phase = when;
-    m.element = element_;
-    m.what = what;
-    m.index = index;
-    m.micro_batch = micro_batch_;
-    m.from = source;
-    m.path = path_of(extents, size, from, to);
-    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
-                     when == phase::recompute);
-    add_actions_of(m);
-    return m.to;
-  }
-  constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
-    return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});
-  }
-
   constexpr halo_user halo_user_here() const {
     return {net_.spec(element_), chosen_[element_], element_, micro_batch_, net_.element_size};
   }
@@ -324,7 +300,8 @@ class program_builder : public halo_writer {
     a.kind = again ? action_kind::recompute : action_kind::forward;
     a.reads.push_back(x_halo_ >= 0 ? x_halo_ : input_);
     if (net_[element_].kind == element_kind::residual_end)
-      a.reads.push_back(own(net_[element_].partner).y);
+      a.reads.push_back(own(element_).arrived >= 0 ? own(element_).arrived
+                                                   : own(net_[element_].partner).y);
     for (int k = 0; k < spec.parameters.size(); ++k) a.reads.push_back(used_[k]);
     for (int k = 0; k < part; ++k) a.reads.push_back(statistics_[k]);
     if (x_halo_ >= 0) a.reads.push_back(input_);
@@ -373,16 +350,10 @@ class program_builder : public halo_writer {
         a.adds.push_back(parameters(element_).sum[k]);
   }
 
-  basic_problem<N> const& net_;
-  basic_plan<N> const& chosen_;
   std::vector<element_tensors> tensors_;  // of each micro-batch and element
   std::vector<element_parameters> parameters_;
   std::vector<work_factors> factors_;
-  // Of each element: the placement at which its y or dx is received from another part of the mesh;
-  // no axes if it is made here.
-  std::vector<placement> y_arrives_, dx_arrives_;
   gradients wanted_ = gradients::all;
-  int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1, x_halo_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};
 };

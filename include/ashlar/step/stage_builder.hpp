@@ -12,9 +12,9 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/step/crossing_builder.hpp>
 #include <ashlar/step/pipeline/lower.hpp>
 #include <ashlar/step/pipeline_part.hpp>
-#include <ashlar/step/program_builder.hpp>
 
 namespace ashlar::search {
 inline namespace step {
@@ -22,12 +22,13 @@ inline namespace step {
 namespace step_detail {
 
 class stage_builder {
-  using builder = program_builder<dynamic_size>;
+  using builder = crossing_builder;
 
  public:
   stage_builder(search::problem const& net, search::plan const& chosen, machine const& m,
                 pipeline_part const& part)
-      : net_(net), chosen_(chosen), machine_(m), part_(part), to_(net, chosen, m) {}
+      : net_(net), chosen_(chosen), machine_(m), part_(part), skips_(cut_skips(net, part.limits)),
+        to_(net, chosen, m) {}
 
   program build() {
     for_own_stages([&](int first, int last) { to_.prepare(first, last); });
@@ -36,7 +37,9 @@ class stage_builder {
     // costs decide only how the passes of different parts follow each other.
     pipelines::pipeline_costs const costs(static_cast<std::size_t>(part_.stages()),
                                           {1, 1, 1, 0.5, 0.5});
-    auto const lines = pipelines::lowered(part_.order, costs);
+    pipelines::skip_transfers skips;
+    for (auto const& it : skips_) skips.push_back({it.from, it.to, 0.5, 0.5});
+    auto const lines = pipelines::lowered(part_.order, costs, skips);
     for (auto const& line : lines) {
       if (line.is_transfer && line.target == part_.position)
         arriving_[line.position].push_back({line, number});
@@ -51,13 +54,15 @@ class stage_builder {
       if (line.is_transfer && line.target == part_.position) receive_next(line.position);
       number += line.is_transfer;
     }
-    for (auto const& [target, index] : sends_) to_.end_crossing(index);
+    for (auto& [target, sends] : sends_) end(sends);
     for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
     for_own_stages([&](int first, int last) { to_.update(first, last); });
     return to_.finished();
   }
 
  private:
+  static constexpr int none = -1;  // as lowered_line::skip
+
   template <class F>
   void for_own_stages(F f) const {
     for (int s = 0; s < part_.stages(); ++s)
@@ -69,12 +74,11 @@ class stage_builder {
     int const stage = part_.order.stage_of(part_.position, a.chunk);
     int const first = part_.first_of(stage), last = part_.last_of(stage);
     bool const forward = a.what == pipelines::pass::forward;
+    ++passes_;
     if (forward || pipelines::makes_input_gradient(a.what)) {
-      auto const arriving = receives_.find({stage, forward, a.micro_batch});
-      if (arriving != receives_.end()) {
-        to_.end_crossing(arriving->second);
-        receives_.erase(arriving);
-      }
+      // Those of skips were sent before that of the neighbouring stage.
+      for (int k = 0; k < static_cast<int>(skips_.size()); ++k) arrive(stage, forward, a, k);
+      arrive(stage, forward, a, none);
     }
     if (forward) return to_.run_forward(a.micro_batch, first, last);
     to_.run_backward(a.micro_batch, first, last,
@@ -83,15 +87,40 @@ class stage_builder {
                                                                  : gradients::weights);
   }
 
+  /// Ends the receive of what the pass reads, if there is one: of skip k, or of the neighbour.
+  void arrive(int stage, bool forward, pipelines::action const& a, int k) {
+    auto const arriving = receives_.find({stage, forward, a.micro_batch, k});
+    if (arriving == receives_.end()) return;
+    to_.end_crossing(arriving->second);
+    receives_.erase(arriving);
+    if (k == none) return;
+    auto const& skip = skip_of(k);
+    to_.bring(a.micro_batch, skip, forward, to_.crossing_plan(plan_of(skip, forward)).after.from);
+  }
+
   void send(pipelines::lowered_line const& line, int number) {
     bool const forward = line.what.what == pipelines::pass::forward;
     int const stage = part_.order.stage_of(line.position, line.what.chunk);
-    int const plan = plan_of(forward ? stage : stage - 1, forward);
     int const element = forward ? part_.last_of(stage) - 1 : part_.first_of(stage);
-    auto const earlier = sends_.find(line.target);
-    if (earlier != sends_.end()) to_.end_crossing(earlier->second);
-    sends_[line.target] = to_.begin_send(line.what.micro_batch, element, forward,
-                                         to_.crossing_plan(plan).before.to, number, plan);
+    int const plan = line.skip == none ? plan_of(forward ? stage : stage - 1, forward)
+                                       : plan_of(skip_of(line.skip), forward);
+    auto& sends = sends_[line.target];
+    if (sends.after != passes_) end(sends);
+    sends.after = passes_;
+    int const b = line.what.micro_batch;
+    auto const& to = to_.crossing_plan(plan).before.to;
+    sends.begun.push_back(line.skip == none
+                              ? to_.begin_send(b, element, forward, to, number, plan)
+                              : to_.begin_send(b, skip_of(line.skip), forward, to, number, plan));
+  }
+  /// Ends the sends to one part that are under way.
+  struct sends_under_way {
+    int after = 0;           ///< the number of the part's pass that has made what is sent
+    std::vector<int> begun;  ///< indices into program::crossings
+  };
+  void end(sends_under_way& sends) {
+    for (int const index : sends.begun) to_.end_crossing(index);
+    sends.begun.clear();
   }
   /// Begins the next receive from the part at position `from`, if there is one more.
   void receive_next(int from) {
@@ -102,42 +131,62 @@ class stage_builder {
   }
   void receive(pipelines::lowered_line const& line, int number) {
     bool const forward = line.what.what == pipelines::pass::forward;
+    int const b = line.what.micro_batch;
+    if (line.skip != none) {
+      auto const& skip = skip_of(line.skip);
+      int const plan = plan_of(skip, forward);
+      receives_[{forward ? skip.to : skip.from, forward, b, line.skip}] = to_.begin_receive(
+          b, skip, forward, to_.crossing_plan(plan).after.from, number, plan);
+      return;
+    }
     int const sender = part_.order.stage_of(line.position, line.what.chunk);
     int const stage = forward ? sender + 1 : sender - 1;
     int const plan = plan_of(forward ? sender : stage, forward);
     int const element = forward ? part_.first_of(stage) : part_.last_of(stage) - 1;
-    receives_[{stage, forward, line.what.micro_batch}] = to_.begin_receive(
-        line.what.micro_batch, element, forward, to_.crossing_plan(plan).after.from, number, plan);
+    receives_[{stage, forward, b, none}] = to_.begin_receive(
+        b, element, forward, to_.crossing_plan(plan).after.from, number, plan);
   }
+
+  cut_skip const& skip_of(int k) const { return skips_[static_cast<std::size_t>(k)]; }
 
   /// Returns the index, in program::crossing_plans, of the plan for the cut behind stage `stage`.
   int plan_of(int stage, bool forward) {
-    auto const found = plan_at_.find({stage, forward});
-    if (found != plan_at_.end()) return found->second;
-    int const below = part_.last_of(stage) - 1, above = below + 1;
-    auto const &from = part_.part_of(forward ? stage : stage + 1),
-               &to = part_.part_of(forward ? stage + 1 : stage);
-    auto const& placed = forward ? chosen_[below].y : chosen_[above].dx;
-    auto const& wanted = forward ? chosen_[above].x : chosen_[below].dy;
-    auto plan = plan_cross_mesh(boundary_extents(net_, below), net_.element_size, from, placed, to,
-                                wanted, part_.whole, machine_);
-    return plan_at_[{stage, forward}] = to_.add_crossing_plan(std::move(plan));
+    int const below = part_.last_of(stage) - 1;
+    return plan_of({below, below + 1, stage, stage + 1}, boundary_extents(net_, below), forward);
+  }
+  /// Returns the index of the plan for a skip.
+  int plan_of(cut_skip const& skip, bool forward) {
+    return plan_of(skip, net_.spec(skip.begin).x, forward);
+  }
+  /// Returns the index of the plan for what element `ends.begin` makes and `ends.end` reads.
+  int plan_of(cut_skip const& ends, shape const& extents, bool forward) {
+    auto const [it, is_new] = plan_at_.try_emplace({ends.begin, ends.end, forward}, 0);
+    if (!is_new) return it->second;
+    auto const &from = part_.part_of(forward ? ends.from : ends.to),
+               &to = part_.part_of(forward ? ends.to : ends.from);
+    auto const& placed = forward ? chosen_[ends.begin].y : chosen_[ends.end].dx;
+    auto const& wanted = forward ? chosen_[ends.end].x : chosen_[ends.begin].dy;
+    return it->second = to_.add_crossing_plan(plan_cross_mesh(
+               extents, net_.element_size, from, placed, to, wanted, part_.whole, machine_));
   }
 
   search::problem const& net_;
   search::plan const& chosen_;
   machine const& machine_;
   pipeline_part const& part_;
+  std::vector<cut_skip> skips_;
   builder to_;
-  std::map<std::pair<int, bool>, int> plan_at_;  // by cut and direction
-  std::map<int, int> sends_;                     // the last one to each position
+  std::map<std::tuple<int, int, bool>, int> plan_at_;  // by both elements and direction
+  std::map<int, sends_under_way> sends_;               // by position of the receiver
+  int passes_ = 0;                                     // of this part, so far
   /// A transfer, and its number in the common order.
   struct transfer {
     pipelines::lowered_line line;
     int number;
   };
-  std::map<int, std::deque<transfer>> arriving_;        // not yet begun, by position of the sender
-  std::map<std::tuple<int, bool, int>, int> receives_;  // by stage, direction and micro-batch
+  std::map<int, std::deque<transfer>> arriving_;  // not yet begun, by position of the sender
+  // By stage, direction, micro-batch, and skip or none.
+  std::map<std::tuple<int, bool, int, int>, int> receives_;
 };
 
 }  // namespace step_detail

@@ -72,7 +72,7 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
   int const drawn = drawn_micro_batches(p);
   auto const schedule = of_first(schedule_of(p), drawn);
   auto const costs = costs_of(p);
-  auto const times = pipelines::replay(schedule, costs);
+  auto const times = pipelines::replay(schedule, costs, p.skips);
   double const last = times.seconds;
   auto const transfers = transfers_of(schedule, costs, times);
   std::vector<double> synchronize;

@@ -32,4 +32,12 @@ struct stage_costs {
 
 using pipeline_costs = std::vector<stage_costs>;  ///< one for each stage
 
+/// The seconds of what one micro-batch sends from a stage to a later one in addition, over the
+/// stages between: the value of a skip, and back its gradient.
+struct skip_transfer {
+  int from = 0, to = 0;  ///< the two stages
+  double forward = 0, backward = 0;
+};
+using skip_transfers = std::vector<skip_transfer>;
+
 }  // namespace ashlar::pipelines

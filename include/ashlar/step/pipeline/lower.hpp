@@ -20,22 +20,34 @@ struct lowered_line {
   int position = 0;  ///< of the part that runs the pass, or sends
   int target = 0;    ///< of the part that receives; for a pass the same as `position`
   action what;       ///< the pass; for a transfer, the pass whose result it carries
+  /// The number of the skip whose value or gradient is carried; -1: what the pass makes for the
+  /// stage before or after.
+  int skip = -1;
   friend constexpr bool operator==(lowered_line const&, lowered_line const&) = default;
 };
 
-/// Returns the lines. Expects a schedule without faults (check.hpp).
-constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs const& costs) {
+/// Returns the lines. Expects a schedule without faults (check.hpp). Of the skips between stages,
+/// those whose ends are on different parts have lines.
+constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs const& costs,
+                                            skip_transfers const& skips = {}) {
   std::vector<lowered_line> lines;
-  for (auto const& it : replay(s, costs).sequence) {
+  for (auto const& it : replay(s, costs, skips).sequence) {
     auto const& a = s.order.data()[it.position].data()[it.number];
     lines.push_back({false, it.position, it.position, a});
     int const stage = s.stage_of(it.position, a.chunk);
     int const next = a.what == pass::forward        ? stage + 1
                      : makes_input_gradient(a.what) ? stage - 1
                                                     : -1;
-    if (next < 0 || next >= s.stages()) continue;
-    int const target = s.position_of(next);
-    if (target != it.position) lines.push_back({true, it.position, target, a});
+    auto const send = [&](int to, int skip) {
+      int const target = s.position_of(to);
+      if (target != it.position) lines.push_back({true, it.position, target, a, skip});
+    };
+    if (next >= 0 && next < s.stages()) send(next, -1);
+    for (int k = 0; k < static_cast<int>(skips.size()); ++k) {
+      auto const& skip = skips.data()[k];
+      if (a.what == pass::forward && skip.from == stage) send(skip.to, k);
+      if (makes_input_gradient(a.what) && skip.to == stage) send(skip.from, k);
+    }
   }
   return lines;
 }

@@ -5,8 +5,9 @@
 
 // The timeline of a pipeline schedule: when every pass and every transfer begins and ends. A pass
 // begins when its part is free and what it reads has arrived. Parts compute while they send and
-// receive. Between two neighbouring positions there is a link for each direction, which carries one
-// transfer at a time, in the order in which the passes that make the data end.
+// receive. Between two positions there is a link for each direction, which carries one transfer at a
+// time, in the order in which the passes that make the data end. What a pass makes for a neighbour
+// goes before what it makes for the other end of a skip.
 
 #include <algorithm>
 #include <vector>
@@ -55,10 +56,12 @@ struct arrival {
 /// The state of a pipeline in time, to which passes are added one after another.
 class pipeline_clock {
  public:
-  constexpr pipeline_clock(schedule const& s, pipeline_costs const& costs)
-      : schedule_(s), costs_(costs), stages_(static_cast<std::size_t>(s.stages())),
+  constexpr pipeline_clock(schedule const& s, pipeline_costs const& costs,
+                           skip_transfers const& skips = {})
+      : schedule_(s), costs_(costs), skips_(skips), stages_(static_cast<std::size_t>(s.stages())),
         there_(stages_ * static_cast<std::size_t>(s.micro_batches)),
-        free_(static_cast<std::size_t>(s.positions)), links_(2 * free_.size()),
+        skipped_(skips.size() * static_cast<std::size_t>(s.micro_batches)),
+        free_(static_cast<std::size_t>(s.positions)), links_(2 * (free_.size() + skips.size())),
         forward_link_(stages_, none), backward_link_(stages_, none) {
     for (int m = 0; m < s.micro_batches; ++m) {
       at(0, m).x = 0;
@@ -74,7 +77,7 @@ class pipeline_clock {
 
   /// Returns when the part can begin the pass, or a negative number if its input is not there.
   constexpr double begin_of(int position, action const& a) {
-    double const ready = at(schedule_.stage_of(position, a.chunk), a.micro_batch).ready(a.what);
+    double const ready = ready_of(schedule_.stage_of(position, a.chunk), a);
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
 
@@ -86,7 +89,7 @@ class pipeline_clock {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
     auto& own = at(stage, m);
     auto const& cost = costs_.data()[stage];
-    double const begin = std::max(own.ready(a.what), free_.data()[position]);
+    double const begin = std::max(ready_of(stage, a), free_.data()[position]);
     double const end = begin + cost.of(a.what);
     free_.data()[position] = end;
     if (a.what == pass::forward) {
@@ -99,11 +102,51 @@ class pipeline_clock {
       if (stage > 0)
         at(stage - 1, m).dy = sent(backward_link_.data()[stage], end, cost.send_backward);
     }
+    for (int k = 0; k < static_cast<int>(skips_.size()); ++k) {
+      auto const& it = skips_.data()[k];
+      if (a.what == pass::forward && it.from == stage)
+        skipped(k, m).x = sent(link_of_skip(k, it.from, it.to), end, it.forward);
+      if (makes_input_gradient(a.what) && it.to == stage)
+        skipped(k, m).dy = sent(link_of_skip(k, it.to, it.from), end, it.backward);
+    }
     return {begin, end};
   }
 
  private:
   static constexpr int none = -1;
+
+  /// Returns when what a pass reads is there, or a negative number if that is not known yet.
+  constexpr double ready_of(int stage, action const& a) const {
+    auto const m = static_cast<std::size_t>(a.micro_batch);
+    double ready = there_.data()[m * stages_ + static_cast<std::size_t>(stage)].ready(a.what);
+    for (std::size_t k = 0; k < skips_.size() && ready >= 0; ++k) {
+      auto const& it = skips_.data()[k];
+      auto const& arrives = skipped_.data()[m * skips_.size() + k];
+      double other = 0;
+      if (a.what == pass::forward && it.to == stage) other = arrives.x;
+      if (makes_input_gradient(a.what) && it.from == stage) other = arrives.dy;
+      ready = other < 0 ? other : std::max(ready, other);
+    }
+    return ready;
+  }
+  constexpr arrival& skipped(int k, int m) {
+    return skipped_
+        .data()[static_cast<std::size_t>(m) * skips_.size() + static_cast<std::size_t>(k)];
+  }
+  /// Returns the link between the parts of two stages that skip k connects. Parts that are no
+  /// neighbours have one of their own, with the number of the first skip that needs it.
+  constexpr int link_of_skip(int k, int from, int to) const {
+    int const p = schedule_.position_of(from), q = schedule_.position_of(to),
+              n = schedule_.positions;
+    if (p == q) return none;
+    if ((q - p + n) % n == 1 || (p - q + n) % n == 1) return link(p, q);
+    for (int j = 0; j < k; ++j) {
+      int const a = schedule_.position_of(skips_.data()[j].from),
+                b = schedule_.position_of(skips_.data()[j].to);
+      if ((a == p && b == q) || (a == q && b == p)) k = j;
+    }
+    return 2 * (n + k) + (p < q);
+  }
 
   // Stages of one micro-batch lie side by side, since they are looked at together.
   constexpr arrival& at(int stage, int m) {
@@ -123,21 +166,24 @@ class pipeline_clock {
 
   schedule const& schedule_;
   pipeline_costs const& costs_;
+  skip_transfers skips_;
   std::size_t stages_;
   scratch<arrival> there_;
-  scratch<double> free_, links_;               // when parts and links have ended what they do
+  scratch<arrival> skipped_;      // of each micro-batch and skip: x and dy where they are read
+  scratch<double> free_, links_;  // when parts and links have ended what they do
   scratch<int> forward_link_, backward_link_;  // of the result of each stage
 };
 
 }  // namespace detail
 
-/// Replays a schedule. Expects passes of existing chunks and micro-batches, and costs for each
-/// stage. If the parts wait for each other in a circle, the timeline is not complete.
-constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
+/// Replays a schedule. Expects passes of existing chunks and micro-batches, costs for each stage, and
+/// the skips between stages whose values are sent, if there are any. If the parts wait for each other in a circle, the timeline is not complete.
+constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
+                          skip_transfers const& skips = {}) {
   timeline t;
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
-  detail::pipeline_clock clock(s, costs);
+  detail::pipeline_clock clock(s, costs, skips);
   detail::earliest ends(s.positions);  // of the next passes whose input is there
   auto const look = [&](int p) {
     auto const& own = s.order.data()[p];
@@ -167,13 +213,14 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs) {
   return t;
 }
 
-/// Returns when the last pass of each position ends, as in replay(s, costs), or an empty list if
-/// its timeline is not complete. This takes less time than replay, because passes run in any order
+/// Returns when the last pass of each position ends, as in replay(s, costs, skips), or an empty list
+/// if its timeline is not complete. This takes less time than replay, because passes run in any order
 /// that is possible: each link has one sender, so no time depends on which of two parts is looked
 /// at first.
-constexpr std::vector<double> ends_of(schedule const& s, pipeline_costs const& costs) {
+constexpr std::vector<double> ends_of(schedule const& s, pipeline_costs const& costs,
+                                      skip_transfers const& skips = {}) {
   scratch<std::size_t> next(s.order.size());
-  detail::pipeline_clock clock(s, costs);
+  detail::pipeline_clock clock(s, costs, skips);
   std::vector<double> ends(s.order.size());
   std::size_t left = 0;
   for (auto const& own : s.order) left += own.size();

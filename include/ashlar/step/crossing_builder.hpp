@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Adds to a program what one part of a pipeline sends to other parts and receives from them. Between
+// neighbouring stages these are the output y of the last element of a stage, and the gradient dx of
+// the first one. Of a skip whose ends are on different stages (cut_skips.hpp), it is the input x of
+// the skip, and its gradient. begin_send and begin_receive add the begin of a crossing and return its
+// index; end_crossing adds its end. `forward` says that a value goes to a later stage; otherwise its
+// gradient goes back. `number` and `plan` are as in program_crossing.
+
+#include <ashlar/step/cut_skips.hpp>
+#include <ashlar/step/program_builder.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+namespace step_detail {
+
+class crossing_builder : public program_builder<dynamic_size> {
+ public:
+  using program_builder<dynamic_size>::program_builder;
+
+  /// Adds the redistribution of what element `element` makes to placement `to`, at which it goes to
+  /// another part of the mesh, and the begin of its send.
+  int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
+    enter(b, element);
+    layer_choice const& c = chosen_[element];
+    return send(forward, forward ? own(element).y : own(element).dx, extents_at(element, forward),
+                forward ? c.y : c.dx, to, number, plan);
+  }
+  /// `element` reads what is received: the output of the element before it, or the gradient from the
+  /// element after it. It arrives at placement `at`.
+  int begin_receive(int b, int element, bool forward, placement const& at, int number, int plan) {
+    enter(b, forward ? element - 1 : element + 1);
+    auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
+    int const value = add_value(forward ? value_kind::y : value_kind::dx, 0, bytes);
+    (forward ? own(element_).y : own(element_).dx) = value;
+    auto& arrivals = forward ? y_arrives_ : dx_arrives_;
+    arrivals[static_cast<std::size_t>(element_)] = at;
+    return begin_crossing({false, what(forward), element, b, value, number, plan});
+  }
+
+  /// The same for the input of a skip, or for its gradient.
+  int begin_send(int b, cut_skip const& skip, bool forward, placement const& to, int number,
+                 int plan) {
+    enter(b, forward ? skip.begin : skip.end);
+    layer_choice const& c = chosen_[element_];
+    return send(forward, forward ? own(skip.begin).y : own(skip.end).skipped,
+                net_.spec(skip.begin).x, forward ? c.y : c.dx, to, number, plan);
+  }
+  int begin_receive(int b, cut_skip const& skip, bool forward, placement const& at, int number,
+                    int plan) {
+    enter(b, forward ? skip.begin : skip.end);
+    auto const bytes = bytes_of(net_.spec(skip.begin).x, at, net_.element_size);
+    int const value = add_value(forward ? value_kind::y : value_kind::skipped, 0, bytes);
+    (forward ? own(skip.end).arrived : own(skip.end).skipped) = value;
+    return begin_crossing(
+        {false, what(forward), forward ? skip.end : skip.begin, b, value, number, plan});
+  }
+  /// Adds the redistribution of what has arrived of a skip at placement `at`, to the placement at
+  /// which the skip's other end reads it. Expects that the receive has ended.
+  void bring(int b, cut_skip const& skip, bool forward, placement const& at) {
+    enter(b, forward ? skip.end : skip.begin);
+    int& value = forward ? own(skip.end).arrived : own(skip.end).skipped;
+    placement const& to = forward ? chosen_[skip.end].x : chosen_[skip.begin].dy;
+    if (!(at == to))
+      value = add_move(when(forward), what(forward), 0, net_.spec(skip.begin).x, at, to, value);
+  }
+
+ private:
+  static constexpr phase when(bool forward) { return forward ? phase::forward : phase::backward; }
+  static constexpr moved what(bool forward) {
+    return forward ? moved::activation : moved::gradient;
+  }
+  /// Returns the extents of an element's output, or of the gradient of its input.
+  shape const& extents_at(int i, bool forward) const {
+    return forward ? y_extents(net_, i) : x_extents(net_, i);
+  }
+
+  void enter(int b, int element) {
+    micro_batch_ = b;
+    element_ = element;
+  }
+
+  int send(bool forward, int value, shape const& extents, placement const& from,
+           placement const& to, int number, int plan) {
+    if (!(from == to)) value = add_move(when(forward), what(forward), 0, extents, from, to, value);
+    return begin_crossing({true, what(forward), element_, micro_batch_, value, number, plan});
+  }
+};
+
+}  // namespace step_detail
+
+}  // namespace step
+}  // namespace ashlar::search

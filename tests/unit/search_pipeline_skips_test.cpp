@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests pipeline plans of chains with skips, which may be cut:
+// - The search finds the fastest of all cuts.
+// - Both ends of a skip have the same placements, also where memory is short.
+// - The predicted memory of a part covers the values of skips in its program.
+// - Cuts inside skips are written as text and read back.
+
+#include <functional>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/machine/presets.hpp>
+#include <ashlar/search/cut_text.hpp>
+#include <ashlar/search/pipeline.hpp>
+#include <ashlar/step/build_stage.hpp>
+#include <ashlar/step/high_water.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+namespace pipelines = ashlar::pipelines;
+
+/// Returns a chain of `levels` skips in each other, each around a layer before the next level and
+/// one after it, with random work and saved values.
+search::problem u_net(random_cases& draw, int levels, shape const& x, int m) {
+  search::problem net;
+  net.micro_batches = m;
+  auto const map = [&](search::problem& p, shape const& own) {
+    auto spec = map_spec("map", own, ashlar::nonlinear_training_rows("md"), draw.below(3));
+    double const work = draw.log_uniform(0.3, 3);
+    spec.forward_values *= work;
+    spec.backward_values *= work;
+    p.add(spec);
+  };
+  std::function<shape(search::problem&, int)> const level = [&](search::problem& p, int left) {
+    map(p, x);
+    if (left == 0) return x;
+    shape const y = add_skip(p, x, [&](search::problem& inner) { return level(inner, left - 1); });
+    p.add(linear_spec(y, x[1]));
+    return x;
+  };
+  level(net, levels);
+  net.add(cross_entropy_spec(x));
+  return net;
+}
+
+void for_each_cut_of(std::vector<int> const& points, int stages, std::vector<int> limits,
+                     std::size_t next, std::function<void(std::vector<int> const&)> const& f) {
+  if (static_cast<int>(limits.size()) == stages) {
+    limits.push_back(points.back());
+    return f(limits);
+  }
+  for (; next + 1 < points.size(); ++next) {
+    auto longer = limits;
+    longer.push_back(points[next]);
+    for_each_cut_of(points, stages, longer, next + 1, f);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the search finds the fastest of all cuts, also of those inside skips") {
+  int inside = 0;
+  for (unsigned seed = 1; seed <= 24; ++seed) {
+    random_cases draw(seed);
+    int const levels = 1 + draw.below(3), batches = 1 + draw.below(5), parts = 2 + draw.below(2);
+    shape const x{2 + draw.below(4), 2 + draw.below(4)};
+    auto const machine = draw.machine();
+    auto const make = [&](int m) {
+      random_cases again(seed + 100);
+      return u_net(again, levels, x, m);
+    };
+    ashlar::topology const t{{"node", parts, ashlar::link_tier::inter_node}};
+    auto const net = make(batches);
+    auto const mesh = search::stage_mesh(t, 0, parts);
+    auto const chosen = search::optimal(net, mesh, machine);
+    auto const points = search::detail::cutting_points(net);
+    CHECK(points.size() == std::size_t(net.size()) + 1);
+    for (auto const* name : {"1f1b", "gpipe", "eager", "interleaved"}) {
+      auto const choice = search::schedule_choices(name, {2}).front();
+      int const stages = parts * choice.chunks;
+      if (!choice.permits(parts, batches) || stages > net.size()) continue;
+      CAPTURE(seed);
+      CAPTURE(name);
+      double best = 0;
+      for_each_cut_of(points, stages, {0}, 1, [&](auto const& limits) {
+        auto const p = search::price_pipeline(
+            net, chosen, limits, std::vector<int>(std::size_t(stages)), 0, batches, machine,
+            search::make_schedule(choice, parts, batches, {}, {}));
+        if (best == 0 || p.seconds() < best) best = p.seconds();
+      });
+      auto const found = search::pipeline(make, t, machine,
+                                          {{parts}, {batches}, {name}, {2}, true});
+      CHECK(found.seconds() == doctest::Approx(best).epsilon(1e-9));
+      CHECK(found.lower_bound <= found.seconds());
+      inside += !found.skips.empty();
+    }
+  }
+  CHECK(inside > 20);
+}
+
+TEST_CASE("both ends of a skip have the same placements, also if stages are searched alone") {
+  int fit = 0, inside = 0;
+  for (unsigned seed = 1; seed <= 16; ++seed) {
+    random_cases draw(seed);
+    int const levels = 1 + draw.below(3);
+    auto machine = draw.machine();
+    ashlar::topology const t{{"node", 2, ashlar::link_tier::inter_node},
+                             {"gpu", 4, ashlar::link_tier::intra_node}};
+    auto const make = [&](int m) {
+      random_cases again(seed + 100);
+      return u_net(again, levels, {8, 12}, m);
+    };
+    auto const net = make(4);
+    search::pipeline_options const how{{2}, {4}, {"1f1b"}, {1}, true};
+    auto const any = search::pipeline(make, t, machine, how);
+    for (int const eighths : {8, 7, 6, 5}) {
+      machine.memory = any.chosen.memory * eighths / 8;
+      try {
+        auto const found = search::pipeline(make, t, machine, how);
+        CHECK(found.chosen.memory <= machine.memory);
+        CHECK(found.lower_bound <= found.seconds());
+        for (int i = 0; i < net.size(); ++i)
+          if (net[i].partner >= 0) CHECK(found.chosen[i] == found.chosen[net[i].partner]);
+        ++fit;
+        inside += !found.skips.empty();
+      } catch (ashlar::error const&) {  // nothing fits
+      }
+    }
+  }
+  CHECK(fit > 20);
+  CHECK(inside > 10);
+}
+
+TEST_CASE("the predicted memory of a part covers what its program keeps of skips") {
+  double most = 0, least = 2;
+  int needed = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    random_cases draw(seed);
+    int const positions = 2 + draw.below(3), m = 2 * positions;
+    auto const net = u_net(draw, 3, {64, 32}, m);
+    ashlar::topology const whole{{"stage", positions}, {"gpu", 1}};
+    auto const mesh = search::stage_mesh(whole, 0, positions);
+    auto const& machine = ashlar::machines::gpu_cluster;
+    auto const chosen = search::optimal(net, mesh, machine);
+    for (auto const& order : {pipelines::one_f_one_b(positions, m), pipelines::gpipe(positions, m),
+                              pipelines::eager(positions, m)}) {
+      std::vector<int> limits{0};
+      for (int s = 1; s < positions; ++s) limits.push_back(net.size() * s / positions);
+      limits.push_back(net.size());
+      auto const p = search::price_pipeline(
+          net, chosen, limits, std::vector<int>(std::size_t(positions)), 0, m, machine, order);
+      search::pipeline_part part{0, order, limits, whole, divided(whole, 0, positions)};
+      for (int s = 0; s < positions; ++s) {
+        part.position = s;
+        auto const program = build_stage(net, p.chosen, machine, part);
+        // What has arrived from the neighbours and waits or arrives ahead, and what is being sent to
+        // them, is not counted.
+        std::int64_t neighbours = 0;
+        for (int const cut : {s, s + 1})
+          if (cut > 0 && cut < positions)
+            neighbours += 3 * boundary_extents(net, limits[std::size_t(cut)] - 1).elements() *
+                          net.element_size;
+        auto const found = high_water(program).peak;
+        auto const predicted = p.stages[std::size_t(s)].memory;
+        CAPTURE(seed);
+        CAPTURE(s);
+        auto const skips = search::held_for_skips(order, s,
+                                                  search::bytes_of_skips(net, p.chosen, limits));
+        needed += found > predicted - skips + neighbours;
+        CHECK(found <= predicted + neighbours);
+        most = std::max(most, double(found) / double(predicted));
+        least = std::min(least, double(found) / double(predicted));
+      }
+    }
+  }
+  MESSAGE("memory of programs from " << least << " to " << most << " of that predicted");
+  CHECK(least > 0.7);
+  CHECK(needed > 10);
+}
+
+TEST_CASE("cuts inside skips as text") {
+  random_cases draw(1);
+  auto const net = u_net(draw, 2, {4, 4}, 1);
+  std::vector<int> const limits{0, 2, 4, 7, net.size()};
+  auto const text = search::cut_text(net, limits);
+  CHECK(text == "map skip | map skip | map skip linear | skip linear cross_entropy");
+  CHECK(search::parse_cut(net, text) == limits);
+}
+
+}  // namespace ashlar_test

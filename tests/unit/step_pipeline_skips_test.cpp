@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests replays and common orders of pipeline schedules in which the values of skips cross stages:
+// - A skip that takes no time changes nothing. Each pass waits for the transfers that it reads.
+// - Parts that take their passes and transfers from the common order one at a time, and whose
+//   transfers wait for both ends, come to their ends.
+
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/step/pipeline/lower.hpp>
+#include <ashlar/step/pipeline/text.hpp>
+
+#include "step_pipeline_schedules.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::pipelines;
+
+skip_transfers draw_skips(int stages, std::mt19937& random) {
+  auto const below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  skip_transfers skips;
+  for (int k = below(4); k >= 0 && stages > 1; --k) {
+    int const from = below(stages - 1), to = from + 1 + below(stages - 1 - from);
+    skips.push_back({from, to, 0.25 * below(8), 0.25 * below(8)});
+  }
+  return skips;
+}
+
+/// Returns what is wrong with a common order, or an empty text.
+std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
+                           std::vector<lowered_line> const& lines) {
+  std::set<std::tuple<int, bool, int, int>> there;  // stage, forward, micro-batch, skip
+  std::vector<std::vector<action>> passes(static_cast<std::size_t>(s.positions));
+  lowered_line const* last = nullptr;
+  for (auto const& line : lines) {
+    bool const forward = line.what.what == pass::forward;
+    int const stage = s.stage_of(line.position, line.what.chunk), m = line.what.micro_batch;
+    if (line.is_transfer) {
+      if (last == nullptr || last->position != line.position || !(last->what == line.what))
+        return "a transfer does not follow the pass that makes it";
+      int const to = line.skip < 0 ? stage + (forward ? 1 : -1)
+                     : forward     ? skips[static_cast<std::size_t>(line.skip)].to
+                                   : skips[static_cast<std::size_t>(line.skip)].from;
+      if (line.target != s.position_of(to)) return "a transfer goes to another part";
+      if (!there.insert({to, forward, m, line.skip}).second) return "a transfer is there twice";
+      continue;
+    }
+    last = &line;
+    passes[static_cast<std::size_t>(line.position)].push_back(line.what);
+    if (line.what.what == pass::weight_gradient) continue;
+    for (int k = 0; k < static_cast<int>(skips.size()); ++k) {
+      auto const& it = skips[static_cast<std::size_t>(k)];
+      if (s.position_of(it.from) == s.position_of(it.to)) continue;
+      if ((forward ? it.to : it.from) == stage && !there.count({stage, forward, m, k}))
+        return "a pass comes before the transfer of what it reads";
+    }
+  }
+  return passes == s.order ? "" : "the passes are in another order";
+}
+
+}  // namespace
+
+TEST_CASE("replays of schedules with skips over stages") {
+  std::mt19937 random(3);
+  int sent = 0;
+  for (int s = 1; s <= 5; ++s)
+    for (int m : {1, 3, s, 2 * s + 1})
+      for (auto const& order : all_schedules(s, m)) {
+        INFO(to_string(order));
+        auto const costs = equal(order.stages(), 1, 0.75, 0.5, 0.25 * int(random() % 4));
+        for (int turn = 0; turn < 3; ++turn) {
+          auto skips = draw_skips(order.stages(), random);
+          auto const with = replay(order, costs, skips);
+          CHECK(with.complete);
+          double end = 0;
+          for (double const e : ends_of(order, costs, skips)) end = std::max(end, e);
+          CHECK(end == with.seconds);
+          CHECK(with.seconds >= seconds_of(order, costs));
+          auto const lines = lowered(order, costs, skips);
+          CHECK(fault_of_lines(order, skips, lines) == "");
+          for (auto const& line : lines) sent += line.skip >= 0;
+          for (auto& it : skips) it.forward = it.backward = 0;
+          auto no_sends = costs;
+          for (auto& c : no_sends) c.send_forward = c.send_backward = 0;
+          CHECK(replay(order, no_sends, skips).seconds == seconds_of(order, no_sends));
+        }
+      }
+  CHECK(sent > 1000);
+}
+
+TEST_CASE("one micro-batch takes the longest way from the begin of a skip to its end") {
+  pipeline_costs const costs(3, {1, 1, 1, 0.5, 0.25});
+  auto const seconds = [&](skip_transfers const& skips) {
+    return replay(one_f_one_b(3, 1), costs, skips).seconds;
+  };
+  CHECK(seconds({}) == 10.5);
+  CHECK(seconds({{0, 2, 2, 0}}) == 10.5);  // as long as the way through stage 1
+  CHECK(seconds({{0, 2, 3, 0}}) == 11.5);
+  CHECK(seconds({{0, 2, 3, 5}}) == 14);                  // the gradient through stage 1 takes 2.5
+  CHECK(seconds({{0, 2, 3, 0}, {0, 2, 1, 0}}) == 12.5);  // one after the other on one link
+  CHECK(seconds({{0, 1, 3, 0}}) == 13.5);                // behind the output of stage 0
+}
+
+}  // namespace ashlar_test
