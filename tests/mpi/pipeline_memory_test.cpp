@@ -33,22 +33,21 @@ auto const full_gpt = nn::chain(nn::embedding(64, 64), nn::repeat(4, nn::gpt_blo
 constexpr int full_batches = 8;
 nn::token_batch const full_batch{8, 64, full_batches};
 
-// Three skips in each other, and one after another. The layers before the loss are wide, so that no
-// stage is fullest at the loss, whose statistics no prediction counts.
+// Three skips in each other, and one after another.
 auto const full_skips = nn::chain(
     nn::embedding(64, 64),
     nn::skip<2>(nn::chain(
         nn::linear(64, 64), nn::gelu(),
         nn::skip<2>(nn::chain(nn::linear(64, 64), nn::skip<2>(nn::gelu()), nn::linear(128, 64))),
         nn::linear(128, 64))),
-    nn::linear(128, 64), nn::skip<2>(nn::linear(64, 64)), nn::linear(128, 256), nn::gelu(),
-    nn::linear(256, 64));
+    nn::linear(128, 64), nn::skip<2>(nn::linear(64, 64)), nn::linear(128, 64));
 
 /// Compares the memory of stages with the predicted one. `segments` is the number of segments of a
-/// stage.
+/// stage, and `uncounted` the bytes of small tensors that no prediction counts.
 template <class Net>
 void check_memory_of_stages(Net const& net, search::problem const& problem,
-                            std::vector<int> const& limits, int segments) {
+                            std::vector<int> const& limits, int segments,
+                            std::int64_t uncounted = 0) {
   int const positions = world_size();
   ashlar::topology const one{{"stage", 1}};
   auto const chosen = search::data_parallel(problem, one, ashlar::machines::workstation);
@@ -82,7 +81,7 @@ void check_memory_of_stages(Net const& net, search::problem const& problem,
       CAPTURE(recomputes);
       CAPTURE(predicted);
       CAPTURE(measured);
-      CHECK(measured <= predicted);
+      CHECK(measured <= predicted + uncounted);
       CHECK(double(measured) >= 0.85 * double(predicted));
     }
   }
@@ -102,7 +101,7 @@ TEST_CASE("the memory of stages between which skips pass") {
   std::vector<int> limits;
   for (int s = 0; s <= world_size(); ++s) limits.push_back(problem.size() * s / world_size());
   REQUIRE(!ashlar::search::cut_skips(problem, limits).empty());
-  check_memory_of_stages(full_skips, problem, limits, 0);
+  check_memory_of_stages(full_skips, problem, limits, 0, 4096);  // statistics of the loss
 }
 
 TEST_CASE("a crossing in the background allocates nothing after the first ones") {
