@@ -13,9 +13,12 @@
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/group_norm.hpp>
 #include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/mean_squared_error.hpp>
 #include <ashlar/nn/pooling.hpp>
 #include <ashlar/nn/residual.hpp>
+#include <ashlar/nn/upsample.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -34,6 +37,16 @@ TEST_CASE("strides, no bias, average pooling, flatten, and a residual") {
                            nn::residual(nn::convolution(5, 5, 1)),
                            nn::average_pool(3, {.stride = 1}), nn::flatten(), nn::linear(10, 3)),
                  nn::image_batch{2, 1, 5, 3, 2}, 0, 3)
+      .run(12);
+}
+
+TEST_CASE("group norm, upsampling and the squared error of images") {
+  gradient_check(
+      nn::chain(nn::convolution(2, 4, 3, {.stride = 2, .padding = 1}), nn::group_norm(4, 2),
+                nn::residual(nn::chain(nn::group_norm(4, 4), nn::gelu(), nn::convolution(4, 4, 1))),
+                nn::upsample(2), nn::convolution(4, 2, 3, {.padding = 1}),
+                nn::mean_squared_error()),
+      nn::image_batch{3, 2, 4, 6, 2}, 0, 1)
       .run(12);
 }
 

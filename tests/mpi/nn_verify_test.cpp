@@ -20,11 +20,13 @@
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/embedding_tables.hpp>
 #include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/group_norm.hpp>
 #include <ashlar/nn/interaction.hpp>
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/mean_squared_error.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/upsample.hpp>
 #include <ashlar/nn/verify.hpp>
 
 namespace ashlar_test {
@@ -156,12 +158,19 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::average_pool(3, {.stride = 1, .halo = true}), {2, 1, 6, 4});
   nn::verify(nn::average_pool(1, {.stride = 3, .halo = true}), {2, 1, 8, 4});
   nn::verify(nn::average_pool(3, {.stride = 1, .padding = 1}), {2, 3, 4, 3});
+  nn::verify(nn::group_norm(6, 3), {3, 6, 2, 3});
+  nn::verify(nn::group_norm(8, 4), {2, 8, 3, 1});
+  nn::verify(nn::group_norm(3, 3), {2, 3, 2, 2});
+  nn::verify(nn::group_norm(4, 1), {3, 4, 1, 2});
+  nn::verify(nn::upsample(2), {3, 5, 2, 3});
+  nn::verify(nn::upsample(3), {2, 2, 1, 2});
   nn::verify(nn::interaction(), {5, 3, 4});
   nn::verify(nn::interaction(nn::interaction::first::kept), {4, 4, 5});
   nn::verify(nn::embedding_tables(3, 5, 4), {4, 3});
   nn::verify(nn::softmax_cross_entropy(), {5, 7});
   nn::verify(nn::softmax_cross_entropy(), {2, 3, 4});
   nn::verify(nn::mean_squared_error(), {5, 3});
+  nn::verify(nn::mean_squared_error(), {3, 2, 2, 3});
   nn::verify(spoilt_gain(), {5, 4});
 }
 

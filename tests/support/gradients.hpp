@@ -29,7 +29,7 @@ class gradient_check {
       : net_(net), problem_(any_length(ashlar::nn::describe<double>(net, batch))),
         alone_(MPI_COMM_SELF, {{"gpu", 1}}),
         model_(ashlar::nn::place<double>(net, alone_, whole_plan(alone_), 7)),
-        data_(random_batch<input>(batch, vocabulary, classes, 3, ignored)) {
+        data_(data_for<input>(net, batch, vocabulary, classes, 3, ignored)) {
     initial_ = values_of(model_);
     values_ = initial_;
     disturb(values_, 11);
@@ -114,7 +114,7 @@ class gradient_check {
   search::problem problem_;
   ashlar::mesh alone_;
   model_type model_;
-  ashlar::train::batch_data<input> data_;
+  ashlar::train::batch_data<input, typename targets_of<Net>::type> data_;
   whole_parameters initial_, values_, gradients_;
   double loss_ = 0;
 };

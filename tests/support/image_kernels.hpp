@@ -129,6 +129,79 @@ inline operation pooling(naive_window const& w, bool maximum, int result) {
           1e-12};
 }
 
+/// Returns an operation of upsampling by `factor`. If `result` is 0, it computes y from x. If
+/// `result` is 1, it computes dx from dy.
+inline operation upsampling(int factor, int result) {
+  return {[=](extent_source& extents) {
+            index x = image(extents, {1, 1, 0});
+            for (std::size_t const d : {2, 3}) x[d] *= result == 0 ? 1 : factor;
+            return std::vector{random_integers(extents.random, x)};
+          },
+          [=](pieces const& p) -> std::optional<dense> {
+            index const e = p[0].extents;
+            for (std::size_t const d : {2, 3})
+              if (result == 1 && e[d] % factor != 0) return {};
+            auto const scaled = [&](int n) { return result == 0 ? n * factor : n / factor; };
+            dense out({e[0], e[1], scaled(e[2]), scaled(e[3])});
+            dense const& large = result == 0 ? out : p[0];
+            for_each_index(large.extents, [&](index const& i) {
+              index const small{i[0], i[1], i[2] / factor, i[3] / factor};
+              if (result == 0) out(i) = p[0](small);
+              else out(small) += p[0](i);
+            });
+            return out;
+          }};
+}
+
+/// Returns an operation of group norm, chosen by `result`:
+///
+///   0    y from (x, gain, bias)
+///   1    dx from (x, gain, dy)
+///   2    the gradient of gain from (x, gain, dy)
+///   3    the gradient of bias from (x, gain, dy)
+///
+/// Here x is [batch, groups, channels of a group · pixels] and has two pixels a channel, and gain
+/// and bias are [groups, channels of a group]. So a split of dim 1 never cuts a group.
+inline operation group_norm(int result) {
+  return {[=](extent_source& extents) {
+            int const n = std::min(extents(), 4), groups = extents(),
+                      channels = uniform(extents.random, 2, 3);
+            index const x{n, groups, channels * 2}, gain{groups, channels};
+            auto make = [&](index const& e) { return random_integers(extents.random, e, -4, 4); };
+            return std::vector{make(x), make(gain), make(result == 0 ? gain : x)};
+          },
+          [=](pieces const& p) -> std::optional<dense> {
+            auto const &x = p[0], &gain = p[1], &third = p[2];
+            int const pixels = x.extent(2);
+            if (pixels % 2 != 0 || gain.extents != index{x.extent(1), pixels / 2}) return {};
+            if (third.extents != (result == 0 ? gain.extents : x.extents)) return {};
+            dense y(result < 2 ? x.extents : gain.extents);
+            for_each_index({x.extent(0), x.extent(1)}, [&](index const& g) {
+              auto const at = [&](int k) { return index{g[0], g[1], k}; };
+              auto const channel = [&](int k) { return index{g[1], k / 2}; };
+              double mean = 0, variance = 0, sum = 0, dot = 0;
+              for (int k = 0; k < pixels; ++k) mean += x(at(k)) / pixels;
+              for (int k = 0; k < pixels; ++k)
+                variance += (x(at(k)) - mean) * (x(at(k)) - mean) / pixels;
+              double const scale = 1 / std::sqrt(variance + 1e-5);
+              auto const hat = [&](int k) { return (x(at(k)) - mean) * scale; };
+              for (int k = 0; k < pixels && result == 1; ++k) {
+                sum += third(at(k)) * gain(channel(k)) / pixels;
+                dot += third(at(k)) * gain(channel(k)) * hat(k) / pixels;
+              }
+              for (int k = 0; k < pixels; ++k) {
+                if (result == 0) y(at(k)) = hat(k) * gain(channel(k)) + third(channel(k));
+                if (result == 1)
+                  y(at(k)) = scale * (third(at(k)) * gain(channel(k)) - sum - hat(k) * dot);
+                if (result == 2) y(channel(k)) += third(at(k)) * hat(k);
+                if (result == 3) y(channel(k)) += third(at(k));
+              }
+            });
+            return y;
+          },
+          1e-9};
+}
+
 /// Returns the operation that flattens [batch, channels, pixels] to [batch, channels * pixels]. If
 /// `pixels` is false, the number of pixels is 1.
 inline operation flattening(bool pixels) {

@@ -42,6 +42,36 @@ ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary
   return data;
 }
 
+/// The element type of the targets of a network of doubles: classes, or numbers if the network ends
+/// in a loss with numbers as targets.
+template <class Net>
+struct targets_of {
+  using loss = typename ashlar::nn::loss_of<decltype(ashlar::nn::with_loss(
+      std::declval<Net const&>()))>::type;
+  using type = typename loss::template target<double>;
+};
+
+/// Draws the data of one step of `net`, like random_batch. If the targets of the network are
+/// numbers, they are normal deviates. If its cross-attentions read a context, normal deviates of
+/// the context follow the inputs of each micro-batch.
+template <class Input, class Net, class Batch>
+auto data_for(Net const& net, Batch const& batch, int vocabulary, int classes, unsigned seed,
+              int ignored = 0) {
+  using target = typename targets_of<Net>::type;
+  auto const drawn = random_batch<Input>(batch, vocabulary, classes, seed, ignored);
+  auto const problem = ashlar::nn::describe<double>(net, batch);
+  ashlar::train::batch_data<Input, target> data{drawn.inputs, {}};
+  std::mt19937 random(seed + 1000);
+  std::normal_distribution<double> normal;
+  if constexpr (std::is_integral_v<target>) {
+    data.targets = drawn.targets;
+  } else {
+    auto const n = problem.spec(problem.size() - 1).x.elements() * batch.micro_batches;
+    for (std::int64_t i = 0; i < n; ++i) data.targets.push_back(normal(random));
+  }
+  return data;
+}
+
 /// Full (unsharded) parameters or gradients, one vector for each, in the order of the network.
 using whole_parameters = std::vector<std::vector<double>>;
 

@@ -26,7 +26,7 @@ class training_trial {
       : net_(net), mesh_(m), problem_(any_length(ashlar::nn::describe<double>(net, batch))),
         plans_(problem_, m) {
     for (unsigned step = 0; step < 3; ++step)
-      data_.push_back(random_batch<input>(batch, vocabulary, classes, step, 5));
+      data_.push_back(data_for<input>(net, batch, vocabulary, classes, step, 5));
     losses_ = run(plans_.whole());
   }
 
@@ -70,7 +70,7 @@ class training_trial {
   ashlar::mesh mesh_;
   search::problem problem_;
   plan_source plans_;
-  std::vector<ashlar::train::batch_data<input>> data_;
+  std::vector<ashlar::train::batch_data<input, typename targets_of<Net>::type>> data_;
   std::vector<double> losses_;
   std::vector<std::vector<ashlar::collective_record>> records_;
 };

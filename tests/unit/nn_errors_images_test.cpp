@@ -11,6 +11,8 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/group_norm.hpp>
+#include <ashlar/nn/upsample.hpp>
 #include <ashlar/nn/vgg.hpp>
 
 namespace ashlar_test {
@@ -44,7 +46,22 @@ TEST_CASE("impossible windows") {
         "window sees at least one pixel.");
 }
 
+TEST_CASE("groups of channels and factors that do not exist") {
+  for (auto const& [channels, groups] : {std::pair{6, 4}, {6, 0}, {0, 1}, {2, 4}})
+    CHECK(message_of([channels = channels, groups = groups] {
+            nn::group_norm(channels, groups);
+          }) == "nn::group_norm: " + std::to_string(groups) + " groups do not divide " +
+                    std::to_string(channels) + " channels. Choose a number of groups that does.");
+  CHECK(message_of([] { nn::upsample(0); }) == "nn::upsample: the factor must be 1 or more.");
+}
+
 TEST_CASE("images that do not fit") {
+  CHECK(described(nn::group_norm(6, 3), {2, 5, 8, 8}) ==
+        "nn::group_norm: the input is 2x5x8x8 but the layer takes 6 channels in dim 1.");
+  CHECK(described(nn::group_norm(6, 3), {2, 6, 8}) ==
+        "nn::group_norm: the input is 2x6x8 but must be images, [batch, channels, height, width].");
+  CHECK(described(nn::upsample(2), {2, 6}) ==
+        "nn::upsample: the input is 2x6 but must be images, [batch, channels, height, width].");
   CHECK(described(nn::convolution(3, 4, 3), {2, 5, 8, 8}) ==
         "nn::convolution: the input is 2x5x8x8 but the layer takes 3 channels in dim 1.");
   CHECK(described(nn::convolution(3, 4, 3), {2, 3, 64}) ==

@@ -9,7 +9,8 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/mesh/text.hpp>
-#include <ashlar/search/choices.hpp>
+#include <ashlar/nn/group_norm.hpp>
+#include <ashlar/search/legal.hpp>
 
 #include "search_nets.hpp"
 
@@ -39,6 +40,36 @@ bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec)
 TEST_CASE("gelu on one axis: its rows, one choice each") {
   auto const choices = layer_choices(gelu_spec({6, 4}), parse_topology("a=2"));
   CHECK(choices.size() == 4);  // S(0), S(1), and B with gradient B or P
+}
+
+TEST_CASE("no choice cuts a block that a rank must have whole") {
+  for (char const* const mesh : {"a=2", "a=4", "a=2,b=2", "a=2,b=3"}) {
+    auto const t = parse_topology(mesh);
+    auto const spec = ashlar::nn::group_norm(12, 6).spec({4, 12, 2, 2});
+    auto without = spec;  // the same rows, but no blocks
+    without.blocks = {};
+    std::vector<search::layer_choice> expected;
+    for (auto const& c : layer_choices(without, t)) {
+      int ranks = 1;
+      for (int a = 0; a < t.axes(); ++a)
+        if (c.x[a].is_split_of(1)) ranks *= t.extent(a);
+      CHECK(search::is_legal(c, spec, t) == (6 % ranks == 0));
+      if (6 % ranks == 0) expected.push_back(c);
+    }
+    CHECK(layer_choices(spec, t) == expected);
+  }
+  auto const count = [](std::int64_t groups, char const* mesh) {
+    int split = 0;
+    for (auto const& c : layer_choices(ashlar::nn::group_norm(12, groups).spec({4, 12, 2, 2}),
+                                       parse_topology(mesh)))
+      split += c.x[0].is_split_of(1);
+    return split;
+  };
+  CHECK(count(6, "a=2") == 1);
+  CHECK(count(6, "a=4") == 0);
+  CHECK(count(4, "a=4") == 1);
+  CHECK(count(12, "a=5") == 1);  // a block of one channel is never cut
+  CHECK(count(1, "a=2") == 0);
 }
 
 TEST_CASE("axes that split one dim nest in every order, the same for all tensors") {

@@ -52,6 +52,16 @@ TEST_CASE("average pooling acts on planes and is linear") {
               for_all_windows([](auto const& w) { return pooling(w, false, 0); }));
 }
 
+TEST_CASE("upsampling acts on planes and is linear") {
+  check_table(ashlar::upsample_signatures(), {upsampling(2, 0), upsampling(3, 0)},
+              {"P(max) -> P(max)", "P(min) -> P(min)"});
+}
+
+TEST_CASE("group norm may be split by images and by whole groups, and no other row holds") {
+  check_table(ashlar::group_norm_signatures(), {group_norm(0)},
+              {"B,B,P(max) -> P(max)", "B,B,P(min) -> P(min)"});
+}
+
 TEST_CASE("flatten keeps a split of channels only if a channel is one pixel") {
   check_table(ashlar::flatten_signatures(false), {flattening(true)},
               {"P(max) -> P(max)", "P(min) -> P(min)"});
@@ -85,5 +95,18 @@ TEST_CASE("each row of pooling's training tables holds in all its parts") {
       auto const planes = row.dy.is_split() ? row.dy : ashlar::broadcast();
       check_part("dx", pooling(w, false, 1), {row.dy, planes}, row.dx);
     }
+  }
+}
+
+TEST_CASE("each row of the training tables of upsampling and group norm holds in all its parts") {
+  for (auto const& row : ashlar::upsample_training_rows()) {
+    check_part("y", upsampling(2, 0), {row.x}, row.y);
+    check_part("dx", upsampling(2, 1), {row.dy}, row.dx);
+  }
+  for (auto const& row : ashlar::group_norm_training_rows()) {
+    check_part("y", group_norm(0), {row.x, row.use[0], row.use[1]}, row.y);
+    check_part("dx", group_norm(1), {row.x, row.use[0], row.dy}, row.dx);
+    check_part("dgain", group_norm(2), {row.x, row.use[0], row.dy}, row.grad[0]);
+    check_part("dbias", group_norm(3), {row.x, row.use[0], row.dy}, row.grad[1]);
   }
 }

@@ -25,7 +25,8 @@
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
 // that split a dim along which a window slides are tried with the halos that a program would
-// exchange. This function is meant for tests and takes milliseconds to seconds. It runs on the host
+// exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec). This
+// function is meant for tests and takes milliseconds to seconds. It runs on the host
 // only.
 
 #include <array>
@@ -161,7 +162,7 @@ class verification {
     if (rows.size() > 1)
       where += " along one axis and " + step::row_text(spec_, rows[1]) + " along another";
     auto const lies = search::detail::assemble_choice(spec_, chosen, all_axes(t.axes()));
-    if (!can_lie(lies)) return;
+    if (!can_lie(lies) || !search::detail::keeps_blocks(lies, spec_, t)) return;
     where += " on " + to_string(t) + " ranks";
     simulated_ranks simulated(layer_, spec_, lies, ranks_of(t), where);
     judge j{known_, where};

@@ -162,6 +162,15 @@ constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology 
   return true;
 }
 
+/// Returns whether the choice cuts none of the blocks that a rank must have whole (block_spec).
+constexpr bool keeps_blocks(layer_choice const& c, layer_spec const& spec, topology const& t) {
+  if (spec.blocks.dim < 0) return true;
+  std::int64_t ranks = 1;
+  for (int a = 0; a < t.axes(); ++a)
+    if (c.x[a].is_split_of(spec.blocks.dim)) ranks *= t.extent(a);
+  return spec.blocks.count % ranks == 0;
+}
+
 /// Returns whether a signature row leaves all tensors of the layer replicated.
 constexpr bool is_whole(training_row const& row) {
   bool whole = row.x.is_broadcast() && row.y.is_broadcast() && row.dy.is_broadcast() &&
@@ -247,7 +256,8 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
     bool more = ascend;
     while (more) {
       layer_choice choice = detail::assemble_choice(spec, row, order);
-      bool fresh = sums || detail::is_valid(choice, spec, t);
+      bool fresh = (sums || detail::is_valid(choice, spec, t)) &&
+                   detail::keeps_blocks(choice, spec, t);
       for (auto i = begin; fresh && i < choices.size(); ++i)
         fresh = !detail::same_placements(choice, choices[i]);
       if (fresh) {

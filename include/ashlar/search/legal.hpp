@@ -4,10 +4,11 @@
 #pragma once
 
 // Checks whether a choice is a legal placement of its layer. The check serves plans that people
-// write. There are three rules:
+// write. There are four rules:
 //
 //   rows      On every axis, the placements of all tensors form one row of the layer's signature.
 //   order     The shards of all tensors nest in the same order of the axes.
+//   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
 //   storage   Parameters may be stored in any placement without P.
 //
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
@@ -38,7 +39,8 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 /// fit the signature table of the layer, and no parameter may be stored partial.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
-      c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t))
+      c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t) ||
+      !detail::keeps_blocks(c, spec, t))
     return false;
   for (int k = 0; k < c.parameters.size(); ++k) {
     auto const& store = c.parameters[k].store;

@@ -10,7 +10,8 @@
 //
 //   neighbours   The elements before and after the layer never split dim d of the layer's x or y.
 //   extent       The extent of d' is divisible by the number of all ranks, so that d' is always
-//                split evenly. Then no shard is larger than with d, and no step moves more.
+//                split evenly. Then no shard is larger than with d, and no step moves more. The
+//                same holds for the number of blocks of d', if a rank must have whole blocks.
 //   GEMMs        Dims d and d' count in the same extent (m, n or k) of the layer's GEMMs, or
 //                neither counts in any (gemm_dims).
 //
@@ -90,6 +91,7 @@ constexpr bool replaces(training_row const& with, training_row const& row, layer
   dim_exchange x, y;
   if (!(x.leads(row.x, with.x, row.dx, with.dx) && permits(x, spec.x, around.x) &&
         y.leads(row.y, with.y, row.dy, with.dy) && permits(y, spec.y, around.y) &&
+        (x.to < 0 || x.to != spec.blocks.dim || spec.blocks.count % ranks == 0) &&
         row.stat == with.stat && alike(x, spec.gemm.m) && alike(x, spec.gemm.k) &&
         alike(y, spec.gemm.n)))
     return false;

@@ -11,6 +11,9 @@
 //                     channels (y is partial) may be split.
 //   maximum pooling   a non-linear map of complete planes [height, width]: S(0), S(1), B
 //   average pooling   a linear map of complete planes: S(0), S(1), B, P
+//   upsampling        the same
+//   group norm        x, gain, bias -> y: S(0), B, B -> S(0); S(1), S(0), S(0) -> S(1); B, B, B ->
+//                     B; B, P, P -> P. S(1) is allowed only if it cuts no group of channels.
 //   flatten           [batch, c, h, w] -> [batch, c h w]: S(0), B, P. S(1) is allowed only if h and
 //                     w are 1, because a balanced split of c channels is generally not a balanced
 //                     split of c h w features. A linear layer that reads the three dims c, h, w
@@ -38,6 +41,19 @@ constexpr signature_table max_pool_signatures() { return nonlinear_map_signature
 
 constexpr signature_table average_pool_signatures() { return linear_map_signatures(2); }
 
+constexpr signature_table upsample_signatures() { return linear_map_signatures(2); }
+
+/// Returns the signature table of group norm: x, gain, bias -> y. The row that splits channels
+/// holds only if every rank has whole groups.
+constexpr signature_table group_norm_signatures() {
+  signature_table table;
+  table.push_back({{broadcast(), broadcast(), broadcast()}, broadcast()});
+  table.push_back({{split(0, 0), broadcast(), broadcast()}, split(0, 0)});
+  table.push_back({{split(1, 0), split(0, 0), split(0, 0)}, split(1, 0)});
+  table.push_back({{broadcast(), partial(), partial()}, partial()});
+  return table;
+}
+
 /// Returns the signature table of flatten. `planes_of_one` may be true only if all dims but the
 /// first two have extent 1.
 constexpr signature_table flatten_signatures(bool planes_of_one) {
@@ -58,6 +74,29 @@ constexpr training_table max_pool_training_rows() { return nonlinear_training_ro
 
 constexpr training_table average_pool_training_rows() {
   return join_independent(average_pool_signatures());
+}
+
+constexpr training_table upsample_training_rows() {
+  return join_independent(upsample_signatures());
+}
+
+/// Returns the signature rows for training (forward and backward) of group norm. For a given x, dx
+/// and the gradients of gain and bias are linear in dy. The gradients of a channel's gain and bias
+/// are sums over all images.
+constexpr training_table group_norm_training_rows() {
+  training_table table;
+  for (auto const& f : group_norm_signatures()) {
+    auto const x = f.in[0], use = f.in[1];
+    if (use.is_partial()) continue;
+    if (x.is_split()) {
+      auto const grad = use.is_split() ? use : partial();
+      table.push_back({x, x, x, x, {use, use}, {grad, grad}});
+      continue;
+    }
+    for (auto const dy : {broadcast(), partial()})
+      table.push_back({x, x, dy, dy, {use, use}, {dy, dy}});
+  }
+  return table;
 }
 
 /// Returns the signature row for training that splits images by their rows (dim 2), for a layer

@@ -54,6 +54,15 @@ struct halo_spec {
   friend constexpr bool operator==(halo_spec const&, halo_spec const&) = default;
 };
 
+/// A dim of x whose elements form blocks that a rank must have whole, such as the groups of channels
+/// of a group norm. A plan may split this dim only over a number of ranks that divides `count`, the
+/// number of blocks. Then every shard consists of whole blocks.
+struct block_spec {
+  int dim = -1;  ///< -1: none
+  std::int64_t count = 1;
+  friend constexpr bool operator==(block_spec const&, block_spec const&) = default;
+};
+
 /// The computations into which a layer's backward pass is divided:
 ///
 ///   whole            one computation of dx and the parameters' gradients
@@ -84,6 +93,7 @@ struct layer_spec {
   double workspace_values = 0;  ///< elements of scratch memory per rank, at any placement
   gemm_dims gemm;
   halo_spec halo;
+  block_spec blocks;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Group norm of images [batch, channels, height, width]. Consecutive channels form a group. The
+// pixels of a group's channels are normalized together, as layer norm normalizes a row:
+//
+//   y = (x - mean) rstd gain[channel] + bias[channel]
+//
+// Mean and rstd are those of one group of one image. The formulas are those of layer norm
+// (formula/layer_norm.hpp). A group's pixels are contiguous, so its moments are computed by the
+// functions of layer norm, too. The functions take the images and the groups of one rank.
+
+#include <cstdint>
+#include <type_traits>
+
+#include <ashlar/device/formula/layer_norm.hpp>
+#include <ashlar/device/host/between_blocks.hpp>
+#include <ashlar/device/host/layer_norm.hpp>
+#include <ashlar/device/host/reduce.hpp>
+#include <ashlar/device/window.hpp>
+
+namespace ashlar::device::host {
+
+/// Images whose channels form groups of `of_group` channels, which divides the number of channels.
+struct group_extents {
+  image_extents images;
+  std::int64_t of_group;
+
+  constexpr std::int64_t groups() const {
+    return images.batch * (of_group == 0 ? 0 : images.channels / of_group);
+  }
+  /// Returns the number of pixels of all channels of a group.
+  constexpr std::int64_t pixels() const { return of_group * images.plane(); }
+};
+
+namespace detail {
+
+/// Calls visit(group, channel, first) for each plane of a group. `channel` is the plane's channel
+/// among those of this rank, and `first` is the index of its first pixel.
+template <class Visit>
+void for_each_plane(group_extents const& e, std::int64_t group, Visit visit) {
+  for (std::int64_t k = 0; k < e.of_group; ++k) {
+    std::int64_t const plane = group * e.of_group + k;
+    visit(plane % e.images.channels, plane * e.images.plane());
+  }
+}
+
+}  // namespace detail
+
+/// Computes y, and the mean and the reciprocal standard deviation of each group of each image,
+/// which the backward pass needs.
+template <class T>
+void group_norm_forward(T const* x, T const* gain, T const* bias, group_extents const& e,
+                        std::type_identity_t<T> epsilon, T* y, T* mean, T* rstd) {
+  if (e.pixels() == 0) return;
+  std::int64_t const plane = e.images.plane();
+  for (std::int64_t g = 0; g < e.groups(); ++g) {
+    between_blocks();
+    layer_norm_sums(x + g * e.pixels(), 1, e.pixels(), mean + g, rstd + g);
+    layer_norm_statistics(mean + g, rstd + g, 1, e.pixels(), epsilon, mean + g, rstd + g);
+    T const centre = mean[g], scale = rstd[g];
+    detail::for_each_plane(e, g, [&](std::int64_t channel, std::int64_t first) {
+      T const gamma = gain[channel], beta = bias[channel];
+      T const* const from = x + first;
+      T* const to = y + first;
+      ASHLAR_VECTORIZE
+      for (std::int64_t i = 0; i < plane; ++i)
+        to[i] = layer_norm_value(from[i], centre, scale, gamma, beta);
+    });
+  }
+}
+
+/// Computes dx, and adds to the gradients of gain and bias. `mean` and `rstd` are those of the
+/// forward pass.
+template <class T>
+void group_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, T const* gain,
+                         group_extents const& e, T* dx, T* dgain, T* dbias) {
+  if (e.pixels() == 0) return;
+  std::int64_t const plane = e.images.plane();
+  T const share = T(1) / static_cast<T>(e.pixels());
+  for (std::int64_t g = 0; g < e.groups(); ++g) {
+    between_blocks();
+    T const centre = mean[g], scale = rstd[g];
+    T sum_g = 0, sum_g_xhat = 0;
+    detail::for_each_plane(e, g, [&](std::int64_t channel, std::int64_t first) {
+      T const *const slope = dy + first, *const from = x + first;
+      T const sum = reduce_sum<T>(plane, [=](std::int64_t i) { return slope[i]; });
+      T const sum_xhat = reduce_sum<T>(
+          plane, [=](std::int64_t i) { return slope[i] * ((from[i] - centre) * scale); });
+      dbias[channel] += sum;
+      dgain[channel] += sum_xhat;
+      sum_g += gain[channel] * sum;
+      sum_g_xhat += gain[channel] * sum_xhat;
+    });
+    layer_norm_gradient<T> const gradient(centre, scale, sum_g, sum_g_xhat, share);
+    detail::for_each_plane(e, g, [&](std::int64_t channel, std::int64_t first) {
+      T const gamma = gain[channel];
+      T const *const slope = dy + first, *const from = x + first;
+      T* const to = dx + first;
+      ASHLAR_VECTORIZE
+      for (std::int64_t i = 0; i < plane; ++i) to[i] = gradient(slope[i], from[i], gamma);
+    });
+  }
+}
+
+}  // namespace ashlar::device::host
