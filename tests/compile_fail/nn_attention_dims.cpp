@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].
+// expect: nn::attention_core: the input must be [batch, seq, heads, 3 head_dim], or [batch, height, width, heads, 3 head_dim] for images.
 
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/place.hpp>

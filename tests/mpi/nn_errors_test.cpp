@@ -55,9 +55,11 @@ TEST_CASE("layers that do not fit their input") {
   CHECK(described(nn::chain(nn::embedding(7, 4), nn::embedding(7, 4)), {3, 4}) ==
         "nn::embedding: the input is 3x4x4 but must be [batch, seq].");
   CHECK(described(nn::attention_core(), {3, 4, 6}) ==
-        "nn::attention_core: the input is 3x4x6 but must be [batch, seq, heads, 3 head_dim].");
+        "nn::attention_core: the input is 3x4x6 but must be [batch, seq, heads, 3 head_dim], or "
+        "[batch, height, width, heads, 3 head_dim] for images.");
   CHECK(described(nn::attention_core(), {3, 4, 2, 5}) ==
-        "nn::attention_core: the input is 3x4x2x5 but must be [batch, seq, heads, 3 head_dim].");
+        "nn::attention_core: the input is 3x4x2x5 but must be [batch, seq, heads, 3 head_dim], or "
+        "[batch, height, width, heads, 3 head_dim] for images.");
 }
 
 TEST_CASE("impossible layers") {

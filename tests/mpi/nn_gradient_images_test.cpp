@@ -14,6 +14,7 @@
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/group_norm.hpp>
+#include <ashlar/nn/image_attention.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/mean_squared_error.hpp>
 #include <ashlar/nn/pooling.hpp>
@@ -47,6 +48,17 @@ TEST_CASE("group norm, upsampling and the squared error of images") {
                 nn::upsample(2), nn::convolution(4, 2, 3, {.padding = 1}),
                 nn::mean_squared_error()),
       nn::image_batch{3, 2, 4, 6, 2}, 0, 1)
+      .run(12);
+}
+
+TEST_CASE("attention among pixels, and attention to a context that travels with the batch") {
+  auto const attend = [](auto const& kind) {
+    return nn::residual(nn::chain(nn::group_norm(4, 2), kind));
+  };
+  gradient_check(nn::chain(nn::convolution(2, 4, 1), attend(nn::image_attention(4, 2)),
+                           attend(nn::cross_attention(4, 2, {3, 5})), nn::convolution(4, 2, 1),
+                           nn::mean_squared_error()),
+                 nn::image_batch{3, 2, 2, 3, 2}, 0, 1)
       .run(12);
 }
 

@@ -21,6 +21,7 @@
 #include <ashlar/nn/embedding_tables.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/group_norm.hpp>
+#include <ashlar/nn/image_attention.hpp>
 #include <ashlar/nn/interaction.hpp>
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
@@ -143,6 +144,12 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::layer_norm(4), {3, 5, 4});
   nn::verify(nn::attention_core(), {2, 5, 3, 6});
   nn::verify(nn::attention_core(nn::attention_mask::none), {3, 4, 2, 6});
+  nn::verify(nn::attention_core(nn::attention_mask::none), {3, 2, 3, 2, 3});
+  nn::verify(nn::context_attention({3, 4}), {3, 5, 2, 2});
+  nn::verify(nn::context_attention({2, 3}), {2, 2, 3, 3, 2});
+  nn::verify(nn::context_attention({1, 1}), {2, 1, 1, 1});
+  nn::verify(nn::channels_last(), {2, 3, 4, 5});
+  nn::verify(nn::channels_first(), {3, 2, 2, 4});
   nn::verify(nn::embedding(7, 3), {3, 5});
   nn::verify(nn::embedding(5, 4, nn::no_positions), {4, 3});
   nn::verify(nn::dropout(0.3), {5, 7});

@@ -202,6 +202,125 @@ inline operation group_norm(int result) {
           1e-9};
 }
 
+/// Returns an operation whose operands with a nonzero entry in `images`, and whose result if
+/// `of_result` is true, have dims 1 and 2 in place of dim 1 of `op`: height and width in place of
+/// their product.
+inline operation on_images(operation const& op, std::vector<int> const& images, bool of_result) {
+  int const height = 2;
+  auto const seen_as = [](dense const& x, index const& extents) {
+    dense y(extents);
+    y.values = x.values;
+    return y;
+  };
+  return {[=](extent_source& extents) {
+            auto operands = op.operands(extents);
+            for (std::size_t k = 0; k < operands.size(); ++k) {
+              if (images[k] == 0) continue;
+              index e = operands[k].extents;  // each token becomes a column of `height` equal ones
+              e.insert(e.begin() + 1, height);
+              dense taller(e);
+              for_each_index(e, [&](index const& i) {
+                index j = i;
+                j.erase(j.begin() + 1);
+                taller(i) = operands[k](j) + i[1];
+              });
+              operands[k] = taller;
+            }
+            return operands;
+          },
+          [=](pieces const& p) -> std::optional<dense> {
+            pieces flat = p;
+            index e;
+            for (std::size_t k = 0; k < p.operand.size(); ++k) {
+              if (images[k] == 0) continue;
+              index merged = p[k].extents;
+              if (e.empty()) e = merged;
+              if (e[1] != merged[1] || e[2] != merged[2]) return {};
+              merged[1] *= merged[2];
+              merged.erase(merged.begin() + 2);
+              flat.operand[k] = seen_as(p[k], merged);
+            }
+            auto const y = op.run(flat);
+            if (!y || !of_result) return y;
+            index split = y->extents;
+            split[1] = e[1];
+            split.insert(split.begin() + 2, e[2]);
+            return seen_as(*y, split);
+          },
+          op.tolerance};
+}
+
+/// Returns an operation of attention to a context, chosen by `result`:
+///
+///   0    y from (q, context, weight)
+///   1    dq from (q, context, weight, dy)
+///   2    dweight from (q, context, weight, dy)
+///
+/// Here q, y and dy are [batch, queries, heads, head_dim], the context is [batch, length, width],
+/// and the weight of keys and values is [width, heads, 2 head_dim].
+inline operation context_attention(int result) {
+  return {
+      [=](extent_source& extents) {
+        auto e = [&](int least = 0) { return std::min(extents(least), 3); };
+        index const q{e(), e(), e(), uniform(extents.random, 1, 2)};
+        int const length = uniform(extents.random, 2, 3), width = uniform(extents.random, 2, 3);
+        auto make = [&](index const& i) { return random_integers(extents.random, i, -2, 2); };
+        std::vector<dense> operands{make(q), make({q[0], length, width}),
+                                    make({width, q[2], 2 * q[3]})};
+        if (result > 0) operands.push_back(make(q));
+        return operands;
+      },
+      [=](pieces const& x) -> std::optional<dense> {
+        dense const &q = x[0], &context = x[1], &weight = x[2];
+        index const e = q.extents;
+        int const length = context.extent(1), width = context.extent(2), d = e[3];
+        if (context.extent(0) != e[0] || length == 0) return {};
+        if (weight.extents != index{width, e[2], 2 * d}) return {};
+        if (result > 0 && x[3].extents != e) return {};
+        dense kv({e[0], length, e[2], 2 * d}), dkv(kv.extents), y(e), dq(e), dw(weight.extents);
+        for_each_index({e[0], length, e[2], 2 * d, width}, [&](index const& i) {
+          kv({i[0], i[1], i[2], i[3]}) += context({i[0], i[1], i[4]}) * weight({i[4], i[2], i[3]});
+        });
+        for_each_index({e[0], e[1], e[2]}, [&](index const& i) {
+          int const b = i[0], s = i[1], h = i[2];
+          std::vector<double> w, slope;
+          double sum = 0, dot = 0;
+          for (int t = 0; t < length; ++t) {
+            double score = 0;
+            for (int k = 0; k < d; ++k) score += q({b, s, h, k}) * kv({b, t, h, k});
+            w.push_back(std::exp(score / 8));
+            sum += w.back();
+          }
+          for (int t = 0; t < length; ++t) {
+            w[static_cast<std::size_t>(t)] /= sum;
+            slope.push_back(0);
+            for (int k = 0; k < d; ++k) {
+              double const p = w[static_cast<std::size_t>(t)];
+              y({b, s, h, k}) += p * kv({b, t, h, d + k});
+              if (result == 0) continue;
+              dkv({b, t, h, d + k}) += p * x[3]({b, s, h, k});
+              slope.back() += x[3]({b, s, h, k}) * kv({b, t, h, d + k});
+            }
+            dot += w[static_cast<std::size_t>(t)] * slope.back();
+          }
+          for (int t = 0; t < length && result > 0; ++t) {
+            auto const n = static_cast<std::size_t>(t);
+            double const ds = w[n] * (slope[n] - dot) / 8;
+            for (int k = 0; k < d; ++k) {
+              dq({b, s, h, k}) += ds * kv({b, t, h, k});
+              dkv({b, t, h, k}) += ds * q({b, s, h, k});
+            }
+          }
+        });
+        if (result < 2) return result == 0 ? y : dq;
+        for_each_index({e[0], length, e[2], 2 * d, width}, [&](index const& i) {
+          dw({i[4], i[2], i[3]}) += context({i[0], i[1], i[4]}) * dkv({i[0], i[1], i[2], i[3]});
+        });
+        return dw;
+      },
+      1e-9};
+}
+
 /// Returns the operation that flattens [batch, channels, pixels] to [batch, channels * pixels]. If
 /// `pixels` is false, the number of pixels is 1.
 inline operation flattening(bool pixels) {

@@ -60,9 +60,18 @@ auto data_for(Net const& net, Batch const& batch, int vocabulary, int classes, u
   using target = typename targets_of<Net>::type;
   auto const drawn = random_batch<Input>(batch, vocabulary, classes, seed, ignored);
   auto const problem = ashlar::nn::describe<double>(net, batch);
-  ashlar::train::batch_data<Input, target> data{drawn.inputs, {}};
+  ashlar::train::batch_data<Input, target> data;
   std::mt19937 random(seed + 1000);
   std::normal_distribution<double> normal;
+  auto const context = ashlar::nn::context_extents(problem);
+  auto const inputs = batch.extents().elements();
+  for (int b = 0; b < batch.micro_batches; ++b) {
+    auto const first = drawn.inputs.begin() + b * inputs;
+    data.inputs.insert(data.inputs.end(), first, first + inputs);
+    if (context.rank() == 0) continue;
+    for (std::int64_t i = 0; i < context.elements(); ++i)
+      data.inputs.push_back(static_cast<Input>(normal(random)));
+  }
   if constexpr (std::is_integral_v<target>) {
     data.targets = drawn.targets;
   } else {

@@ -10,8 +10,10 @@
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
+#include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/group_norm.hpp>
+#include <ashlar/nn/image_attention.hpp>
 #include <ashlar/nn/upsample.hpp>
 #include <ashlar/nn/vgg.hpp>
 
@@ -53,6 +55,38 @@ TEST_CASE("groups of channels and factors that do not exist") {
           }) == "nn::group_norm: " + std::to_string(groups) + " groups do not divide " +
                     std::to_string(channels) + " channels. Choose a number of groups that does.");
   CHECK(message_of([] { nn::upsample(0); }) == "nn::upsample: the factor must be 1 or more.");
+}
+
+TEST_CASE("attention of images and contexts that do not fit") {
+  CHECK(message_of([] { nn::image_attention(6, 4); }) ==
+        "nn::image_attention: 4 heads do not divide 6 channels. Choose a number of heads that "
+        "does.");
+  CHECK(message_of([] {
+          nn::cross_attention(6, 0, {3, 4});
+        }) ==
+        "nn::cross_attention: 0 heads do not divide 6 channels. Choose a number of heads that "
+        "does.");
+  for (nn::context_size const size : {nn::context_size{0, 4}, {3, 0}})
+    CHECK(message_of([=] { nn::context_attention{size}; }) ==
+          "nn::context_attention: the context must have a length and a width of 1 or more.");
+  CHECK(described(nn::context_attention({3, 4}), {2, 5, 6}) ==
+        "nn::context_attention: the input is 2x5x6 but must be queries, [batch, seq, heads, "
+        "head_dim], or [batch, height, width, heads, head_dim] for images.");
+  CHECK(described(nn::channels_last(), {2, 6}) ==
+        "nn::channels_last: the input is 2x6 but must be images, [batch, channels, height, "
+        "width].");
+  CHECK(described(nn::channels_first(), {2, 6, 2}) ==
+        "nn::channels_first: the input is 2x6x2 but must be images, [batch, height, width, "
+        "channels].");
+  CHECK(described(nn::chain(nn::cross_attention(4, 2, {3, 4}), nn::cross_attention(4, 2, {3, 5})),
+                  {2, 4, 3, 3}) ==
+        "nn::describe: element 2 (context_attention) reads a context of 2x3x4, but another one "
+        "reads 2x3x5. A batch has one context, so give them the same extents.");
+  CHECK(described(nn::chain(nn::embedding(7, 4), nn::linear<1, 2>({4}, {2, 2}),
+                            nn::context_attention({3, 4})),
+                  {2, 5}) ==
+        "nn::describe: the net's input are ids, but a layer reads a context of numbers. Contexts "
+        "follow the input of nets whose input are numbers.");
 }
 
 TEST_CASE("images that do not fit") {

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
 #include <support/image_kernels.hpp>
+#include <support/naive_kernels.hpp>
 
 #include <ashlar/placement/text.hpp>
 #include <ashlar/signature/image.hpp>
@@ -108,5 +109,31 @@ TEST_CASE("each row of the training tables of upsampling and group norm holds in
     check_part("dx", group_norm(1), {row.x, row.use[0], row.dy}, row.dx);
     check_part("dgain", group_norm(2), {row.x, row.use[0], row.dy}, row.grad[0]);
     check_part("dbias", group_norm(3), {row.x, row.use[0], row.dy}, row.grad[1]);
+  }
+}
+
+TEST_CASE("attention among the pixels of an image has the rows of attention among tokens") {
+  check_table(ashlar::attention_signatures(5), {on_images(attention(0, false), {1}, true)});
+  for (auto const& row : ashlar::attention_training_rows(5)) {
+    check_part("y", on_images(attention(0, false), {1}, true), {row.x}, row.y);
+    check_part("dx", on_images(attention(1, false), {1, 1}, true), {row.x, row.dy}, row.dx);
+  }
+}
+
+TEST_CASE("attention to a context may be split by queries and by heads, and no other row holds") {
+  check_table(ashlar::context_attention_signatures(4), {context_attention(0)});
+  for (int rank : {4, 5}) {
+    auto const seen = [rank](int result) {
+      auto const op = context_attention(result);
+      return rank == 4 ? op : on_images(op, {1, 0, 0, 1}, result < 2);
+    };
+    auto const table = ashlar::context_attention_training_rows(rank);
+    CHECK(table.size() == rank + 1);
+    for (auto const& row : table) {
+      auto const context = row.x.is_split_of(0) ? row.x : ashlar::broadcast();
+      check_part("y", seen(0), {row.x, context, row.use[0]}, row.y);
+      check_part("dx", seen(1), {row.x, context, row.use[0], row.dy}, row.dx);
+      check_part("dweight", seen(2), {row.x, context, row.use[0], row.dy}, row.grad[0]);
+    }
   }
 }

@@ -136,6 +136,18 @@ TEST_CASE("each row of an independent map's training table holds in all its part
   }
 }
 
+TEST_CASE("each row of a transpose's training table holds in all its parts") {
+  auto const table = ashlar::transpose_training_rows({0, 2, 3, 1});
+  check_distinct(table);
+  CHECK(table.size() == 8);  // each split; B or P for y, times B or P for dx
+  for (auto const& row : table) {
+    check_part("y", row, transpose({0, 2, 3, 1}), {row.x}, row.y);
+    check_part("dx", row, transpose({0, 3, 1, 2}), {row.dy}, row.dx);
+    CHECK(is_gradient_of(row.dy, row.y));
+    CHECK(is_gradient_of(row.dx, row.x));
+  }
+}
+
 TEST_CASE("each row of layer norm's training table holds in all its parts") {
   for (int rank : {1, 2, 3}) {
     auto const table = ashlar::layer_norm_training_rows(rank);

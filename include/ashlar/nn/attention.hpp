@@ -8,7 +8,11 @@
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
-// Plans may split the sequences (dim 0) or the heads (dim 2). Each rank then has whole heads and
+// The sequence may consist of two dims. So the tokens of an image are its pixels, row by row:
+//
+//   q k v [batch, height, width, heads, 3 head_dim]  ->  [batch, height, width, heads, head_dim]
+//
+// Plans may split the sequences (dim 0) or the heads (the dim before the last). Each rank then has whole heads and
 // sequences, and their number may differ between ranks. For the backward pass, the log-sum-exp of
 // each row of scores is kept, but not the scores.
 
@@ -20,8 +24,8 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-/// A layer that maps [batch, seq, heads, 3 head_dim] to [batch, seq, heads, head_dim]. Its passes
-/// do not communicate.
+/// A layer that maps [batch, seq, heads, 3 head_dim] to [batch, seq, heads, head_dim], where seq is
+/// one dim or two. Its passes do not communicate.
 class attention_core {
  public:
   static constexpr bool runs_on_devices = true;
@@ -29,35 +33,42 @@ class attention_core {
   constexpr explicit attention_core(attention_mask mask = attention_mask::causal) : mask_(mask) {}
 
   constexpr search::layer_spec spec(shape const& x) const {
-    if (x.rank() != 4 || x[3] % 3 != 0)
+    int const r = x.rank();
+    if ((r != 4 && r != 5) || x[r - 1] % 3 != 0)
       throw error("nn::attention_core",
-                  "the input is " + to_string(x) + " but must be [batch, seq, heads, 3 head_dim].");
+                  "the input is " + to_string(x) +
+                      " but must be [batch, seq, heads, 3 head_dim], or [batch, height, width, "
+                      "heads, 3 head_dim] for images.");
     search::layer_spec s;
     s.name = "attention";
-    s.x = x;
-    s.y = {x[0], x[1], x[2], x[3] / 3};
-    s.rows = attention_training_rows();
+    s.x = s.y = x;
+    s.y[r - 1] /= 3;
+    s.rows = attention_training_rows(r);
+    std::int64_t const tokens = r == 4 ? x[1] : x[1] * x[2], heads = x[r - 2];
     auto const values = static_cast<double>(s.y.elements());
-    double const part = mask_ == attention_mask::causal ? 0.5 : 1;    // share of scores computed
-    s.forward_flops = 4 * part * values * static_cast<double>(x[1]);  // q k^T and scores v
+    double const part = mask_ == attention_mask::causal ? 0.5 : 1;      // share of scores computed
+    s.forward_flops = 4 * part * values * static_cast<double>(tokens);  // q k^T and scores v
     s.backward_flops = 2.5 * s.forward_flops;
-    auto const scores = part * static_cast<double>(x[0] * x[1] * x[2]) * static_cast<double>(x[1]);
+    auto const scores = part * static_cast<double>(x[0] * tokens * heads) *
+                        static_cast<double>(tokens);
     s.forward_values = 2 * scores;
     s.backward_values = 3 * scores;
     s.saved_values = 4 * values;
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
-        {x[0], x[1], x[2], s.y[3], mask_ == attention_mask::causal}));
-    // The GEMM is one seq x seq x head_dim product per sequence and head. In the bit masks m and n,
-    // bit 1 means dim 1, which is seq.
-    s.gemm.m = s.gemm.n = 1u << 1;
-    s.gemm.fixed_k = x[3] / 3;
+        {x[0], tokens, heads, s.y[r - 1], mask_ == attention_mask::causal}));
+    // The GEMM is one seq x seq x head_dim product per sequence and head. The bit masks m and n name
+    // the dims of seq.
+    s.gemm.m = s.gemm.n = r == 4 ? 1u << 1 : 3u << 1;
+    s.gemm.fixed_k = s.y[r - 1];
     return s;
   }
 
   template <class Call>
   auto forward(Call const& c) const {
-    static_assert(Call::x_rank == 4,
-                  "nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].");
+    static_assert(
+        Call::x_rank == 4 || Call::x_rank == 5,
+        "nn::attention_core: the input must be [batch, seq, heads, 3 head_dim], or [batch, "
+        "height, width, heads, 3 head_dim] for images.");
     auto const e = extents(c.x());
     auto y = c.make_y();
     kept<typename Call::accumulated> log_sum_exp(c.mesh(), e.batch * e.heads * e.sequence);
@@ -77,8 +88,9 @@ class attention_core {
  private:
   template <class X>
   device::attention_extents extents(X const& x) const {
-    return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3,
-            mask_ == attention_mask::causal};
+    constexpr int r = X::rank;
+    return {x.local_size(0), r == 4 ? x.local_size(1) : x.local_size(1) * x.local_size(2),
+            x.local_size(r - 2), x.local_size(r - 1) / 3, mask_ == attention_mask::causal};
   }
 
   attention_mask mask_;

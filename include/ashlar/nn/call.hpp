@@ -9,6 +9,7 @@
 //   forward pass                x()  parameter<K>()  make_y()  pass()  stream()
 //     of layers with statistics also statistic<K>()  make_statistic<K>()
 //     of losses                 also targets()  scale()  total()
+//     of layers with a context  also context<Rank>()
 //   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()
 //   every pass                  mesh()  processor()  memory()  spec()  has_parameter(k)
 //
@@ -151,8 +152,10 @@ class forward_call : public layer_call<Types> {
 
   forward_call(base const& common, tensor_type const& x, nn::pass const& p, std::uint64_t stream,
                any_tensor<processor_type> const* const* statistics,
-               loss_batch<processor_type> const* batch)
-      : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch) {}
+               loss_batch<processor_type> const* batch,
+               any_tensor<processor_type> const* context = nullptr)
+      : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch),
+        context_(context) {}
 
   /// Returns the input. If the layer has a halo (layer_spec::halo) and the plan splits its dim, the
   /// input has its halo: local_box() is what this rank's windows cover.
@@ -181,6 +184,13 @@ class forward_call : public layer_call<Types> {
   tensor<Target, Rank, dynamic, processor_type> targets() const {
     return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
   }
+  /// Returns the context of the elements of the batch that this rank has. Only a layer whose spec
+  /// has a context may call this (layer_spec::context).
+  template <int Rank>
+  tensor<typename Types::value_type, Rank, dynamic, processor_type> context() const {
+    return context_
+        ->template as<tensor<typename Types::value_type, Rank, dynamic, processor_type>>();
+  }
   double scale() const { return batch_->scale; }
   double* total() const { return batch_->total; }
 
@@ -190,6 +200,7 @@ class forward_call : public layer_call<Types> {
   std::uint64_t stream_;
   any_tensor<processor_type> const* const* statistics_;
   loss_batch<processor_type> const* batch_;
+  any_tensor<processor_type> const* context_;
 };
 
 template <class Types, class Kept>

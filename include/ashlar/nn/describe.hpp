@@ -78,6 +78,32 @@ constexpr auto with_loss(Net const& net) {
   else return chain(net, softmax_cross_entropy());
 }
 
+/// Returns the extents of the context that layers of the net read, [batch, ..], or no dims if none
+/// does. Each micro-batch has one context.
+template <int N>
+constexpr shape context_extents(search::basic_problem<N> const& problem) {
+  shape context;
+  for (int i = 0; i < problem.size(); ++i)
+    if (problem.spec(i).context.rank() > 0) context = problem.spec(i).context;
+  return context;
+}
+
+namespace detail {
+
+/// Throws ashlar::error if layers of the net read contexts of different extents.
+template <int N>
+constexpr void check_contexts(search::basic_problem<N> const& problem) {
+  shape const one = context_extents(problem);
+  for (int i = 0; i < problem.size(); ++i)
+    if (shape const& own = problem.spec(i).context; own.rank() > 0 && !(own == one))
+      throw error("nn::describe", std::string("element ") + std::to_string(i) + " (" +
+                                      problem.spec(i).name.text + ") reads a context of " +
+                                      to_string(own) + ", but another one reads " + to_string(one) +
+                                      ". A batch has one context, so give them the same extents.");
+}
+
+}  // namespace detail
+
 /// Returns the problem of placing `net`, trained with elements of type T. `input` is the shape of a
 /// micro-batch. `optimizer_states` is the number of values that the optimizer stores per element of
 /// a parameter. This number affects predicted memory only. Throws ashlar::error if consecutive
@@ -99,6 +125,10 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
     throw error("nn::describe", "a step has " + std::to_string(micro_batches) +
                                     " micro-batches; it needs 1 or more.");
   describe_into(whole, problem, input);
+  detail::check_contexts(problem);
+  if (takes_tokens<Layer>() && context_extents(problem).rank() > 0)
+    throw error("nn::describe", "the net's input are ids, but a layer reads a context of numbers. "
+                                "Contexts follow the input of nets whose input are numbers.");
   return problem;
 }
 /// Returns the problem of placing `net`, trained on batches like `batch`. Requires a batch of the

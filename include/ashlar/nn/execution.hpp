@@ -8,7 +8,8 @@
 //
 //   slot             holds one value of the program, such as an activation, while it is alive
 //   execution        all slots, and the other arguments of a computation
-//   step_input       the functions that supply the inputs and targets of each micro-batch
+//   step_input       the functions that supply the inputs, the targets and the context of each
+//                    micro-batch
 //   element_node     an element: performs its computations and owns its parameters
 
 #include <functional>
@@ -39,6 +40,7 @@ struct execution {
   nn::pass pass;
   bool saves = true;  ///< whether a backward pass follows
   loss_batch<Processor> batch;
+  any_tensor<Processor> context;  ///< that of the pass, if the element reads it
 
   any_tensor<Processor> const& tensor(int value) const {
     return slots[static_cast<std::size_t>(value)].tensor;
@@ -51,7 +53,7 @@ struct execution {
 /// The data of the micro-batches of a step, and the arguments of their passes.
 template <class Processor>
 struct step_input {
-  std::function<any_tensor<Processor>(int micro_batch)> data, targets;
+  std::function<any_tensor<Processor>(int micro_batch)> data, targets, context;
   std::function<nn::pass(int micro_batch)> pass;
   double scale = 1;         ///< the factor of the gradients: 1 / (number of targets in a step)
   double* total = nullptr;  ///< where this rank's share of the summed loss is added
@@ -70,6 +72,8 @@ class element_node {
   /// results in slots. Communicates nothing.
   virtual void compute(step::action const& a, execution<Processor>& on) = 0;
 
+  /// Returns whether forward passes of the element read the context of the batch.
+  virtual bool reads_context() const { return false; }
   /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;
   /// Returns the parameters of the element, in the order of its spec.

@@ -29,6 +29,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/comm/prepared_crossing.hpp>
@@ -98,6 +99,7 @@ class executor {
     cleaner const guard{*this};
     on_.saves = true;
     for (int i = first; i < last; ++i) i += do_timed(i, input);
+    drop_context();
     ranges_.leave_pass();
   }
 
@@ -293,6 +295,10 @@ class executor {
     on_.batch.total = input.total;
     if (a.element + 1 == program_->elements && a.kind == step::action_kind::forward && a.part == 0)
       on_.batch.targets = input.targets(b);
+    if (elements_->at(static_cast<std::size_t>(a.element))->reads_context() &&
+        (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute) &&
+        std::exchange(context_of_, b) != b)
+      on_.context = input.context(b);
     auto const go_on = [this] { mesh_.progress(); };
     device::host::listening const transfers(go_on);
     [[maybe_unused]] auto const scope = ranges_.of(a);
@@ -307,12 +313,18 @@ class executor {
         on_.set(v, input.data(a.micro_batch));
   }
 
+  void drop_context() {
+    on_.context = {};
+    context_of_ = -1;
+  }
+
   /// Empties all slots except those of stored parameters and of gradient sums.
   void forget() {
     for (auto& run : moving_) run = {};
     for (auto& run : crossing_) run = {};
     ranges_.leave_pass();
     on_.batch.targets = {};
+    drop_context();
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
       if (auto const kind = program_->values[v].kind;
           kind != step::value_kind::stored && kind != step::value_kind::sum)
@@ -324,6 +336,7 @@ class executor {
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
+  int context_of_ = -1;  // the micro-batch whose context is in on_; -1: none
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // of the moves
   std::vector<std::string> halo_names_;  // per action, of its exchange of halos

@@ -30,6 +30,9 @@
 //                                            of the forward pass, such as the row maxima of a
 //                                            softmax.
 //
+// A layer that names a context in its spec (layer_spec::context, [batch, length, width]) reads this
+// part of the batch by call.context<3>(). The context has no gradient.
+//
 // layer_spec::backward states which backward passes a layer has:
 //
 //   whole            backward

@@ -14,7 +14,8 @@
 //   others                 numbers [rows, features]
 //
 // The loss determines the targets. For softmax_cross_entropy, they are one class per row of the
-// net's output.
+// net's output. If layers read a context (context_attention.hpp), its values follow the input of
+// each micro-batch.
 //
 // A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
@@ -36,6 +37,7 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/nn/cross_entropy.hpp>
+#include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/place_part.hpp>
 #include <ashlar/step/build.hpp>
@@ -59,6 +61,7 @@ class model {
   using input_type = Input;
   using target_type = typename Loss::template target<T>;
   static constexpr int target_rank = Loss::template target_rank<OutputRank>;
+  static constexpr int context_rank = 3;  ///< a context is [batch, length, width]
 
   /// Throws ashlar::error for inputs that the net's first layer does not accept.
   using input_check = std::function<void(std::span<Input const>)>;
@@ -83,6 +86,11 @@ class model {
   }
   shape const& input_extents() const { return state_->plan.input; }
   shape const& target_extents() const { return state_->targets; }
+  /// Returns the extents of the context of a micro-batch, or no dims if no layer reads one.
+  shape const& context_extents() const { return state_->context; }
+  /// Returns how many inputs a micro-batch has: the elements of its input, followed by those of its
+  /// context.
+  std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
   /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
   /// targets of all its micro-batches.
@@ -105,18 +113,23 @@ class model {
     tensor<std::conditional_t<std::is_integral_v<Input>, Input, T>, InputRank, dynamic, Processor>
         inputs;
     tensor<target_type, target_rank, dynamic, Processor> targets;
+    tensor<T, context_rank, dynamic, Processor> context;  // empty if no layer reads one
   };
   data_place make_place() const {
     auto const everywhere = placement::all_broadcast(stage_mesh().axes());
-    return {{stage_mesh(), input_extents(), everywhere},
-            {stage_mesh(), target_extents(), everywhere}};
+    data_place made{{stage_mesh(), input_extents(), everywhere},
+                    {stage_mesh(), target_extents(), everywhere},
+                    {}};
+    if (context_elements() > 0) made.context = {stage_mesh(), context_extents(), everywhere};
+    return made;
   }
   /// Copies a micro-batch from host memory into the tensors of `to`. Throws ashlar::error if an id
   /// or a target is out of range.
   void put(std::span<Input const> inputs, std::span<target_type const> targets,
            data_place& to) const {
     check(inputs, targets);
-    write(inputs, to.inputs);
+    write(of_input(inputs), to.inputs);
+    if (context_elements() > 0) write(of_context(inputs), to.context);
     upload(mesh().processor(), targets.data(), static_cast<std::int64_t>(targets.size()),
            to.targets.data());
   }
@@ -134,7 +147,8 @@ class model {
   /// Makes the input of an executor from data in host memory. The gradients are those of the mean
   /// loss over all targets of a step.
   ///
-  ///   inputs, targets   all micro-batches, one after the other; the same on every rank
+  ///   inputs, targets   all micro-batches, one after the other; the same on every rank. The
+  ///                     context of a micro-batch follows its input.
   ///   first             the number of the pass on micro-batch 0 (nn/pass.hpp), which selects
   ///                     the random numbers of dropout
   ///   total             this rank's share of the summed loss is added to *total, which is in the
@@ -143,14 +157,18 @@ class model {
   step_input<Processor> input_of(std::span<Input const> inputs,
                                  std::span<target_type const> targets, std::int64_t first,
                                  double* total, bool training = true) const {
-    auto const x = static_cast<std::size_t>(input_extents().elements());
+    auto const x = static_cast<std::size_t>(this->inputs());
     auto const rows = static_cast<std::size_t>(target_extents().elements());
     return from(
         [this, inputs, x](int b) {
-          return any_tensor(input(inputs.subspan(static_cast<std::size_t>(b) * x, x)));
+          return any_tensor(input(of_input(inputs.subspan(static_cast<std::size_t>(b) * x, x))));
         },
         [this, targets, rows](int b) {
           return any_tensor(target(targets.subspan(static_cast<std::size_t>(b) * rows, rows)));
+        },
+        [this, inputs, x](int b) {
+          return any_tensor(
+              context(of_context(inputs.subspan(static_cast<std::size_t>(b) * x, x))));
         },
         first, total, training);
   }
@@ -161,6 +179,7 @@ class model {
                                  double* total) const {
     return from([places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].inputs); },
                 [places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].targets); },
+                [places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].context); },
                 first, total, true);
   }
 
@@ -238,14 +257,15 @@ class model {
           std::vector<std::unique_ptr<element_node<Processor>>> elements, input_check first)
         : mesh(m), stage(here), pipeline(std::move(part)), problem(std::move(described)),
           plan(std::move(chosen)),
-          targets(Loss::target_extents(problem.spec(problem.size() - 1).x)), seed(s),
-          nodes(std::move(elements)), check_input(std::move(first)) {}
+          targets(Loss::target_extents(problem.spec(problem.size() - 1).x)),
+          context(nn::context_extents(problem)), seed(s), nodes(std::move(elements)),
+          check_input(std::move(first)) {}
 
     mesh_type mesh, stage;
     std::optional<step::pipeline_part> pipeline;
     search::problem problem;
     search::plan plan;
-    shape targets;
+    shape targets, context;
     std::uint64_t seed;
     std::vector<std::unique_ptr<element_node<Processor>>> nodes;
     input_check check_input;
@@ -292,12 +312,13 @@ class model {
     return *state_->one_walker;
   }
 
-  template <class Data, class Targets>
-  step_input<Processor> from(Data data, Targets targets, std::int64_t first, double* total,
-                             bool training) const {
+  template <class Data, class Targets, class Context>
+  step_input<Processor> from(Data data, Targets targets, Context context, std::int64_t first,
+                             double* total, bool training) const {
     step_input<Processor> made;
     made.data = std::move(data);
     made.targets = std::move(targets);
+    made.context = std::move(context);
     made.pass = [seed = state_->seed, first, training](int b) {
       return nn::pass{training, seed, first + b};
     };
@@ -316,9 +337,23 @@ class model {
   }
   void check(std::span<Input const> inputs) const {
     state_->check_input(inputs);
-    if (static_cast<std::int64_t>(inputs.size()) != input_extents().elements())
+    if (static_cast<std::int64_t>(inputs.size()) != this->inputs())
       throw error("model", std::to_string(inputs.size()) + " inputs for a micro-batch of " +
-                               to_string(input_extents()) + ".");
+                               to_string(input_extents()) +
+                               (context_elements() > 0
+                                    ? " followed by a context of " + to_string(context_extents())
+                                    : "") +
+                               ".");
+  }
+  std::int64_t context_elements() const {
+    return context_extents().rank() == 0 ? 0 : context_extents().elements();
+  }
+  /// Returns the elements of the input, without those of the context.
+  std::span<Input const> of_input(std::span<Input const> values) const {
+    return values.first(static_cast<std::size_t>(input_extents().elements()));
+  }
+  std::span<Input const> of_context(std::span<Input const> values) const {
+    return values.last(static_cast<std::size_t>(context_elements()));
   }
   /// Returns a replicated tensor of the input, in the element type of the net.
   auto input(std::span<Input const> values) const {
@@ -327,13 +362,22 @@ class model {
     write(values, made);
     return made;
   }
-  void write(std::span<Input const> values, decltype(data_place::inputs) const& to) const {
+  /// Returns a replicated tensor of the context, in the element type of the net.
+  auto context(std::span<Input const> values) const {
+    tensor<T, context_rank, dynamic, Processor> made(stage_mesh(), context_extents(),
+                                                     placement::all_broadcast(stage_mesh().axes()));
+    write(values, made);
+    return made;
+  }
+  template <class Tensor>
+  void write(std::span<Input const> values, Tensor const& to) const {
     auto const& on = mesh().processor();
-    if constexpr (std::is_same_v<Input, T> || std::is_integral_v<Input>) {
-      upload(on, values.data(), input_extents().elements(), to.data());
+    auto const count = static_cast<std::int64_t>(values.size());
+    if constexpr (std::is_same_v<Input, typename Tensor::value_type>) {
+      upload(on, values.data(), count, to.data());
     } else {
-      std::vector<T> const rounded(values.begin(), values.end());
-      upload(on, rounded.data(), input_extents().elements(), to.data());
+      std::vector<typename Tensor::value_type> const rounded(values.begin(), values.end());
+      upload(on, rounded.data(), count, to.data());
     }
   }
   auto target(std::span<target_type const> values) const {

@@ -17,6 +17,7 @@
 // With a run-time plan, these arguments are equal for all copies of a layer in a repeat. So the
 // node is compiled only once.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -147,6 +148,7 @@ class layer_node final : public element_node<typename At::processor_type> {
                     " pass, but its spec declares one in layer_spec::backward (nn/layer.hpp).");
   }
 
+  bool reads_context() const override { return spec_.context.rank() > 0; }
   char const* name() const override { return spec_.name.text; }
 
   // The following functions return whether the layer has a pass or group of passes.
@@ -187,9 +189,10 @@ class layer_node final : public element_node<typename At::processor_type> {
     for (int k = 0; k < spec_.parameters.size(); ++k) read[k] = &on.tensor(a.reads[at++]);
     for (int k = 0; k < a.part; ++k) statistics[k] = &on.tensor(a.reads[at++]);
     loss_batch<processor> batch = on.batch;
-    if constexpr (is_loss) batch.targets = targets_there(on.batch.targets);
+    if constexpr (is_loss) batch.targets = moved_to_x(on.batch.targets, max_rank);
+    auto const context = reads_context() ? moved_to_x(on.context, 1) : any_tensor<processor>();
     forward_type const call(common(mesh_, at_, spec_, read), x, on.pass, stream_, statistics,
-                            &batch);
+                            &batch, &context);
     if (a.part + 1 < parts) return make_statistic(a, on, call);
     auto result = last_part(layer_, call);
     if constexpr (!is_loss) on.set(a.makes[0], result.y);
@@ -207,12 +210,13 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets, split like the rows of the input. `whole` has all targets on every rank,
-  /// so this communicates nothing.
-  any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
+  /// Returns the targets or the context, split like the first `dims` dims of the input. `whole` has
+  /// all of it on every rank, so this communicates nothing.
+  any_tensor<processor> moved_to_x(any_tensor<processor> const& whole, int dims) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)
-      if (!p[a].is_split() || p[a].dim >= whole.extents().rank()) p.axis[a] = broadcast();
+      if (!p[a].is_split() || p[a].dim >= std::min(dims, whole.extents().rank()))
+        p.axis[a] = broadcast();
     if (p == whole.placement()) return whole;
     auto const& plan = mesh_.prepared(whole.extents(), size_of(whole.type()), whole.placement(), p);
     return ashlar::detail::run_plan(whole, *plan);

@@ -26,8 +26,7 @@
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
 // that split a dim along which a window slides are tried with the halos that a program would
 // exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec). This
-// function is meant for tests and takes milliseconds to seconds. It runs on the host
-// only.
+// function is meant for tests and takes milliseconds to seconds. It runs on the host only.
 
 #include <array>
 #include <cstdlib>

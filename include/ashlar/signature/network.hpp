@@ -12,6 +12,11 @@
 //                                   B, P -> P               B, B -> B
 //   attention    q k v, per token [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]
 //                                   S(0) -> S(0) (sequences)  S(2) -> S(2) (heads)  B -> B
+//                of images [batch, height, width, heads, 3 head_dim]: the same, and heads are S(3)
+//   attention to a context: queries [batch, .., heads, head_dim], context [batch, length, width],
+//                weight of keys and values [width, heads, 2 head_dim] -> [batch, .., heads, head_dim]
+//                                   S(0), S(0), B -> S(0)         S(d), B, B -> S(d) (queries)
+//                                   S(heads), B, S(1) -> S(heads) B, B, B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
 //                                   S(d), S(d) -> P         B, B -> B
 //
@@ -49,11 +54,26 @@ constexpr signature_table embedding_signatures(int rank) {
   return table;
 }
 
-constexpr signature_table attention_signatures() {
+/// Returns the signature table of attention among the tokens of a sequence. The operand has `rank`
+/// dims. Its heads are the dim before the last.
+constexpr signature_table attention_signatures(int rank = 4) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
   table.push_back({{split(0, 0)}, split(0, 0)});
-  table.push_back({{split(2, 0)}, split(2, 0)});
+  table.push_back({{split(rank - 2, 0)}, split(rank - 2, 0)});
+  return table;
+}
+
+/// Returns the signature table of attention to a context: queries with `rank` dims, context, weight
+/// of keys and values. The heads are the dim before the last of the queries. Queries are computed
+/// independently of each other, so all dims between the batch and the heads may be split, too.
+constexpr signature_table context_attention_signatures(int rank) {
+  signature_table table;
+  auto const whole = broadcast();
+  table.push_back({{whole, whole, whole}, whole});
+  table.push_back({{split(0, 0), split(0, 0), whole}, split(0, 0)});
+  for (int d = 1; d + 2 < rank; ++d) table.push_back({{split(d, 0), whole, whole}, split(d, 0)});
+  table.push_back({{split(rank - 2, 0), whole, split(1, 0)}, split(rank - 2, 0)});
   return table;
 }
 

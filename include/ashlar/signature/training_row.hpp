@@ -137,13 +137,40 @@ constexpr training_table layer_norm_training_rows(int rank) {
   return table;
 }
 
-/// Returns the signature rows for training (forward and backward) of the attention core. For given
-/// q, k and v, its gradient is linear in dy. Each sequence and each head is computed on its own.
-constexpr training_table attention_training_rows() {
+/// Returns the signature rows for training (forward and backward) of the transpose whose result has
+/// the operand's dim order[i] as dim i.
+constexpr training_table transpose_training_rows(inplace_vector<int, max_rank> const& order) {
+  signature_table sums;
+  for (auto const& row : transpose_signatures(order))
+    if (row.out.op == reduction::sum) sums.push_back(row);
+  return join_independent(sums);
+}
+
+/// Returns the signature rows for training (forward and backward) of the attention core, whose
+/// input has `rank` dims. For given q, k and v, its gradient is linear in dy. Each sequence and each
+/// head is computed on its own.
+constexpr training_table attention_training_rows(int rank = 4) {
   training_table table;
-  for (auto const& f : attention_signatures()) {
+  for (auto const& f : attention_signatures(rank)) {
     table.push_back({f.in[0], f.out, f.out, f.in[0]});
     if (f.in[0].is_broadcast()) table.push_back({f.in[0], f.out, partial(), partial()});
+  }
+  return table;
+}
+
+/// Returns the signature rows for training (forward and backward) of attention to a context, whose
+/// queries have `rank` dims. The parameter is the weight of keys and values. For given queries and
+/// a given context, its gradient and that of the queries are linear in dy. The context is data and
+/// has no gradient. It is split like dim 0 of the queries.
+constexpr training_table context_attention_training_rows(int rank) {
+  training_table table;
+  for (auto const& f : context_attention_signatures(rank)) {
+    auto const x = f.in[0], use = f.in[2];
+    if (x.is_split()) {
+      table.push_back({x, x, x, x, {use}, {use.is_split() ? use : partial()}});
+      continue;
+    }
+    for (auto const dy : {broadcast(), partial()}) table.push_back({x, x, dy, dy, {use}, {dy}});
   }
   return table;
 }

@@ -94,6 +94,7 @@ struct layer_spec {
   gemm_dims gemm;
   halo_spec halo;
   block_spec blocks;
+  shape context;  ///< extents of the context that the layer reads; no dims: it reads none
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

@@ -100,6 +100,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
     mix_shape(spec.x);
     mix_shape(spec.y);
     for (auto const& parameter : spec.parameters) mix_shape(parameter.extents);
+    if (spec.context.rank() > 0) mix_shape(spec.context);
   }
   return h;
 }

@@ -50,6 +50,7 @@ namespace ashlar::train {
 /// The data of one step: all micro-batches, one after the other. Every rank passes the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
+  /// The input of a micro-batch, followed by its context if layers of the net read one.
   std::vector<Input> inputs;
   /// One value per row: a class or a number, depending on the loss. The loss ignores a row with a
   /// negative class.
@@ -113,7 +114,7 @@ class trainer {
     auto const& mesh = model_->mesh();
     double const communicated = communication_seconds();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
-    auto const inputs = static_cast<std::size_t>(model_->input_extents().elements());
+    auto const inputs = static_cast<std::size_t>(model_->inputs());
     auto const rows = static_cast<std::size_t>(model_->rows());
     if (data.inputs.size() != inputs * micro_batches || data.targets.size() != rows * micro_batches)
       throw error("trainer", "a step takes " + std::to_string(inputs * micro_batches) +

@@ -73,21 +73,87 @@ void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::
 
 namespace detail {
 
-/// Returns the number of elements, with padding, of the packed Q, K, V or gradient of one head.
-constexpr std::int64_t attention_panel(attention_extents const& e) {
-  return (e.sequence + attention_pad) * e.head_dim;
+/// The keys that the query rows of one head see, and the number of its elements per token.
+struct head_extents {
+  std::int64_t queries;
+  std::int64_t keys;
+  std::int64_t head_dim;
+  bool causal = false;  ///< row i sees the keys up to i; there are as many keys as queries
+
+  constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : keys; }
+  /// Returns the number of keys that the query rows [0, last) may see.
+  constexpr std::int64_t keys_before(std::int64_t last) const { return causal ? last : keys; }
+  /// Returns the number of elements, with padding, of the packed Q or its gradient.
+  constexpr std::int64_t query_panel() const { return (queries + attention_pad) * head_dim; }
+  /// Returns the number of elements, with padding, of the packed K or V.
+  constexpr std::int64_t key_panel() const { return (keys + attention_pad) * head_dim; }
+  /// Returns the number of elements, with padding, of the scores of one block of query rows.
+  constexpr std::int64_t scores() const {
+    return std::min(attention_block, queries) * (keys + attention_pad);
+  }
+};
+
+constexpr head_extents head_of(attention_extents const& e) {
+  return {e.sequence, e.sequence, e.head_dim, e.causal};
 }
 
-/// Returns the number of elements, with padding, of the scores of one block of query rows.
-constexpr std::int64_t attention_scores(attention_extents const& e) {
-  return std::min(attention_block, e.sequence) * (e.sequence + attention_pad);
+/// Returns the number of elements of the workspace that attention_of_head needs.
+constexpr std::int64_t forward_workspace(head_extents const& e) {
+  return e.query_panel() + 2 * e.key_panel() + e.scores();
+}
+
+/// A matrix with one row per token of a head. Rows start `pitch` elements apart.
+template <class T>
+struct head_rows {
+  T* data;
+  std::int64_t pitch;
+};
+
+/// Computes `out` and `log_sum_exp` of one head. The workspace has forward_workspace(e) elements.
+template <class T>
+void attention_of_head(head_rows<T const> q, head_rows<T const> k, head_rows<T const> v,
+                       head_extents const& e, T factor, T* workspace, head_rows<T> out,
+                       T* log_sum_exp) {
+  std::int64_t const d = e.head_dim;
+  T* const q_packed = workspace;
+  T* const k_transposed = q_packed + e.query_panel();
+  T* const v_packed = k_transposed + e.key_panel();
+  T* const scores = v_packed + e.key_panel();
+  pack_rows(q.data, q.pitch, e.queries, d, q_packed);
+  pack_transposed(k.data, k.pitch, e.keys, d, k_transposed);
+  pack_rows(v.data, v.pitch, e.keys, d, v_packed);
+  for (std::int64_t first = 0; first < e.queries; first += attention_block) {
+    std::int64_t const last = std::min(first + attention_block, e.queries);
+    std::int64_t const keys = e.keys_before(last);
+    std::int64_t const pitch = keys + attention_pad;
+    host::gemm(false, false, last - first, keys, d, factor, q_packed + first * d, d, k_transposed,
+               e.keys + attention_pad, T(0), scores, pitch);
+    T inverse[attention_block];
+    for (std::int64_t i = first; i < last; ++i) {
+      T* const row = scores + (i - first) * pitch;
+      std::int64_t const seen = e.seen(i);
+      T const peak = reduce_max<T>(seen, [row](std::int64_t j) { return row[j]; });
+      T const sum = reduce_sum<T>(seen, [row, peak](std::int64_t j) {
+        T const value = math::exp(row[j] - peak);
+        row[j] = value;
+        return value;
+      });
+      std::fill(row + seen, row + keys, T(0));
+      inverse[i - first] = T(1) / sum;
+      log_sum_exp[i] = peak + std::log(sum);
+    }
+    host::gemm(false, false, last - first, d, keys, T(1), scores, pitch, v_packed, d, T(0),
+               out.data + first * out.pitch, out.pitch);
+    for (std::int64_t i = first; i < last; ++i)
+      scale_inplace(inverse[i - first], d, out.data + i * out.pitch);
+  }
 }
 
 }  // namespace detail
 
 /// Returns the number of elements of the workspace that attention_forward needs.
 constexpr std::int64_t attention_forward_workspace(attention_extents const& e) {
-  return 3 * detail::attention_panel(e) + detail::attention_scores(e);
+  return detail::forward_workspace(detail::head_of(e));
 }
 
 /// Computes out and log_sum_exp from qkv (attention_extents.hpp). The workspace has
@@ -98,45 +164,14 @@ void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T
   T const factor = detail::attention_scale<T>(e, scale);
   std::int64_t const d = e.head_dim;
   std::int64_t const token = e.heads * 3 * d;  // the distance between two tokens in qkv
-  T* const q_packed = workspace;
-  T* const k_transposed = q_packed + detail::attention_panel(e);
-  T* const v_packed = k_transposed + detail::attention_panel(e);
-  T* const scores = v_packed + detail::attention_panel(e);
   for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {
     between_blocks();
     std::int64_t const b = pair / e.heads;
     std::int64_t const h = pair % e.heads;
     T const* const q = qkv + b * e.sequence * token + h * 3 * d;
-    T* const o = out + (b * e.sequence * e.heads + h) * d;
-    detail::pack_rows(q, token, e.sequence, d, q_packed);
-    detail::pack_transposed(q + d, token, e.sequence, d, k_transposed);
-    detail::pack_rows(q + 2 * d, token, e.sequence, d, v_packed);
-    for (std::int64_t first = 0; first < e.sequence; first += attention_block) {
-      std::int64_t const last = std::min(first + attention_block, e.sequence);
-      std::int64_t const keys = e.keys(last);
-      std::int64_t const pitch = keys + attention_pad;
-      gemm(false, false, last - first, keys, d, factor, q_packed + first * d, d, k_transposed,
-           e.sequence + attention_pad, T(0), scores, pitch);
-      T inverse[attention_block];
-      for (std::int64_t i = first; i < last; ++i) {
-        T* const row = scores + (i - first) * pitch;
-        std::int64_t const seen = e.seen(i);
-        T const peak = reduce_max<T>(seen, [row](std::int64_t j) { return row[j]; });
-        T const sum = reduce_sum<T>(seen, [row, peak](std::int64_t j) {
-          T const value = math::exp(row[j] - peak);
-          row[j] = value;
-          return value;
-        });
-        std::fill(row + seen, row + keys, T(0));
-        inverse[i - first] = T(1) / sum;
-        log_sum_exp[pair * e.sequence + i] = peak + std::log(sum);
-      }
-      gemm(false, false, last - first, d, keys, T(1), scores, pitch, v_packed, d, T(0),
-           o + first * e.heads * d, e.heads * d);
-      for (std::int64_t i = first; i < last; ++i) {
-        scale_inplace(inverse[i - first], d, o + i * e.heads * d);
-      }
-    }
+    detail::attention_of_head<T>(
+        {q, token}, {q + d, token}, {q + 2 * d, token}, detail::head_of(e), factor, workspace,
+        {out + (b * e.sequence * e.heads + h) * d, e.heads * d}, log_sum_exp + pair * e.sequence);
   }
 }
 

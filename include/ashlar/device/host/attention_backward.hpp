@@ -28,11 +28,6 @@
 
 namespace ashlar::device::host {
 
-/// Returns the number of elements of the workspace that attention_backward needs.
-constexpr std::int64_t attention_backward_workspace(attention_extents const& e) {
-  return 5 * detail::attention_panel(e) + 2 * detail::attention_scores(e);
-}
-
 namespace detail {
 
 /// Computes one row of the probabilities P and of the score gradients dS in place.
@@ -55,7 +50,66 @@ void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp
   std::fill(g + seen, g + width, T(0));
 }
 
+/// Returns the number of elements of the workspace that attention_gradient_of_head needs.
+constexpr std::int64_t backward_workspace(head_extents const& e) {
+  return 2 * e.query_panel() + 3 * e.key_panel() + 2 * e.scores();
+}
+
+/// Computes dq, dk and dv, the gradients of one head. `out` and `log_sum_exp` are the results of
+/// the forward pass, and `dout` is the gradient of `out`. The workspace has backward_workspace(e)
+/// elements. Expects at least one query.
+template <class T>
+void attention_gradient_of_head(head_rows<T const> dout, head_rows<T const> q, head_rows<T const> k,
+                                head_rows<T const> v, head_rows<T const> out, T const* log_sum_exp,
+                                head_extents const& e, T factor, T* workspace, head_rows<T> dq,
+                                head_rows<T> dk, head_rows<T> dv) {
+  std::int64_t const d = e.head_dim;
+  T* const q_packed = workspace;
+  T* const k_packed = q_packed + e.query_panel();
+  T* const k_transposed = k_packed + e.key_panel();
+  T* const v_transposed = k_transposed + e.key_panel();
+  T* const grad_packed = v_transposed + e.key_panel();
+  T* const p = grad_packed + e.query_panel();
+  T* const ds = p + e.scores();
+  pack_rows(q.data, q.pitch, e.queries, d, q_packed);
+  pack_rows(k.data, k.pitch, e.keys, d, k_packed);
+  pack_transposed(k.data, k.pitch, e.keys, d, k_transposed);
+  pack_transposed(v.data, v.pitch, e.keys, d, v_transposed);
+  pack_rows(dout.data, dout.pitch, e.queries, d, grad_packed);
+  std::int64_t const keys = e.keys + attention_pad;
+  std::int64_t const blocks = (e.queries + attention_block - 1) / attention_block;
+  for (std::int64_t block = blocks; block-- > 0;) {
+    std::int64_t const first = block * attention_block;
+    std::int64_t const last = std::min(first + attention_block, e.queries);
+    std::int64_t const rows = last - first;
+    std::int64_t const seen = e.keys_before(last);
+    std::int64_t const pitch = seen + attention_pad;
+    T const keep = block + 1 == blocks ? T(0) : T(1);
+    T const* const q_rows = q_packed + first * d;
+    T const* const grad_rows = grad_packed + first * d;
+    host::gemm(false, false, rows, seen, d, factor, q_rows, d, k_transposed, keys, T(0), p, pitch);
+    host::gemm(false, false, rows, seen, d, T(1), grad_rows, d, v_transposed, keys, T(0), ds,
+               pitch);
+    for (std::int64_t i = first; i < last; ++i) {
+      T const* const left = grad_packed + i * d;
+      T const* const right = out.data + i * out.pitch;
+      T const dot = reduce_sum<T>(d, [=](std::int64_t c) { return left[c] * right[c]; });
+      std::int64_t const row = (i - first) * pitch;
+      attention_backward_row(e.seen(i), seen, log_sum_exp[i], dot, p + row, ds + row);
+    }
+    host::gemm(true, false, seen, d, rows, T(1), p, pitch, grad_rows, d, keep, dv.data, dv.pitch);
+    host::gemm(false, false, rows, d, seen, factor, ds, pitch, k_packed, d, T(0),
+               dq.data + first * dq.pitch, dq.pitch);
+    host::gemm(true, false, seen, d, rows, factor, ds, pitch, q_rows, d, keep, dk.data, dk.pitch);
+  }
+}
+
 }  // namespace detail
+
+/// Returns the number of elements of the workspace that attention_backward needs.
+constexpr std::int64_t attention_backward_workspace(attention_extents const& e) {
+  return detail::backward_workspace(detail::head_of(e));
+}
 
 /// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv` is the input of the
 /// forward pass, and `out` and `log_sum_exp` are its outputs. The workspace has
@@ -69,54 +123,17 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
   std::int64_t const d = e.head_dim;
   std::int64_t const token = e.heads * 3 * d;
   std::int64_t const step = e.heads * d;  // the distance between two tokens in out and dout
-  std::int64_t const panel = detail::attention_panel(e);
-  T* const q_packed = workspace;
-  T* const k_packed = q_packed + panel;
-  T* const k_transposed = k_packed + panel;
-  T* const v_transposed = k_transposed + panel;
-  T* const grad_packed = v_transposed + panel;
-  T* const p = grad_packed + panel;
-  T* const ds = p + detail::attention_scores(e);
   for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {
     between_blocks();
     std::int64_t const b = pair / e.heads;
     std::int64_t const h = pair % e.heads;
-    std::int64_t const packed = b * e.sequence * token + h * 3 * d;
-    T const* const q = qkv + packed;
-    T* const dq = dqkv + packed;
-    T const* const o = out + b * e.sequence * step + h * d;
-    T const* const grad = dout + b * e.sequence * step + h * d;
-    detail::pack_rows(q, token, e.sequence, d, q_packed);
-    detail::pack_rows(q + d, token, e.sequence, d, k_packed);
-    detail::pack_transposed(q + d, token, e.sequence, d, k_transposed);
-    detail::pack_transposed(q + 2 * d, token, e.sequence, d, v_transposed);
-    detail::pack_rows(grad, step, e.sequence, d, grad_packed);
-    std::int64_t const keys = e.sequence + attention_pad;
-    std::int64_t const blocks = (e.sequence + attention_block - 1) / attention_block;
-    for (std::int64_t block = blocks; block-- > 0;) {
-      std::int64_t const first = block * attention_block;
-      std::int64_t const last = std::min(first + attention_block, e.sequence);
-      std::int64_t const rows = last - first;
-      std::int64_t const seen = e.keys(last);
-      std::int64_t const pitch = seen + attention_pad;
-      T const keep = block + 1 == blocks ? T(0) : T(1);
-      T const* const q_rows = q_packed + first * d;
-      T const* const grad_rows = grad_packed + first * d;
-      gemm(false, false, rows, seen, d, factor, q_rows, d, k_transposed, keys, T(0), p, pitch);
-      gemm(false, false, rows, seen, d, T(1), grad_rows, d, v_transposed, keys, T(0), ds, pitch);
-      for (std::int64_t i = first; i < last; ++i) {
-        T const* const left = grad_packed + i * d;
-        T const* const right = o + i * step;
-        T const dot = reduce_sum<T>(d, [=](std::int64_t c) { return left[c] * right[c]; });
-        std::int64_t const row = (i - first) * pitch;
-        detail::attention_backward_row(e.seen(i), seen, log_sum_exp[pair * e.sequence + i], dot,
-                                       p + row, ds + row);
-      }
-      gemm(true, false, seen, d, rows, T(1), p, pitch, grad_rows, d, keep, dq + 2 * d, token);
-      gemm(false, false, rows, d, seen, factor, ds, pitch, k_packed, d, T(0), dq + first * token,
-           token);
-      gemm(true, false, seen, d, rows, factor, ds, pitch, q_rows, d, keep, dq + d, token);
-    }
+    T const* const q = qkv + b * e.sequence * token + h * 3 * d;
+    T* const dq = dqkv + b * e.sequence * token + h * 3 * d;
+    std::int64_t const o = b * e.sequence * step + h * d;
+    detail::attention_gradient_of_head<T>(
+        {dout + o, step}, {q, token}, {q + d, token}, {q + 2 * d, token}, {out + o, step},
+        log_sum_exp + pair * e.sequence, detail::head_of(e), factor, workspace, {dq, token},
+        {dq + d, token}, {dq + 2 * d, token});
   }
 }
 

@@ -10,6 +10,7 @@
 //   ids          below the first id that the layer's check() refuses, or below verify_options::ids
 //                if the layer has no check()
 //   parameters   around the values of initial()
+//   context      numbers
 //   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
 //                without a target) if check_targets() accepts -1
 
@@ -110,6 +111,8 @@ trial_data make_trial_data(Layer const& layer, step::layer_spec const& spec,
     data.targets.extents = layer.target_extents(spec.x);
     data.targets.values = trial_targets<Layer, T>(layer, spec.x, data.targets.extents.elements());
   }
+  if (spec.context.rank() > 0)
+    data.context = {spec.context, spread(spec.context.elements(), -1, 1, 13)};
   for (int k = 0; k < spec.parameters.size(); ++k) {
     std::int64_t const n = spec.parameters[k].extents.elements();
     double middle = 0, reach = 0.5;

@@ -28,7 +28,7 @@ namespace ashlar::nn::detail {
 
 /// The inputs of a layer's passes, and its parameters.
 struct trial_data {
-  whole_values x, dy, targets;
+  whole_values x, dy, targets, context;
   std::vector<whole_values> parameters;
 };
 
@@ -68,6 +68,11 @@ class simulated_layer {
                                              step::halo_layout_of(spec_, lies_.x, mesh_of(r)));
       for (int k = 0; k < spec_.parameters.size(); ++k)
         put<T>(r, 1 + k, data.parameters[static_cast<std::size_t>(k)], lies_.parameters[k].use);
+      if (spec_.context.rank() > 0) {
+        on_[r].context = make_tensor<T>(ranks_[r], data.context.extents,
+                                        placement::all_broadcast(ranks_[r].axes()));
+        cut(data.context, on_[r].context);
+      }
       if constexpr (loss_layer<Layer>) {
         auto const whole = placement::all_broadcast(ranks_[r].axes());
         auto const targets = make_tensor<typename Layer::template target<T>>(

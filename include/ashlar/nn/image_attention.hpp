@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Attention of images [batch, channels, height, width], in which every pixel is a token with one
+// feature per channel. Both kinds map images to images of the same extents:
+//
+//   image_attention(64, 4)                    every pixel attends to all pixels of its image
+//   cross_attention(64, 4, {16, 32})          every pixel attends to the 16 tokens of 32 features
+//                                             of its image's context (context_attention.hpp)
+//
+// They are chains: the channels move behind the pixels, linear layers project before and after the
+// attention, and the channels move back. Heads have a dim of their own between the projections, so
+// that plans can split whole heads.
+
+#include <ashlar/nn/attention.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/channel_order.hpp>
+#include <ashlar/nn/context_attention.hpp>
+#include <ashlar/nn/linear.hpp>
+
+namespace ashlar::nn {
+
+namespace detail {
+
+constexpr std::int64_t channels_of_head(char const* entity, std::int64_t channels,
+                                        std::int64_t heads) {
+  if (heads < 1 || channels % heads != 0)
+    throw error(entity, std::to_string(heads) + " heads do not divide " + std::to_string(channels) +
+                            " channels. Choose a number of heads that does.");
+  return channels / heads;
+}
+
+}  // namespace detail
+
+/// Returns multi-head self-attention among the pixels of an image, with its projections. Throws
+/// ashlar::error if the number of heads does not divide the number of channels.
+constexpr auto image_attention(std::int64_t channels, std::int64_t heads) {
+  std::int64_t const d = detail::channels_of_head("nn::image_attention", channels, heads);
+  return chain(channels_last(), linear<1, 2>({channels}, {heads, 3 * d}),
+               attention_core(attention_mask::none), linear<2, 1>({heads, d}, {channels}),
+               channels_first());
+}
+
+/// Returns multi-head attention of the pixels of an image to its context, with its projections.
+/// Throws ashlar::error if the number of heads does not divide the number of channels.
+constexpr auto cross_attention(std::int64_t channels, std::int64_t heads,
+                               context_size const& context) {
+  std::int64_t const d = detail::channels_of_head("nn::cross_attention", channels, heads);
+  return chain(channels_last(), linear<1, 2>({channels}, {heads, d}), context_attention(context),
+               linear<2, 1>({heads, d}, {channels}), channels_first());
+}
+
+}  // namespace ashlar::nn
