@@ -9,6 +9,7 @@
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
+#include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/step/model_flops.hpp>
 
@@ -80,4 +81,35 @@ TEST_CASE("DLRM with MLPerf's layers; most parameters are in the tables") {
   std::int64_t const top = 480 * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257 * 2;
   CHECK(nn::parameter_count(nn::describe(nn::dlrm_described(), nn::category_batch{1, 26})) ==
         26 * 128 * 1'000'000LL + bottom + top);
+}
+
+TEST_CASE("the U-Transformer of the paper on cross-mesh resharding") {
+  auto const problem = nn::describe(nn::u_transformer(nn::paper_u_transformer),
+                                    nn::image_batch{64, 3, 32, 32, 32});
+  auto const parameters = nn::parameter_count(problem);
+  CHECK(static_cast<double>(parameters) * 1e-9 == doctest::Approx(2.1).epsilon(0.03));
+  CHECK(problem.spec(problem.size() - 1).x == ashlar::shape{64, 3, 32, 32});
+  CHECK(nn::context_extents(problem) == ashlar::shape{64, 16, 2688});
+  CHECK(parameters == 2'060'648'355);
+  CHECK(problem.segments == 14 + 10);  // convolutions and attention
+}
+
+TEST_CASE("a small U-Transformer, counted by hand") {
+  nn::u_transformer_options<2> const o{
+      .channels = {4, 6}, .heads = 2, .groups = 2, .context = {3, 5}};
+  auto const problem = nn::describe(nn::u_transformer(o), nn::image_batch{1, 3, 4, 6});
+  auto const convolution = [](int in, int out, int kernel) {
+    return in * out * kernel * kernel + out;
+  };
+  auto const convolutions = [&](int c) { return 2 * (2 * c + convolution(c, c, 3)); };
+  auto const attention = [&](int c) {
+    int const own = c * 3 * c + 3 * c + c * c + c, other = c * c + c + 5 * 2 * c + c * c + c;
+    return 3 * 2 * c + own + other + 8 * c * c + 5 * c;
+  };
+  int const outer = 3 * (convolutions(4) + attention(4)) + convolution(4, 4, 3) +
+                    convolution(6, 6, 3) + convolution(4 + 6, 4, 1) + convolution(4 + 4, 4, 1);
+  int const inner = 5 * convolutions(6) + attention(6) + convolution(4, 6, 1) +
+                    convolution(6 + 6, 6, 1) + convolution(4 + 6, 6, 1);
+  CHECK(nn::parameter_count(problem) ==
+        convolution(3, 4, 3) + outer + inner + 2 * 4 + convolution(4, 3, 3));
 }

@@ -3,16 +3,18 @@
 
 #pragma once
 
-// Attention of images [batch, channels, height, width], in which every pixel is a token with one
-// feature per channel. Both kinds map images to images of the same extents:
+// Attention of images, in which every pixel is a token with one feature per channel. There are two
+// kinds:
 //
 //   image_attention(64, 4)                    every pixel attends to all pixels of its image
 //   cross_attention(64, 4, {16, 32})          every pixel attends to the 16 tokens of 32 features
 //                                             of its image's context (context_attention.hpp)
 //
-// They are chains: the channels move behind the pixels, linear layers project before and after the
-// attention, and the channels move back. Heads have a dim of their own between the projections, so
-// that plans can split whole heads.
+// They map images [batch, channels, height, width] to images of the same extents: the channels move
+// behind the pixels, linear layers project before and after the attention, and the channels move
+// back. pixel_attention and pixel_cross_attention are the same without the moves, for images whose
+// channels are last already. Heads have a dim of their own between the projections, so that plans
+// can split whole heads.
 
 #include <ashlar/nn/attention.hpp>
 #include <ashlar/nn/chain.hpp>
@@ -34,22 +36,35 @@ constexpr std::int64_t channels_of_head(char const* entity, std::int64_t channel
 
 }  // namespace detail
 
-/// Returns multi-head self-attention among the pixels of an image, with its projections. Throws
-/// ashlar::error if the number of heads does not divide the number of channels.
-constexpr auto image_attention(std::int64_t channels, std::int64_t heads) {
+/// Returns multi-head self-attention among the pixels of an image, with its projections. Maps
+/// [batch, height, width, channels] to the same extents. Throws ashlar::error if the number of
+/// heads does not divide the number of channels.
+constexpr auto pixel_attention(std::int64_t channels, std::int64_t heads) {
   std::int64_t const d = detail::channels_of_head("nn::image_attention", channels, heads);
-  return chain(channels_last(), linear<1, 2>({channels}, {heads, 3 * d}),
-               attention_core(attention_mask::none), linear<2, 1>({heads, d}, {channels}),
-               channels_first());
+  return chain(linear<1, 2>({channels}, {heads, 3 * d}), attention_core(attention_mask::none),
+               linear<2, 1>({heads, d}, {channels}));
 }
 
 /// Returns multi-head attention of the pixels of an image to its context, with its projections.
+/// Extents and errors are those of pixel_attention.
+constexpr auto pixel_cross_attention(std::int64_t channels, std::int64_t heads,
+                                     context_size const& context) {
+  std::int64_t const d = detail::channels_of_head("nn::cross_attention", channels, heads);
+  return chain(linear<1, 2>({channels}, {heads, d}), context_attention(context),
+               linear<2, 1>({heads, d}, {channels}));
+}
+
+/// Returns multi-head self-attention among the pixels of images [batch, channels, height, width].
 /// Throws ashlar::error if the number of heads does not divide the number of channels.
+constexpr auto image_attention(std::int64_t channels, std::int64_t heads) {
+  return chain(channels_last(), pixel_attention(channels, heads), channels_first());
+}
+
+/// Returns multi-head attention of the pixels of images [batch, channels, height, width] to their
+/// contexts. Throws ashlar::error if the number of heads does not divide the number of channels.
 constexpr auto cross_attention(std::int64_t channels, std::int64_t heads,
                                context_size const& context) {
-  std::int64_t const d = detail::channels_of_head("nn::cross_attention", channels, heads);
-  return chain(channels_last(), linear<1, 2>({channels}, {heads, d}), context_attention(context),
-               linear<2, 1>({heads, d}, {channels}), channels_first());
+  return chain(channels_last(), pixel_cross_attention(channels, heads, context), channels_first());
 }
 
 }  // namespace ashlar::nn
