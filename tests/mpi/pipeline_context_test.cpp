@@ -3,8 +3,8 @@
 // ranks: 2 4
 
 // Tests that every stage of a pipeline reads the context of each micro-batch: losses and gradient
-// norms have the same bits as on a mesh of the ranks of one stage, with the same placements.
-// Contexts are never sent between stages.
+// norms have the same bits as on one rank. Contexts are never sent between stages. One net is a
+// chain of cross-attentions, the other one a small U-Transformer, whose skips cross the cuts.
 
 #include <algorithm>
 
@@ -14,12 +14,8 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 
-#include <ashlar/nn/convolution.hpp>
-#include <ashlar/nn/group_norm.hpp>
-#include <ashlar/nn/image_attention.hpp>
-#include <ashlar/nn/mean_squared_error.hpp>
-#include <ashlar/nn/residual.hpp>
-#include <ashlar/nn/segment.hpp>
+#include <ashlar/nn/repeat.hpp>
+#include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/pipeline/text.hpp>
 
@@ -35,46 +31,71 @@ auto const attentive = nn::chain(
     nn::repeat(4, nn::residual(nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5})))),
     nn::convolution(4, 2, 1), nn::mean_squared_error());
 
-template <class Model>
-std::vector<double> steps_of(nn::image_batch const& batch, Model& model) {
+auto const u_shaped = nn::u_transformer(nn::u_transformer_options<2>{
+    .channels = {4, 4}, .heads = 2, .groups = 2, .context = {2, 3}, .image_channels = 2});
+
+template <class Net, class Model>
+std::vector<double> steps_of(Net const& net, nn::image_batch const& batch, Model& model) {
   train::trainer trainer(model, train::adam_w{.lr = 0.01});
   std::vector<double> all;
   for (unsigned step = 0; step < 3; ++step) {
-    auto const report = trainer.step(data_for<double>(attentive, batch, 0, 1, step));
+    auto const report = trainer.step(data_for<double>(net, batch, 0, 1, step));
     all.push_back(report.loss);
     all.push_back(report.gradient_norm);
   }
   return all;
 }
 
-}  // namespace
-
-TEST_CASE("every stage reads the context of the micro-batch on which it works") {
-  int const stages = world_size(), m = stages + 1;
-  nn::image_batch const batch{3, 2, 2, 3, m};
-  auto const problem = any_length(nn::describe<double>(attentive, batch));
+/// Compares stages with one rank. The stages end at the given elements.
+template <class Net>
+void check_stages(Net const& net, std::int64_t context, std::vector<int> const& limits,
+                  search::problem const& problem, nn::image_batch const& batch) {
+  int const stages = world_size(), m = batch.micro_batches;
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", stages}});
   ashlar::topology const one{{"stage", 1}};
   ashlar::mesh const alone(MPI_COMM_SELF, one);
   auto const chosen = plan_source(problem, one, whole.machine()).whole();
-  auto const limits = search::stage_limits(problem, search::find_blocks(problem), stages);
-  auto serial = nn::place<double>(attentive, alone, chosen, 5);
-  auto const expected = steps_of(batch, serial);
+  auto serial = nn::place<double>(net, alone, chosen, 5);
+  auto const expected = steps_of(net, batch, serial);
   for (auto const& order : {pipelines::one_f_one_b(stages, m), pipelines::eager(stages, m)})
     for (int const recomputed : {0, 1}) {
       CAPTURE(to_string(order));
-      auto plan = search::price_pipeline(
-          problem, chosen, limits, std::vector<int>(static_cast<std::size_t>(stages), recomputed),
-          0, m, whole.machine());
+      std::vector<int> segments;
+      for (std::size_t s = 0; s + 1 < limits.size(); ++s)
+        segments.push_back(
+            std::min(recomputed, search::stage_of(problem, limits[s], limits[s + 1], 1).segments));
+      auto plan = search::price_pipeline(problem, chosen, limits, segments, 0, m, whole.machine());
       plan.order = order;
-      auto staged = nn::place<double>(attentive, whole, plan, 5);
-      CHECK(staged.inputs() == 3 * (2 * 2 * 3 + 3 * 5));
-      CHECK(steps_of(batch, staged) == expected);
-      auto const data = data_for<double>(attentive, batch, 0, 1, 9);
+      auto staged = nn::place<double>(net, whole, plan, 5);
+      CHECK(staged.inputs() == batch.extents().elements() + context);
+      CHECK(steps_of(net, batch, staged) == expected);
+      auto const data = data_for<double>(net, batch, 0, 1, 9);
       auto const n = static_cast<std::size_t>(staged.inputs());
       CHECK(staged.predict(std::span(data.inputs).first(n)) ==
             serial.predict(std::span(data.inputs).first(n)));
     }
+}
+
+}  // namespace
+
+TEST_CASE("every stage reads the context of the micro-batch on which it works") {
+  nn::image_batch const batch{3, 2, 2, 3, world_size() + 1};
+  auto const problem = any_length(nn::describe<double>(attentive, batch));
+  check_stages(attentive, 3 * 3 * 5,
+               search::stage_limits(problem, search::find_blocks(problem), world_size()), problem,
+               batch);
+}
+
+TEST_CASE("a small U-Transformer whose skips cross cuts trains as on one rank") {
+  nn::image_batch const batch{2, 2, 4, 4, world_size() + 1};
+  auto const problem = any_length(nn::describe<double>(u_shaped, batch));
+  auto const points = search::detail::cutting_points(problem);
+  auto const n = points.size() - 1;
+  std::vector<int> limits;
+  for (int s = 0; s <= world_size(); ++s)
+    limits.push_back(
+        points[n * static_cast<std::size_t>(s) / static_cast<std::size_t>(world_size())]);
+  check_stages(u_shaped, 2 * 2 * 3, limits, problem, batch);
 }
 
 TEST_CASE("a batch without its context is refused") {
