@@ -14,8 +14,12 @@
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/group_norm.hpp>
+#include <ashlar/nn/image_attention.hpp>
 #include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/mean_squared_error.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/upsample.hpp>
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -65,7 +69,27 @@ void compare_images(Net const& net, nn::image_batch const& batch) {
   CHECK(values_of(typed) == values_of(run_time));
 }
 
+constexpr auto attention_net = nn::chain(nn::group_norm(4, 4), nn::cross_attention(4, 2, {2, 3}),
+                                         nn::image_attention(4, 2), nn::upsample(2),
+                                         nn::mean_squared_error());
+constexpr nn::image_batch attention_images{5, 4, 2, 2};
+constexpr auto attention_problem = nn::describe<double>(attention_net, attention_images);
+constexpr auto searched_attention = search::optimal(attention_problem, line, machine);
+
 }  // namespace
+
+TEST_CASE("attention to a context in a typed model") {
+  ashlar::mesh const m(MPI_COMM_WORLD, line, machine);
+  auto typed = nn::place<double>(attention_net, m, nn::constant<searched_attention>, 3);
+  auto run_time = nn::place<double>(attention_net, m, searched_attention, 3);
+  train::trainer a(typed, train::adam_w{.lr = 0.01});
+  train::trainer b(run_time, train::adam_w{.lr = 0.01});
+  for (unsigned step = 0; step < 3; ++step) {
+    auto const data = data_for<double>(attention_net, attention_images, 0, 1, step);
+    CHECK(a.step(data).loss == b.step(data).loss);
+  }
+  CHECK(values_of(typed) == values_of(run_time));
+}
 
 TEST_CASE("a plan found by the compiler") { compare_images<searched_images>(images_net, images); }
 
