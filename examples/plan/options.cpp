@@ -56,8 +56,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
   app.add_flag("--halo", o.halo,
-               "plans may also split the rows of images and exchange the rows at the borders; such "
-               "plans are priced but cannot be run yet")
+               "plans may also split the rows of images and exchange the rows at the borders")
       ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
   number("--rows", o.rows, 1, "rows of each table", net);

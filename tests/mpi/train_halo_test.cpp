@@ -16,6 +16,7 @@
 
 #include <ashlar/nn/segment.hpp>
 #include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/optimal.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/pass_trial.hpp>
@@ -90,6 +91,25 @@ std::vector<step::program> reordered(step::program const& p) {
 TEST_CASE("a VGG with split rows trains as without splits") {
   check_training<double>(1e-9);
   check_training<float>(2e-4);
+}
+
+TEST_CASE("the search splits the rows of a single image, and the plan trains") {
+  nn::image_batch const one{1, 2, 9, 7, 2};
+  constexpr ashlar::machine slow{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e7, 1e7, 0};
+  auto const problem = search::any_length(nn::describe<double>(small_vgg, one));
+  for (auto const& m : all_meshes(slow)) {
+    auto const plan = search::optimal(problem, m.topology(), slow);
+    CAPTURE(describe(problem, plan));
+    auto model = nn::place<double>(small_vgg, m, plan, 7);
+    // On three ranks, splits of the three channels are as good.
+    if (world_size() % 2 == 0) CHECK(halo_exchanges(model.program()) > 0);
+    auto whole = nn::place<double>(small_vgg, m, plan_source(problem, m).whole(), 7);
+    train::trainer split(model, train::adam_w{.lr = 0.01}), right(whole, train::adam_w{.lr = 0.01});
+    for (unsigned s = 0; s < 3; ++s) {
+      auto const data = random_batch<double>(one, 0, 5, s);
+      CHECK(near(split.step(data).loss, right.step(data).loss, 1e-9));
+    }
+  }
 }
 
 TEST_CASE("with halos, every pass gives the same bits and the predicted bytes") {
