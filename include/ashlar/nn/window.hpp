@@ -16,11 +16,17 @@
 
 namespace ashlar::nn {
 
+/// Returns the extents of this rank's part of the images x.
+template <class X>
+device::image_extents local_images(X const& x) {
+  return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
+}
+
 /// Returns the extents of this rank's part of the images x, for the window that makes this rank's
 /// part of y. x has its halo if its rows are split. Works also with gradients instead of x and y.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
-  device::image_extents e{x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
+  auto e = local_images(x);
   // The rows that x has, and those from the first window's first row to the last one's last row.
   // Where the windows begin above x or end below it, there is padding.
   interval const rows = x.local_box()[2], places = y.local_box()[2];
