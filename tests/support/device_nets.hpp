@@ -21,6 +21,7 @@
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/skip.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -32,7 +33,7 @@ namespace nn = ashlar::nn;
 /// It uses every layer that runs on a device, except flatten.
 inline auto every_layer() {
   return nn::chain(nn::embedding(11, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)), nn::layer_norm(6),
-                   nn::relu(), nn::linear(6, 11, false));
+                   nn::skip<2>(nn::relu()), nn::linear(12, 11, false));
 }
 
 /// The results of running a network.
