@@ -18,6 +18,10 @@
 // would let its sender, and then the link, wait. Nobody waits longer for a receive that begins
 // earlier. It costs the memory of one tensor for each part from which tensors arrive.
 //
+// A tied parameter whose uses are on two parts is stored on the part of the first use. It crosses to
+// the other part before the first pass, and the gradient of its later use crosses back behind the
+// last one. So a part needs no copy between steps.
+//
 // Redistributions on the two sides of a crossing are moves of the programs: the plan of the
 // crossing (plan/cross_mesh.hpp) says at which placements the tensor leaves one part and arrives at
 // the other.

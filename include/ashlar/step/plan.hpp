@@ -101,6 +101,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
     mix_shape(spec.y);
     for (auto const& parameter : spec.parameters) mix_shape(parameter.extents);
   }
+  for (auto const& t : p.ties)
+    for (int const k : {t.first, t.first_index, t.later, t.later_index})
+      mix(static_cast<std::uint64_t>(k));
   return h;
 }
 

@@ -29,7 +29,8 @@ namespace step_detail {
 /// Returns whether a move (a redistribution) is a gather: it moves a stored parameter to the
 /// placement where a layer reads it, and communicates.
 constexpr bool is_gather(program const& p, program_move const& m) {
-  return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
+  return m.what == moved::parameter && p.value_of(m.to).kind == value_kind::used &&
+         !p.path_of(m).is_local();
 }
 
 /// Returns the number of distinct parameters for which a program has gathers.

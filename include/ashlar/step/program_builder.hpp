@@ -73,11 +73,13 @@ class program_builder : public program_writer {
       for (int k = 0; k < spec.parameters.size(); ++k) {
         shape const& extents = spec.parameters[k].extents;
         std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
-        own.stored.push_back(add_value(value_kind::stored, k, store * a));
+        bool const is_later = spec.parameters[k].tie == tie_role::later;
+        own.stored.push_back(is_later ? stored_by_first_use(k)
+                                      : add_value(value_kind::stored, k, store * a));
         own.sum.push_back(
             add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
         own.gradient.push_back(-1);
-        made_.resident += store * (stored_size(net_) - 2 * a);
+        if (!is_later) made_.resident += store * (stored_size(net_) - 2 * a);
       }
     }
   }
@@ -138,6 +140,7 @@ class program_builder : public program_writer {
   constexpr void update(int first, int last) {
     for (int i = first; i < last; ++i)
       for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
+        if (net_.spec(i).parameters[k].tie == tie_role::later) continue;
         action a{.kind = action_kind::update, .phase = phase::synchronize, .element = i, .part = k};
         a.reads.push_back(parameters(i).gradient[k]);
         a.adds.push_back(parameters(i).stored[k]);
@@ -160,7 +163,7 @@ class program_builder : public program_writer {
     placement const& from = forward ? c.y : c.dx;
     if (!(from == to))
       value = add_move(when, what, 0, extents_at(element, forward), from, to, value);
-    return begin_crossing({true, what, element, b, value, number, plan});
+    return begin_crossing({true, what, element, b, value, number, plan, when});
   }
   /// Adds the begin of a receive, and returns its index. `element` reads what is received: the
   /// output of the element before it, or if `forward` is false, the gradient from the element after
@@ -175,7 +178,44 @@ class program_builder : public program_writer {
     auto& arrivals = forward ? y_arrives_ : dx_arrives_;
     arrivals[static_cast<std::size_t>(element_)] = at;
     auto const what = forward ? moved::activation : moved::gradient;
-    return begin_crossing({false, what, element, b, value, number, plan});
+    auto const when = forward ? phase::forward : phase::backward;
+    return begin_crossing({false, what, element, b, value, number, plan, when});
+  }
+
+  // A tied parameter whose two uses are on different parts of the mesh crosses twice a step: its
+  // value (phase forward) to the part of the later use, and the gradient of the later use (phase
+  // synchronize) to the part of the first use.
+
+  /// Adds the begin of such a send, and returns its index. It leaves at placement `to`.
+  constexpr int begin_tie_send(tie const& t, phase when, placement const& to, int number,
+                               int plan) {
+    bool const value = when == phase::forward;
+    int const k = enter_tie(t, value);
+    auto& own = parameters(element_);
+    auto const& from = chosen_[element_].parameters[k].store;
+    int sent = value ? own.stored[k] : own.gradient[k];
+    if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
+    return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
+  }
+  /// Adds the begin of such a receive, and returns its index. It arrives at placement `at`.
+  constexpr int begin_tie_receive(tie const& t, phase when, placement const& at, int number,
+                                  int plan) {
+    int const k = enter_tie(t, when != phase::forward);
+    auto const size = search::step::element_size(net_, moved::parameter, when);
+    auto const bytes = bytes_of(net_.spec(element_).parameters[k].extents, at, size);
+    int const value = add_value(kind_of_tied(when), k, bytes);
+    return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
+  }
+  /// Adds the end of such a receive, and the use of what has arrived: the later use reads it, or it
+  /// is added to the gradient of the first use.
+  constexpr void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
+    end_crossing(index);
+    int const k = enter_tie(t, when != phase::forward);
+    int value = made_.crossings[static_cast<std::size_t>(index)].value;
+    auto const& store = chosen_[element_].parameters[k].store;
+    if (!(store == at)) value = add_tie_move(when, k, at, store, value);
+    if (when == phase::forward) parameters(element_).stored[k] = value;
+    else add_gradient(t, value);
   }
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
   // computation and each redistribution of a step. Each function adds actions to the program.
@@ -219,8 +259,13 @@ class program_builder : public program_writer {
       case moved::gradient: gradient_ = made; break;
       case moved::statistic: statistics_[index] = made; break;
       case moved::parameter:
-        if (when == phase::synchronize) parameters(element_).gradient[index] = made;
-        else used_[index] = made;
+        if (when != phase::synchronize) {
+          used_[index] = made;
+          break;
+        }
+        parameters(element_).gradient[index] = made;
+        if (auto const* t = tie_of_later(index); t != nullptr && has(t->first))
+          add_gradient(*t, made);
     }
   }
 
@@ -233,6 +278,44 @@ class program_builder : public program_writer {
   struct element_parameters {
     inplace_vector<int, max_parameters> stored, sum, gradient;
   };
+
+  /// Returns whether this program has element i.
+  constexpr bool has(int i) { return net_.spec(i).parameters.size() == parameters(i).sum.size(); }
+  /// Returns the tie whose later use is parameter k of the current element, or null.
+  constexpr tie const* tie_of_later(int k) const {
+    for (auto const& t : net_.ties)
+      if (t.later == element_ && t.later_index == k) return &t;
+    return nullptr;
+  }
+  /// Returns the stored value of a tied parameter. It is -1 if another part of the mesh stores it.
+  constexpr int stored_by_first_use(int k) {
+    auto const& t = *tie_of_later(k);
+    return has(t.first) ? parameters(t.first).stored[t.first_index] : -1;
+  }
+  /// Makes the first or the later element of a tie the current one. Returns its parameter.
+  constexpr int enter_tie(tie const& t, bool first) {
+    micro_batch_ = 0;
+    element_ = first ? t.first : t.later;
+    return first ? t.first_index : t.later_index;
+  }
+  static constexpr value_kind kind_of_tied(phase when) {
+    return when == phase::forward ? value_kind::copy : value_kind::addend;
+  }
+  constexpr int add_tie_move(phase when, int k, placement const& from, placement const& to,
+                             int source) {
+    return add_move(when, moved::parameter, k, net_.spec(element_).parameters[k].extents, from, to,
+                    source, kind_of_tied(when));
+  }
+  /// Adds the gradient of a later use to that of the first use.
+  constexpr void add_gradient(tie const& t, int gradient) {
+    action a{.kind = action_kind::add_gradient,
+             .phase = phase::synchronize,
+             .element = t.first,
+             .part = t.first_index};
+    a.reads.push_back(gradient);
+    a.adds.push_back(parameters(t.first).gradient[t.first_index]);
+    made_.actions.push_back(a);
+  }
 
   constexpr std::size_t elements() const { return static_cast<std::size_t>(net_.size()); }
   /// The tensors of element i in the current micro-batch.
@@ -297,10 +380,19 @@ class program_builder : public program_writer {
 
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source) {
+    bool const synchronizes = what == moved::parameter && when == phase::synchronize;
+    bool const is_addend = synchronizes &&
+                           net_.spec(element_).parameters[index].tie == tie_role::later;
+    value_kind const kinds[] = {value_kind::x, value_kind::dy,
+                                is_addend      ? value_kind::addend
+                                : synchronizes ? value_kind::gradient
+                                               : value_kind::used,
+                                value_kind::reduced};
+    return add_move(when, what, index, extents, from, to, source, kinds[static_cast<int>(what)]);
+  }
+  constexpr int add_move(phase when, moved what, int index, shape const& extents,
+                         placement const& from, placement const& to, int source, value_kind kind) {
     int const size = search::step::element_size(net_, what, when);
-    value_kind const kinds[] = {
-        value_kind::x, value_kind::dy,
-        when == phase::synchronize ? value_kind::gradient : value_kind::used, value_kind::reduced};
     program_move m;
     m.phase = when;
     m.element = element_;
@@ -309,8 +401,7 @@ class program_builder : public program_writer {
     m.micro_batch = micro_batch_;
     m.from = source;
     m.path = path_of(extents, size, from, to);
-    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
-                     when == phase::recompute);
+    m.to = add_value(kind, index, bytes_of(extents, to, size), when == phase::recompute);
     add_actions_of(m);
     return m.to;
   }

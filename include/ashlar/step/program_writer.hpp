@@ -89,7 +89,7 @@ class program_writer {
   constexpr void add_crossing_action(action_kind kind, int index) {
     auto const& c = made_.crossings[static_cast<std::size_t>(index)];
     action a{.kind = kind,
-             .phase = c.what == moved::activation ? phase::forward : phase::backward,
+             .phase = c.phase,
              .element = c.element,
              .micro_batch = c.micro_batch,
              .crossing = index};

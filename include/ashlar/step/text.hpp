@@ -106,7 +106,7 @@ class action_text {
         waits = span.end - span.start;
       }
     } else {
-      if (a.kind == action_kind::update)
+      if (a.kind == action_kind::update || a.kind == action_kind::add_gradient)
         what += std::string(" ") + net_.spec(a.element).parameters[a.part].name.text;
       for (int const v : a.kind == action_kind::release ? a.reads : a.makes)
         bytes += double(p_.value_of(v).bytes);
