@@ -28,14 +28,15 @@ namespace pipelines = ashlar::pipelines;
 // The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
 auto const full_gpt = nn::chain(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
                                 nn::layer_norm(64), nn::linear(64, 64));
+auto const full_tied_gpt = nn::tied(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
+                                    nn::layer_norm(64), nn::output_embedding(64, 64));
 constexpr int full_batches = 8;
 nn::token_batch const full_batch{8, 64, full_batches};
 
-}  // namespace
-
-TEST_CASE("the memory of each stage is as predicted, and stays so after two steps") {
+template <class Net>
+void memory_is_as_predicted(Net const& net) {
   int const positions = world_size();
-  auto const problem = any_length(nn::describe<double>(full_gpt, full_batch));
+  auto const problem = any_length(nn::describe<double>(net, full_batch));
   ashlar::topology const one{{"stage", 1}};
   auto const chosen = search::data_parallel(problem, one, ashlar::machines::workstation);
   auto const limits = search::stage_limits(problem, search::find_blocks(problem), positions);
@@ -51,7 +52,7 @@ TEST_CASE("the memory of each stage is as predicted, and stays so after two step
                                          std::vector<int>(limits.size() - 1, blocks), 0,
                                          full_batches, mesh.machine());
       plan.order = order;
-      auto model = nn::place<double>(full_gpt, mesh, plan, 5);
+      auto model = nn::place<double>(net, mesh, plan, 5);
       train::trainer trainer(model, train::adam_w{.lr = 0.01});
       auto const predicted = ashlar::search::high_water(trainer.program()).peak;
       std::size_t peak = 0, in_use = 0;
@@ -71,6 +72,16 @@ TEST_CASE("the memory of each stage is as predicted, and stays so after two step
       CHECK(measured <= predicted);
       CHECK(double(measured) >= 0.85 * double(predicted));
     }
+}
+
+}  // namespace
+
+TEST_CASE("the memory of each stage is as predicted, and stays so after two steps") {
+  memory_is_as_predicted(full_gpt);
+}
+
+TEST_CASE("the memory of stages with a tied parameter is as predicted") {
+  memory_is_as_predicted(full_tied_gpt);
 }
 
 TEST_CASE("a crossing in the background allocates nothing after the first ones") {

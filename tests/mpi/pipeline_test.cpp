@@ -31,6 +31,9 @@ namespace pipelines = ashlar::pipelines;
 
 auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
                                      nn::layer_norm(6), nn::linear(6, 7));
+/// The same with the embedding's table in the last layer too.
+auto const tied_gpt = nn::tied(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
+                               nn::layer_norm(6), nn::output_embedding(6, 7));
 
 /// Draws stages of at least one unit each: elements or whole residuals.
 std::vector<int> random_limits(search::problem const& net, int stages, std::mt19937& random) {
@@ -84,10 +87,10 @@ std::vector<double> trained(Batch const& batch, Model& model) {
   return all;
 }
 
-}  // namespace
-
-TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
-  std::mt19937 random(11);
+/// Trains a net in random stages with many schedules, and compares all bits with one stage.
+template <class Net>
+void train_as_one_stage(Net const& net, unsigned seed) {
+  std::mt19937 random(seed);
   int turn = 0;
   for (int positions = 2; positions <= world_size(); ++positions) {
     if (world_size() % positions != 0) continue;
@@ -100,7 +103,7 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
       ashlar::mesh const alone(own, one);
       for (int const m : {positions, positions + 1}) {
         nn::token_batch const batch{3, 4, m};
-        auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+        auto const problem = any_length(nn::describe<double>(net, batch));
         plan_source const plans(problem, one, whole.machine());
         for (auto const& order : schedules_of(positions, m)) {
           CAPTURE(positions);
@@ -120,8 +123,8 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
           auto plan = search::price_pipeline(problem, chosen, limits, recomputed, 0, m,
                                              whole.machine());
           plan.order = order;
-          auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
-          auto serial = nn::place<double>(pipelined_gpt, alone, chosen, 5);
+          auto staged = nn::place<double>(net, whole, plan, 5);
+          auto serial = nn::place<double>(net, alone, chosen, 5);
           auto const program = staged.program();
           auto const fault = ashlar::search::check(program);
           INFO(to_string(fault, program));
@@ -152,15 +155,16 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
   }
 }
 
-TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
+template <class Net>
+void same_output_as_one_stage(Net const& net) {
   int const n = world_size();
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", n}, {"gpu", 1}}),
       alone(MPI_COMM_SELF, {{"gpu", 1}});
   nn::token_batch const batch{3, 4, 2};
-  auto const problem = any_length(nn::describe<double>(pipelined_gpt, batch));
+  auto const problem = any_length(nn::describe<double>(net, batch));
   auto const plan = one_rank_a_stage(problem, whole.machine());
-  auto staged = nn::place<double>(pipelined_gpt, whole, plan, 5);
-  auto serial = nn::place<double>(pipelined_gpt, alone, plan_source(problem, alone).whole(), 5);
+  auto staged = nn::place<double>(net, whole, plan, 5);
+  auto serial = nn::place<double>(net, alone, plan_source(problem, alone).whole(), 5);
   auto const data = random_batch<std::int32_t>(nn::token_batch{3, 4, 1}, 7, 7, 1, 4);
   for (int turn = 0; turn < 2; ++turn) {
     CHECK(staged.predict(data.inputs) == serial.predict(data.inputs));
@@ -169,6 +173,21 @@ TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") 
     CHECK(loss == serial.evaluate(data.inputs, data.targets).sum);
   }
   CHECK(staged.parameter_count() == serial.parameter_count());
+}
+
+}  // namespace
+
+TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
+  train_as_one_stage(pipelined_gpt, 11);
+}
+
+TEST_CASE("with tied embeddings, stages train as one stage does, bit for bit") {
+  train_as_one_stage(tied_gpt, 12);
+}
+
+TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
+  same_output_as_one_stage(pipelined_gpt);
+  same_output_as_one_stage(tied_gpt);
 }
 
 TEST_CASE("wrong pipelines are refused on every rank") {

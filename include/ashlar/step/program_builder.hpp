@@ -22,6 +22,8 @@
 // without a loss) makes its own dx.
 //
 // Several micro-batches may be under way at a time. So each has tensors of its own.
+//
+// A tied parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
 #include <ashlar/step/memory.hpp>
 #include <ashlar/step/program_writer.hpp>
@@ -149,74 +151,6 @@ class program_builder : public program_writer {
   }
   constexpr program finished() const { return with_releases(made_); }
 
-  /// Adds the redistribution of what element `element` makes to placement `to`, at which it goes to
-  /// another part of the mesh. Adds the begin of the send, and returns its index. `forward` says
-  /// that it is the output y, otherwise it is dx. `number` and `plan` are as in program_crossing.
-  constexpr int begin_send(int b, int element, bool forward, placement const& to, int number,
-                           int plan) {
-    micro_batch_ = b;
-    element_ = element;
-    auto const when = forward ? phase::forward : phase::backward;
-    auto const what = forward ? moved::activation : moved::gradient;
-    layer_choice const& c = chosen_[element];
-    int value = forward ? own(element).y : own(element).dx;
-    placement const& from = forward ? c.y : c.dx;
-    if (!(from == to))
-      value = add_move(when, what, 0, extents_at(element, forward), from, to, value);
-    return begin_crossing({true, what, element, b, value, number, plan, when});
-  }
-  /// Adds the begin of a receive, and returns its index. `element` reads what is received: the
-  /// output of the element before it, or if `forward` is false, the gradient from the element after
-  /// it. It arrives at placement `at`.
-  constexpr int begin_receive(int b, int element, bool forward, placement const& at, int number,
-                              int plan) {
-    micro_batch_ = b;
-    element_ = forward ? element - 1 : element + 1;
-    auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
-    int const value = add_value(forward ? value_kind::y : value_kind::dx, 0, bytes);
-    (forward ? own(element_).y : own(element_).dx) = value;
-    auto& arrivals = forward ? y_arrives_ : dx_arrives_;
-    arrivals[static_cast<std::size_t>(element_)] = at;
-    auto const what = forward ? moved::activation : moved::gradient;
-    auto const when = forward ? phase::forward : phase::backward;
-    return begin_crossing({false, what, element, b, value, number, plan, when});
-  }
-
-  // A tied parameter whose two uses are on different parts of the mesh crosses twice a step: its
-  // value (phase forward) to the part of the later use, and the gradient of the later use (phase
-  // synchronize) to the part of the first use.
-
-  /// Adds the begin of such a send, and returns its index. It leaves at placement `to`.
-  constexpr int begin_tie_send(tie const& t, phase when, placement const& to, int number,
-                               int plan) {
-    bool const value = when == phase::forward;
-    int const k = enter_tie(t, value);
-    auto& own = parameters(element_);
-    auto const& from = chosen_[element_].parameters[k].store;
-    int sent = value ? own.stored[k] : own.gradient[k];
-    if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
-    return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
-  }
-  /// Adds the begin of such a receive, and returns its index. It arrives at placement `at`.
-  constexpr int begin_tie_receive(tie const& t, phase when, placement const& at, int number,
-                                  int plan) {
-    int const k = enter_tie(t, when != phase::forward);
-    auto const size = search::step::element_size(net_, moved::parameter, when);
-    auto const bytes = bytes_of(net_.spec(element_).parameters[k].extents, at, size);
-    int const value = add_value(kind_of_tied(when), k, bytes);
-    return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
-  }
-  /// Adds the end of such a receive, and the use of what has arrived: the later use reads it, or it
-  /// is added to the gradient of the first use.
-  constexpr void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
-    end_crossing(index);
-    int const k = enter_tie(t, when != phase::forward);
-    int value = made_.crossings[static_cast<std::size_t>(index)].value;
-    auto const& store = chosen_[element_].parameters[k].store;
-    if (!(store == at)) value = add_tie_move(when, k, at, store, value);
-    if (when == phase::forward) parameters(element_).stored[k] = value;
-    else add_gradient(t, value);
-  }
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
   // computation and each redistribution of a step. Each function adds actions to the program.
 
@@ -269,7 +203,7 @@ class program_builder : public program_writer {
     }
   }
 
- private:
+ protected:
   /// The tensors of one element of the layer chain in one micro-batch, as indices into
   /// program::values; -1: none. `input` is the input of a segment that will be recomputed.
   struct element_tensors {
@@ -291,20 +225,6 @@ class program_builder : public program_writer {
   constexpr int stored_by_first_use(int k) {
     auto const& t = *tie_of_later(k);
     return has(t.first) ? parameters(t.first).stored[t.first_index] : -1;
-  }
-  /// Makes the first or the later element of a tie the current one. Returns its parameter.
-  constexpr int enter_tie(tie const& t, bool first) {
-    micro_batch_ = 0;
-    element_ = first ? t.first : t.later;
-    return first ? t.first_index : t.later_index;
-  }
-  static constexpr value_kind kind_of_tied(phase when) {
-    return when == phase::forward ? value_kind::copy : value_kind::addend;
-  }
-  constexpr int add_tie_move(phase when, int k, placement const& from, placement const& to,
-                             int source) {
-    return add_move(when, moved::parameter, k, net_.spec(element_).parameters[k].extents, from, to,
-                    source, kind_of_tied(when));
   }
   /// Adds the gradient of a later use to that of the first use.
   constexpr void add_gradient(tie const& t, int gradient) {
@@ -335,11 +255,6 @@ class program_builder : public program_writer {
     auto const& arrives = dx_arrives_[static_cast<std::size_t>(i)];
     return arrives.axes() > 0 ? arrives : chosen_[i].dx;
   }
-  /// Returns the extents of an element's output, or of the gradient of its input.
-  constexpr shape const& extents_at(int i, bool forward) const {
-    return forward ? y_extents(net_, i) : x_extents(net_, i);
-  }
-
   /// Adds the gradients of the parameters of layers that compute them apart from dx.
   constexpr void run_weight_gradients(int first, int last) {
     for (int i = last - 1; i >= first; --i) {
@@ -383,11 +298,10 @@ class program_builder : public program_writer {
     bool const synchronizes = what == moved::parameter && when == phase::synchronize;
     bool const is_addend = synchronizes &&
                            net_.spec(element_).parameters[index].tie == tie_role::later;
-    value_kind const kinds[] = {value_kind::x, value_kind::dy,
-                                is_addend      ? value_kind::addend
-                                : synchronizes ? value_kind::gradient
-                                               : value_kind::used,
-                                value_kind::reduced};
+    value_kind const own = is_addend      ? value_kind::addend
+                           : synchronizes ? value_kind::gradient
+                                          : value_kind::used;
+    value_kind const kinds[] = {value_kind::x, value_kind::dy, own, value_kind::reduced};
     return add_move(when, what, index, extents, from, to, source, kinds[static_cast<int>(what)]);
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,

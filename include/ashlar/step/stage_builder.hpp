@@ -12,9 +12,9 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/cross_mesh.hpp>
+#include <ashlar/step/crossing_builder.hpp>
 #include <ashlar/step/pipeline/lower.hpp>
 #include <ashlar/step/pipeline_part.hpp>
-#include <ashlar/step/program_builder.hpp>
 
 namespace ashlar::search {
 inline namespace step {
@@ -22,7 +22,7 @@ inline namespace step {
 namespace step_detail {
 
 class stage_builder {
-  using builder = program_builder<dynamic_size>;
+  using builder = crossing_builder;
 
  public:
   stage_builder(search::problem const& net, search::plan const& chosen, machine const& m,
@@ -154,8 +154,7 @@ class stage_builder {
       if (position_of(t.first) == part_.position) {
         int const plan = plan_of(t, phase::synchronize);
         auto const& at = to_.crossing_plan(plan).after.from;
-        receives.push_back(
-            {t, at, to_.begin_tie_receive(t, phase::synchronize, at, number, plan)});
+        receives.push_back({t, at, to_.begin_tie_receive(t, phase::synchronize, at, number, plan)});
       }
       ++number;
     }
@@ -165,8 +164,8 @@ class stage_builder {
       if (!is_apart(t)) continue;
       if (position_of(t.later) == part_.position) {
         int const plan = plan_of(t, phase::synchronize);
-        sends.push_back(to_.begin_tie_send(t, phase::synchronize,
-                                           to_.crossing_plan(plan).before.to, number, plan));
+        sends.push_back(to_.begin_tie_send(t, phase::synchronize, to_.crossing_plan(plan).before.to,
+                                           number, plan));
       }
       ++number;
     }
@@ -216,8 +215,8 @@ class stage_builder {
     placement at;
     int index;
   };
-  std::vector<tied> tied_;  // of parameters; index -1: has ended
-  int first_number_ = 0;    // of the crossings behind those of tied parameters
+  std::vector<tied> tied_;                       // of parameters; index -1: has ended
+  int first_number_ = 0;                         // of the crossings behind those of tied parameters
   std::map<std::pair<int, bool>, int> plan_at_;  // by cut and direction
   std::map<int, int> sends_;                     // the last one to each position
   /// A transfer, and its number in the common order.
