@@ -114,8 +114,8 @@ class stage_model {
     auto const& store = whole_[t.first].parameters[t.first_index].store;
     double seconds = 0;
     for (auto const when : {phase::forward, phase::synchronize})
-      seconds += crossings_(extents, element_size(chain_, moved::parameter, when), store, store)
-                     .seconds;
+      seconds +=
+          crossings_(extents, element_size(chain_, moved::parameter, when), store, store).seconds;
     return seconds;
   }
   basic_problem<N> const& chain() const { return chain_; }

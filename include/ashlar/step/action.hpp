@@ -99,9 +99,9 @@ enum class value_kind : signed char {
 };
 
 constexpr char const* to_string(value_kind kind) {
-  constexpr char const* names[] = {"data",      "x",       "y",   "dy",       "dx",
-                                   "saved",     "used",    "statistic", "reduced", "sum",
-                                   "gradient",  "stored",  "copy", "addend"};
+  constexpr char const* names[] = {"data",     "x",      "y",         "dy",      "dx",
+                                   "saved",    "used",   "statistic", "reduced", "sum",
+                                   "gradient", "stored", "copy",      "addend"};
   return names[static_cast<int>(kind)];
 }
 

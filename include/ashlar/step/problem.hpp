@@ -110,7 +110,8 @@ struct basic_problem {
   constexpr void replace(int i, layer_spec const& spec) {
     int const before = (*this)[i].layer;
     bool is_shared = false;
-    for (int k = 0; k < size(); ++k) is_shared = is_shared || (k != i && (*this)[k].layer == before);
+    for (int k = 0; k < size(); ++k)
+      is_shared = is_shared || (k != i && (*this)[k].layer == before);
     if (is_shared) {
       (*this)[i].layer = length(layers);
       layers.push_back(spec);
@@ -124,10 +125,10 @@ struct basic_problem {
   constexpr void add_tie(tie const& t) {
     auto first = spec(t.first), later = spec(t.later);
     auto const name = [&](layer_spec const& s, int k) {
-      return k < s.parameters.size() ? std::string(s.name.text) + "'s " +
-                                           s.parameters[k].name.text + " " +
-                                           to_string(s.parameters[k].extents)
-                                     : std::string(s.name.text) + ", which has no parameters,";
+      return k < s.parameters.size()
+                 ? std::string(s.name.text) + "'s " + s.parameters[k].name.text + " " +
+                       to_string(s.parameters[k].extents)
+                 : std::string(s.name.text) + ", which has no parameters,";
     };
     auto const refuse = [&](std::string const& why) {
       throw error("nn::tied", name(first, t.first_index) + " and " + name(later, t.later_index) +

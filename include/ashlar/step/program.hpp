@@ -38,8 +38,9 @@ struct program_move {
 /// It runs between its begin and its end.
 struct program_crossing {
   bool is_send = false;
-  moved what = moved::activation;  ///< an activation, its gradient, or a tied parameter or its gradient
-  int element = 0;                 ///< element of this part that makes or reads the tensor
+  moved what =
+      moved::activation;  ///< an activation, its gradient, or a tied parameter or its gradient
+  int element = 0;        ///< element of this part that makes or reads the tensor
   int micro_batch = 0;
   int value = -1;  ///< index of what is sent or received in program::values
   int number = 0;  ///< in the common order of all crossings, the same for sender and receiver
