@@ -64,8 +64,6 @@ class output_embedding {
 
   template <class Call>
   auto forward(Call const& c) const {
-    static_assert(Call::x_rank > 1,
-                  "nn::output_embedding: the input needs at least one dim besides the features.");
     auto const table = c.template parameter<0>();
     auto y = c.make_y();
     auto const [m, n, k] = extents(c.x(), y);
