@@ -13,6 +13,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/best_topology.hpp>
 #include <ashlar/search/pinned.hpp>
+#include <ashlar/search/pipeline.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -95,6 +96,34 @@ TEST_CASE("baselines, pins and meshes of three axes keep one storage") {
   CHECK(to_string(store(pinned.plan, 0)) == "[S(1),B]");
   ashlar::topology const three{{"node", 2, ashlar::link_tier::inter_node}, {"a", 2}, {"b", 2}};
   CHECK(has_one_storage(net, search::optimal(net, three, m)));
+}
+
+TEST_CASE("pipelines of a tied net keep one storage, and pay for two crossings a step") {
+  auto const described = [](int micro_batches) {
+    return any_length(nn::describe(nn::tied_gpt({4, 16, 4, 24}),
+                                   nn::token_batch{8 / micro_batches, 6, micro_batches}));
+  };
+  ashlar::topology const t{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
+  auto m = ashlar::machines::workstation;
+  search::pipeline_options const two{.stages = {2}, .micro_batches = {4}};
+  auto const free = search::pipeline(described, t, m, two);
+  CHECK(has_one_storage(described(4), free.chosen));
+  m.memory = static_cast<std::size_t>(free.chosen.memory) - 1;
+  auto const tight = search::pipeline(described, t, m, two);
+  CHECK(has_one_storage(described(4), tight.chosen));
+  CHECK(tight.chosen.memory < free.chosen.memory);
+  // The same plan without the tie has no crossing at the end of a step.
+  auto net = described(4);
+  auto const limits = std::vector{free.stages[0].first, free.stages[1].first, free.stages[1].last};
+  auto const priced = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);
+  search::crossing_prices crossings(free.chosen.mesh, free.axis, m);
+  auto const one = crossings({24, 16}, 4, store(free.chosen, 0), store(free.chosen, 0)).seconds;
+  net.ties = {};
+  auto const apart = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);
+  CHECK(one > 0);
+  CHECK(priced.stages[1].synchronize ==
+        doctest::Approx(apart.stages[1].synchronize + 2 * one).epsilon(1e-12));
+  CHECK(priced.stages[0].synchronize == apart.stages[0].synchronize);
 }
 
 TEST_CASE("a plan of a tied net is a constant too") {
