@@ -59,6 +59,13 @@ class stage_builder {
   }
 
  private:
+  /// The receive of a tied parameter or of its gradient, by index, and the placement of its arrival.
+  struct tied {
+    tie of;
+    placement at;
+    int index;
+  };
+
   template <class F>
   void for_own_stages(F f) const {
     for (int s = 0; s < part_.stages(); ++s)
@@ -148,29 +155,36 @@ class stage_builder {
   void synchronize(int number) {
     std::vector<tied> receives;
     std::vector<int> sends;
-    int const from = number;
-    for (auto const& t : net_.ties) {
-      if (!is_apart(t)) continue;
-      if (position_of(t.first) == part_.position) {
-        int const plan = plan_of(t, phase::synchronize);
-        auto const& at = to_.crossing_plan(plan).after.from;
-        receives.push_back({t, at, to_.begin_tie_receive(t, phase::synchronize, at, number, plan)});
-      }
-      ++number;
-    }
+    // Devices begin all crossings in their common order, so they receive behind earlier sends.
+    bool const ahead = part_.receives_ahead;
+    if (ahead) begin_receives(number, receives);
     for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
-    number = from;
     for (auto const& t : net_.ties) {
       if (!is_apart(t)) continue;
       if (position_of(t.later) == part_.position) {
         int const plan = plan_of(t, phase::synchronize);
         sends.push_back(to_.begin_tie_send(t, phase::synchronize, to_.crossing_plan(plan).before.to,
                                            number, plan));
+      } else if (!ahead && position_of(t.first) == part_.position) {
+        receives.push_back(begin_receive(t, number));
       }
       ++number;
     }
     for (int const index : sends) to_.end_crossing(index);
     for (auto const& r : receives) to_.end_tie_receive(r.of, phase::synchronize, r.at, r.index);
+  }
+  /// Begins the receive of the gradient of a tie's later use.
+  tied begin_receive(tie const& t, int number) {
+    int const plan = plan_of(t, phase::synchronize);
+    auto const at = to_.crossing_plan(plan).after.from;
+    return {t, at, to_.begin_tie_receive(t, phase::synchronize, at, number, plan)};
+  }
+  void begin_receives(int number, std::vector<tied>& receives) {
+    for (auto const& t : net_.ties) {
+      if (!is_apart(t)) continue;
+      if (position_of(t.first) == part_.position) receives.push_back(begin_receive(t, number));
+      ++number;
+    }
   }
 
   /// Begins the next receive from the part at position `from`, if there is one more.
@@ -209,12 +223,6 @@ class stage_builder {
   machine const& machine_;
   pipeline_part const& part_;
   builder to_;
-  /// The receive of a tied parameter or of its gradient, by index, and the placement of its arrival.
-  struct tied {
-    tie of;
-    placement at;
-    int index;
-  };
   std::vector<tied> tied_;                       // of parameters; index -1: has ended
   int first_number_ = 0;                         // of the crossings behind those of tied parameters
   std::map<std::pair<int, bool>, int> plan_at_;  // by cut and direction
