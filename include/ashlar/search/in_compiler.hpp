@@ -43,8 +43,9 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
       (!net.ties.empty() || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
     throw error(
         "search::optimal",
-        "a search with pins, a filter, tied parameters or recomputed segments supports " +
-            at_most_exact_axes() +
+        std::string(net.ties.empty() ? "a search with pins, a filter or recomputed segments"
+                                     : "a search of a net with tied parameters") +
+            " supports " + at_most_exact_axes() +
             ", because the number of choices of a layer grows exponentially with the number of "
             "axes. Merge axes of one tier.");
   check_problem(net, t);
@@ -76,7 +77,8 @@ template <int N, class Filter, class Fastest, class Watch>
 constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
                                           machine const& m, Filter const& filter,
                                           Fastest const& fastest_by_roles, Watch& watch) {
-  if (has_settled_ties(net)) return settled_plan(net, t, m, filter, fastest_by_roles, watch);
+  if (has_settled_ties(net) || !is_exact_on(t))
+    return settled_plan(net, t, m, filter, fastest_by_roles, watch);
   check_problem(net, t);
   one_storage<Watch> part{watch};
   auto const found = best_storage(net, t, !std::is_same_v<Filter, any_choice>,
