@@ -13,7 +13,7 @@ namespace {
 
 /// Applies --model gpt2: gives the options that are not on the command line the values of the
 /// smallest GPT-2. The net differs from GPT-2 in two ways:
-/// - The last matrix is not shared with the embedding.
+/// - The last matrix is not shared with the embedding, unless --tied is given.
 /// - The vocabulary is rounded up to a multiple of 128, and its first 256 entries are the bytes.
 void take_gpt2(CLI::App const& app, options& o) {
   struct {
@@ -70,6 +70,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   add_number(app, "--heads", o.heads, 1, "attention heads; must divide --d-model");
   add_number(app, "--context", o.context, 1, "bytes in a sequence");
   add_number(app, "--vocabulary", o.vocabulary, 256, "rows of the embedding; bytes use 256");
+  app.add_flag("--tied", o.tied, "use the embedding's table as the last matrix, as GPT-2 does");
   add_number(app, "--micro-batches", o.micro_batches, 1,
              "micro-batches in a step (gradient accumulation)");
   add_number(app, "--sample", o.sample, 0, "bytes of text to generate at the end");

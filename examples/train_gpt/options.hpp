@@ -22,7 +22,7 @@ struct options : training_options {
   int layers = 2, d_model = 128, heads = 4, context = 128, vocabulary = 256, micro_batches = 1;
   int sample = 0;
   double clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7, peak_flops = 0;
-  bool graph = false;
+  bool graph = false, tied = false;
 
   ashlar::arithmetic arithmetic() const {
     return precision == "bf16"   ? ashlar::arithmetic::bfloat16

@@ -32,17 +32,23 @@ inline auto gpt(options const& o) {
                    nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
                    nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
 }
+/// Returns the same net with the embedding's table as its last matrix, for --tied.
+inline auto tied_gpt(options const& o) {
+  namespace nn = ashlar::nn;
+  return nn::tied(nn::embedding(o.vocabulary, o.d_model),
+                  nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
+                  nn::layer_norm(o.d_model), nn::output_embedding(o.d_model, o.vocabulary));
+}
 
-/// Trains on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
-template <class T, class Mesh>
-void train(options const& o, Mesh const& mesh, peak const& limit) {
+/// Trains a net on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
+template <class T, class Mesh, class Net>
+void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const& net) {
   namespace nn = ashlar::nn;
   bool const speaks = mesh.rank() == 0;
   if (o.prompt.empty()) throw ashlar::error("--prompt", "a sample needs a first byte to continue.");
   byte_batches const data(load_text(mesh, o.text, ASHLAR_PROJECT_DIR),
                           std::int64_t{o.batch} * o.micro_batches, o.context, o.seed);
 
-  auto const net = gpt(o);
   auto const problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
   auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
   auto const plan = stages ? stages->chosen
@@ -78,6 +84,13 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
   if (o.sample == 0) return;
   auto const text = generate(model, o.prompt, o.sample, o.temperature, o.seed);
   if (speaks) std::cout << "\n---- a sample of what it learned ----\n" << text << '\n';
+}
+
+/// Trains the net that the options describe.
+template <class T, class Mesh>
+void train(options const& o, Mesh const& mesh, peak const& limit) {
+  if (o.tied) train_net<T>(o, mesh, limit, tied_gpt(o));
+  else train_net<T>(o, mesh, limit, gpt(o));
 }
 
 }  // namespace example

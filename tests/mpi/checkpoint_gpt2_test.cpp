@@ -208,6 +208,17 @@ TEST_CASE("published weights of GPT-2 on every mesh and plan") {
       ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0});
       CHECK(trainer.step(data).loss == doctest::Approx(expected).epsilon(1e-5));
     }
+    // With tied embeddings the table is one parameter.
+    auto const tied = nn::tied_gpt({layers, features, heads, words});
+    auto shared = nn::place<float>(
+        tied, m,
+        ashlar::search::optimal(nn::describe(tied, nn::token_batch{sequences, length}), t,
+                                m.machine()));
+    checkpoint::load_parameters({file}, shared, checkpoint::gpt2_views("transformer."));
+    ashlar::train::trainer tied_trainer(shared, ashlar::train::sgd{.lr = 0});
+    CHECK(tied_trainer.step(data).loss == doctest::Approx(expected).epsilon(1e-5));
+    CHECK(shared.parameter_count() ==
+          nn::place<float>(net, m, plans[0]).parameter_count() - words * features);
     auto const in_double = nn::describe<double>(net, nn::token_batch{sequences, length});
     auto exact = nn::place<double>(net, m,
                                    ashlar::search::data_parallel(in_double, t, m.machine()));

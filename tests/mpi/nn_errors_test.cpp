@@ -193,6 +193,17 @@ TEST_CASE("choices that no rule of the layer permits") {
             "the two ends of the residual"));
 }
 
+TEST_CASE("a tied parameter with two storages") {
+  auto const net = nn::tied(nn::embedding(6, 4), nn::output_embedding(4, 6));
+  auto const problem = any_length(nn::describe<double>(net, nn::token_batch{2, 3}));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto plan = plan_source(problem, m).whole();
+  plan.choices[1].parameters[0].store = ashlar::placement{ashlar::split(0)};
+  CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
+        "nn::place: the plan stores the parameter that elements 0 and 1 share at two placements. "
+        "It is one parameter: give both the same storage.");
+}
+
 TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the plan") {
   auto const net = nn::chain(nn::embedding(7, 4), nn::linear(4, 5));
   nn::token_batch const batch{4, 3};

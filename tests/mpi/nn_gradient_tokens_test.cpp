@@ -43,4 +43,26 @@ TEST_CASE("GPT blocks with dropout, repeated") {
       .run(6);
 }
 
+TEST_CASE("an output embedding of its own") {
+  gradient_check(nn::chain(nn::embedding(7, 5), nn::output_embedding(5, 4)),
+                 nn::token_batch{3, 4, 2}, 7, 4)
+      .run(12);
+}
+
+TEST_CASE("tied embeddings: two layers with one parameter") {
+  gradient_check(nn::tied(nn::embedding(7, 5), nn::gelu(), nn::output_embedding(5, 7)),
+                 nn::token_batch{3, 4, 2}, 7, 7)
+      .run(16);
+  gradient_check(nn::tied(nn::embedding(5, 4, nn::no_positions), nn::output_embedding(4, 5)),
+                 nn::token_batch{3, 4}, 5, 5)
+      .run(12);
+}
+
+TEST_CASE("a GPT with tied embeddings and dropout") {
+  gradient_check(nn::tied(nn::embedding(7, 4), nn::repeat(2, nn::gpt_block(4, 2, 0.2)),
+                          nn::layer_norm(4), nn::output_embedding(4, 7)),
+                 nn::token_batch{3, 3}, 7, 7)
+      .run(6);
+}
+
 }  // namespace ashlar_test

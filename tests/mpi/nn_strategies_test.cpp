@@ -75,6 +75,22 @@ TEST_CASE("searched, data and tensor parallel plans") {
   }
 }
 
+TEST_CASE("plans of a GPT with tied embeddings") {
+  auto const net = nn::tied(nn::embedding(11, 6), nn::gpt_block(6, 3), nn::output_embedding(6, 11));
+  for (auto const& m : all_meshes()) {
+    auto const& t = m.topology();
+    if (t.axes() > 2) continue;  // on three axes, a search takes seconds
+    training_trial it(net, batch, m, 11, 11);
+    for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),
+                             search::data_parallel(it.problem(), t, m.machine()),
+                             search::tensor_parallel(it.problem(), t, m.machine()),
+                             search::zero_3(it.problem(), t, m.machine())}) {
+      auto const wrong = it.wrong_with(plan);
+      CHECK_MESSAGE(wrong == "", wrong);
+    }
+  }
+}
+
 TEST_CASE("below a memory limit") {
   for (auto const& m : all_meshes()) {
     if (m.axes() > 2) continue;  // on three axes, a search takes seconds

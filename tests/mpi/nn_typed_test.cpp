@@ -88,6 +88,10 @@ constexpr auto tokens = nn::chain(nn::embedding(9, 4), probe(), nn::repeat<1>(nn
 constexpr nn::token_batch token_rows{3, 4};
 constexpr auto tokens_problem = nn::describe<double>(tokens, token_rows);
 
+constexpr auto tied_tokens = nn::tied(nn::embedding(5, 4), probed_linear(4, 4), probe(),
+                                      nn::output_embedding(4, 5));
+constexpr auto tied_problem = nn::describe<double>(tied_tokens, token_rows);
+
 constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr ashlar::topology square{{"node", 2}, {"gpu", 2}};
 constexpr ashlar::topology oblong{{"node", 2}, {"gpu", 3}};
@@ -104,7 +108,8 @@ constexpr auto segments_problem = nn::describe<double>(segments, feature_rows);
 static_assert(segments_problem.segments == 2);
 
 template <class Net, class Batch, auto const& Plan>
-void compare(Net const& net, Batch const& batch, ashlar::machine const& machine) {
+void compare(Net const& net, Batch const& batch, ashlar::machine const& machine,
+             int vocabulary = 9) {
   if (Plan.mesh.ranks() != world_size()) return;
   using input = std::conditional_t<nn::takes_tokens<Net>(), std::int32_t, double>;
   ashlar::mesh const m(MPI_COMM_WORLD, Plan.mesh, machine);
@@ -113,7 +118,7 @@ void compare(Net const& net, Batch const& batch, ashlar::machine const& machine)
   train::trainer a(typed, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
   train::trainer b(run_time, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
   for (unsigned step = 0; step < 3; ++step) {
-    auto const data = random_batch<input>(batch, 9, 5, step, 4);
+    auto const data = random_batch<input>(batch, vocabulary, 5, step, 4);
     ashlar::communication_log log(m);
     probed_calls::reset();
     double const loss = a.step(data).loss;
@@ -131,6 +136,7 @@ void compare(Net const& net, Batch const& batch, ashlar::machine const& machine)
 }
 
 constexpr auto searched_pair = search::optimal(features_problem, pair, slow_ranks);
+constexpr auto searched_tied = search::optimal(tied_problem, pair, slow_ranks);
 constexpr auto searched_square = search::optimal(features_problem, square, slow_ranks);
 constexpr auto scattered_square = scattered(features_problem, square, 5);
 constexpr auto scattered_oblong = scattered(features_problem, oblong, 8);
@@ -199,6 +205,11 @@ TEST_CASE("a skip under a searched plan, and under one with unrelated placements
 }
 
 TEST_CASE("a plan that recomputes one of two segments") { compare_with_kept<one_again>(); }
+
+TEST_CASE("tied embeddings in a plan found by the compiler") {
+  compare<decltype(tied_tokens), nn::token_batch, searched_tied>(tied_tokens, token_rows,
+                                                                 slow_ranks, 5);
+}
 
 TEST_CASE("a GPT block") {
   compare<decltype(tokens), nn::token_batch, tokens_square>(tokens, token_rows, bandwidth_bound);

@@ -26,6 +26,7 @@
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/mean_squared_error.hpp>
+#include <ashlar/nn/output_embedding.hpp>
 #include <ashlar/nn/pooling.hpp>
 #include <ashlar/nn/upsample.hpp>
 #include <ashlar/nn/verify.hpp>
@@ -152,6 +153,8 @@ TEST_CASE("every layer of the library passes") {
   nn::verify(nn::channels_first(), {3, 2, 2, 4});
   nn::verify(nn::embedding(7, 3), {3, 5});
   nn::verify(nn::embedding(5, 4, nn::no_positions), {4, 3});
+  nn::verify(nn::output_embedding(3, 7), {2, 5, 3});
+  nn::verify(nn::output_embedding(4, 3), {5, 4});
   nn::verify(nn::dropout(0.3), {5, 7});
   nn::verify(nn::flatten(), {3, 5, 1, 1});
   nn::verify(nn::flatten(), {3, 2, 2, 3});

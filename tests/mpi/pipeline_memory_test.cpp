@@ -30,6 +30,8 @@ namespace pipelines = ashlar::pipelines;
 // The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
 auto const full_gpt = nn::chain(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
                                 nn::layer_norm(64), nn::linear(64, 64));
+auto const full_tied_gpt = nn::tied(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
+                                    nn::layer_norm(64), nn::output_embedding(64, 64));
 constexpr int full_batches = 8;
 nn::token_batch const full_batch{8, 64, full_batches};
 
@@ -87,13 +89,23 @@ void check_memory_of_stages(Net const& net, search::problem const& problem,
   }
 }
 
+/// Does this for stages of equally many of the net's four blocks.
+template <class Net>
+void check_memory_of_blocks(Net const& net) {
+  auto const problem = any_length(nn::describe<double>(net, full_batch));
+  check_memory_of_stages(net, problem,
+                         search::stage_limits(problem, search::find_blocks(problem), world_size()),
+                         4 / world_size());
+}
+
 }  // namespace
 
 TEST_CASE("the memory of each stage is as predicted, and stays so after two steps") {
-  auto const problem = any_length(nn::describe<double>(full_gpt, full_batch));
-  check_memory_of_stages(full_gpt, problem,
-                         search::stage_limits(problem, search::find_blocks(problem), world_size()),
-                         4 / world_size());
+  check_memory_of_blocks(full_gpt);
+}
+
+TEST_CASE("the memory of stages with a tied parameter is as predicted") {
+  check_memory_of_blocks(full_tied_gpt);
 }
 
 TEST_CASE("the memory of stages between which skips pass") {

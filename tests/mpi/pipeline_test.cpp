@@ -35,6 +35,9 @@ namespace pipelines = ashlar::pipelines;
 
 auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
                                      nn::layer_norm(6), nn::linear(6, 7));
+/// The same with the embedding's table in the last layer too.
+auto const tied_gpt = nn::tied(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
+                               nn::layer_norm(6), nn::output_embedding(6, 7));
 
 /// Skips of different lengths, in each other, around residuals, and in and around segments.
 auto const pipelined_skips = nn::chain(
@@ -196,6 +199,10 @@ TEST_CASE("stages of a pipeline train as one stage does, bit for bit") {
   check_training(pipelined_gpt, nn::token_batch{3, 4}, 11);
 }
 
+TEST_CASE("so do stages with tied embeddings") {
+  check_training(tied_gpt, nn::token_batch{3, 4}, 12);
+}
+
 TEST_CASE("so do stages between which skips pass") {
   check_training(pipelined_skips, nn::token_batch{3, 4}, 5);
 }
@@ -212,6 +219,7 @@ TEST_CASE("so do stages of a net of images that begins and ends with skips") {
 TEST_CASE("a pipeline's output and loss are those of one stage, on every rank") {
   check_outputs(pipelined_gpt);
   check_outputs(pipelined_skips);
+  check_outputs(tied_gpt);
 }
 
 TEST_CASE("wrong pipelines are refused on every rank") {

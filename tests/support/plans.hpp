@@ -93,6 +93,9 @@ class plan_source {
       bool const end = net_[i].kind == search::element_kind::residual_end;
       plan.choices.push_back(end ? search::layer_choice(plan[net_[i].partner]) : choose(i));
     }
+    for (auto const& t : net_.ties)
+      plan.choices[static_cast<std::size_t>(t.later)].parameters[t.later_index].store =
+          plan[t.first].parameters[t.first_index].store;
     search::predict(plan, net_, machine_);
     return plan;
   }
@@ -136,6 +139,7 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   // parameter.
   std::int64_t sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends);
   for (int i = 0; i < net.size(); ++i) sums += net.spec(i).parameters.size();
+  sums -= net.ties.size();
   std::int64_t const p = m.ranks(), r = m.rank();
   std::int64_t const block = sums / p + (r < sums % p ? 1 : 0);
   totals.received_bytes = ((p - 1) * block + (sums - block)) * 8;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Where the published weights of GPT-2 have the parameters of nn::gpt (Radford et al. 2019; the
-// names are those of its safetensors files on Hugging Face):
+// Where the published weights of GPT-2 have the parameters of nn::gpt and nn::tied_gpt (Radford et
+// al. 2019; the names are those of its safetensors files on Hugging Face):
 //
 //   parameter of nn::gpt   published tensor               remark
 //   0.table                wte.weight
@@ -22,7 +22,8 @@
 //
 //   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::gpt2_views());
 //
-// nn::gpt copies the shared matrix, so the two copies differ after training.
+// nn::tied_gpt has no 3.weight: 0.table serves both ends of the net, as in GPT-2. nn::gpt copies the
+// shared matrix, so the two copies differ after training.
 
 #include <string>
 #include <utility>

@@ -103,6 +103,11 @@ class trace_writer {
   }
   std::string crossing_name(step::action const& a) const {
     auto const& c = p_.crossing_of(a);
+    if (c.what == step::moved::parameter) {
+      auto const& name = net_.spec(c.element).parameters[p_.value_of(c.value).index].name;
+      return element_name(c.element) + (c.is_send ? " send " : " receive ") +
+             (c.phase == step::phase::synchronize ? "d " : "") + name.text;
+    }
     bool const forward = c.what == step::moved::activation;
     return element_name(c.element) + (c.is_send ? " send" : " receive") +
            (forward ? (c.is_send ? " y" : " x") : (c.is_send ? " dx" : " dy"));

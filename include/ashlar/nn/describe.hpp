@@ -149,7 +149,8 @@ template <int N>
 constexpr std::int64_t parameter_count(search::basic_problem<N> const& problem) {
   std::int64_t n = 0;
   for (int i = 0; i < problem.size(); ++i)
-    for (auto const& p : problem.spec(i).parameters) n += p.extents.elements();
+    for (auto const& p : problem.spec(i).parameters)
+      if (p.tie != step::tie_role::later) n += p.extents.elements();
   return n;
 }
 

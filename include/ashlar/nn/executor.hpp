@@ -21,6 +21,7 @@
 //   exchange_halo,
 //   add_halo                an exchange of halos, at once
 //   release                 empties the slots of values that are no longer needed
+//   add_gradient            adds the gradient of a tied parameter's later use (nn/tied.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
 // On the host, pending transfers make progress between the blocks of a computation and between
@@ -34,6 +35,7 @@
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
@@ -189,6 +191,7 @@ class executor {
       case step::action_kind::add_halo: exchange_halo(a, input); break;
       case step::action_kind::release: release(a); break;
       case step::action_kind::update: break;
+      case step::action_kind::add_gradient: add(a); break;
       default: compute(a, input);
     }
     if constexpr (Processor::is_host) mesh_.progress();
@@ -255,9 +258,13 @@ class executor {
     auto const& crossing = crossing_plans_[static_cast<std::size_t>(c.plan)];
     auto const& plan = crossing.plan;
     auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
-    run.tensor = c.is_send ? on_.tensor(c.value)
-                           : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from,
-                                                   activations_);
+    auto const& value = program_->value_of(c.value);
+    auto const type = value.kind == step::value_kind::addend
+                          ? parameter_at(value.element, value.index).sum().type()
+                          : activations_;
+    run.tensor = c.is_send
+                     ? on_.tensor(c.value)
+                     : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from, type);
     run.under_way = mesh_.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
                                          static_cast<std::size_t>(size_of(run.tensor.type())),
                                          c.number);
@@ -281,6 +288,18 @@ class executor {
     auto const& from = on_.tensor(a.reads[0]);
     on_.set(a.makes[0], back ? ashlar::detail::sum_of_halos(from, halo)
                              : ashlar::detail::with_halo(from, halo));
+  }
+  /// Adds the gradient of a tied parameter's later use to that of its first use.
+  void add(step::action const& a) {
+    auto const &added = on_.tensor(a.reads[0]), &to = on_.tensor(a.adds[0]);
+    if (to.type() == element_type::f64) add_elements<double>(added, to);
+    else add_elements<float>(added, to);
+  }
+  template <class T>
+  void add_elements(any_tensor<Processor> const& added, any_tensor<Processor> const& to) const {
+    T* const sum = to.template data_as<T>();
+    map(mesh_.processor(), device::sum_of{}, static_cast<T const*>(sum),
+        static_cast<T const*>(added.template data_as<T>()), to.local_elements(), sum);
   }
 
   void release(step::action const& a) {

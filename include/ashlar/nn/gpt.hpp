@@ -18,8 +18,10 @@
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/output_embedding.hpp>
 #include <ashlar/nn/repeat.hpp>
 #include <ashlar/nn/residual.hpp>
+#include <ashlar/nn/tied.hpp>
 
 namespace ashlar::nn {
 
@@ -63,11 +65,17 @@ struct gpt_options {
 };
 
 /// Returns a whole GPT without dropout. Input: token_batch; output: [batch, seq, vocabulary]. The
-/// last matrix is a separate parameter, whereas GPT-2 shares it with the embedding.
+/// last matrix is a separate parameter, whereas GPT-2 shares it with the embedding (tied_gpt).
 constexpr auto gpt(gpt_options const& o) {
   return chain(embedding(o.vocabulary, o.features),
                repeat(o.layers, gpt_block(o.features, o.heads)), layer_norm(o.features),
                linear(o.features, o.vocabulary, false));
+}
+
+/// Returns a whole GPT without dropout whose last matrix is the embedding's table, as in GPT-2.
+constexpr auto tied_gpt(gpt_options const& o) {
+  return tied(embedding(o.vocabulary, o.features), repeat(o.layers, gpt_block(o.features, o.heads)),
+              layer_norm(o.features), output_embedding(o.features, o.vocabulary));
 }
 
 /// GPT-3 (Brown et al. 2020), and the Transformers of section 5 of the AutoDDL paper:

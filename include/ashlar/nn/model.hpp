@@ -231,13 +231,16 @@ class model {
     one.hand_out_gradients();
   }
   void clear_gradients() {
-    for_each_parameter([](parameter<Processor>& p) { p.clear(); });
+    for (auto& node : state_->nodes)
+      for (auto& p : node->parameters()) p.clear();
   }
-  /// Calls f(parameter) for each parameter, in the order of the net.
+  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter counts once,
+  /// at its first use (nn/tied.hpp).
   template <class F>
   void for_each_parameter(F f) {
     for (auto& node : state_->nodes)
-      for (auto& p : node->parameters()) f(p);
+      for (auto& p : node->parameters())
+        if (!p.is_tied()) f(p);
   }
 
   /// Returns the number of elements of all parameters. Elements that several ranks store count

@@ -35,6 +35,13 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
+/// The parameter of an earlier element that is parameter `index` of this element too, or null.
+template <class Processor>
+struct tied_parameter {
+  parameter<Processor> const* first = nullptr;
+  int index = 0;
+};
+
 namespace detail {
 
 template <class Layer, int XRank>
@@ -109,12 +116,13 @@ class layer_node final : public element_node<typename At::processor_type> {
 
  public:
   layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
-             At const& at, stream_counter& streams, std::string const& path = {})
+             At const& at, stream_counter& streams, std::string const& path = {},
+             tied_parameter<processor> const& tied = {})
       : layer_(layer), mesh_(m), spec_(layer.spec(x)), at_(at) {
     if (auto const halo = step::halo_layout_of(spec_, as_value(at_.dx()), m.topology());
         halo.has_halo() && m.is_here())
       dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
-    make_parameters(element, streams, path);
+    make_parameters(element, streams, path, tied);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
       streams.next += Layer::streams;
@@ -164,7 +172,8 @@ class layer_node final : public element_node<typename At::processor_type> {
 
  private:
   void make_parameters([[maybe_unused]] int element, [[maybe_unused]] stream_counter& streams,
-                       [[maybe_unused]] std::string const& path) {
+                       [[maybe_unused]] std::string const& path,
+                       [[maybe_unused]] tied_parameter<processor> const& tied) {
     if constexpr (types::parameters > 0) {
       static_assert(
           requires(Layer const& layer, int k) {
@@ -172,6 +181,11 @@ class layer_node final : public element_node<typename At::processor_type> {
           }, "nn: a layer with parameters must define their initial values: nn::initial_values "
              "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
       for (int k = 0; k < spec_.parameters.size(); ++k) {
+        if (tied.first != nullptr && tied.index == k) {
+          this->parameters_.emplace_back(spec_.parameters[k].name, path, element, *tied.first,
+                                         mesh_, at_.parameter_at(k).grad);
+          continue;
+        }
         initial_values const initial = layer_.initial(k);
         std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
         this->parameters_.push_back(make_parameter<T>(spec_.parameters[k], element, mesh_,

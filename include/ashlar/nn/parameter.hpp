@@ -56,6 +56,15 @@ class parameter {
     }
     clear();
   }
+  /// Makes the later use of a tied parameter: it has the value of `first`, and a gradient sum of its
+  /// own on mesh `m`.
+  parameter(step::label const& name, std::string const& path, int element, parameter const& first,
+            basic_mesh<Processor> const& m, placement const& grad)
+      : name_(name), path_(path + name.text), element_(element), decays_(first.decays_),
+        is_tied_(true), value_(first.value_), copy_(first.copy_),
+        sum_(m, value_.extents(), grad, value_.type()) {
+    clear();
+  }
   // Tensors are handles, so a copy would share their values. A model is moved, not copied.
   parameter(parameter&&) = default;
   parameter& operator=(parameter&&) = default;
@@ -70,6 +79,9 @@ class parameter {
   /// Returns whether weight decay applies: to weights and embedding tables, but not to biases and
   /// gains, whatever their shape.
   bool decays() const { return decays_; }
+  /// Returns whether this is the later use of a tied parameter. It has the value of the first use,
+  /// and only a gradient sum of its own.
+  bool is_tied() const { return is_tied_; }
   decltype(auto) processor() const { return value_.mesh().processor(); }
   tensor_type const& value() const { return value_; }
   /// Returns the tensor that the step's program redistributes before the layer reads it: the value,
@@ -117,6 +129,7 @@ class parameter {
   std::string path_;
   int element_;
   bool decays_;
+  bool is_tied_ = false;
   tensor_type value_;
   tensor_type copy_;  // empty if the net does not compute with bfloat16
   tensor_type sum_;

@@ -42,6 +42,7 @@ auto place_with(Net const& net, net_builder<Processor> built, search::problem pr
                 "nn::place<float>(...).");
   using input = std::conditional_t<takes_tokens<Net>(), std::int32_t, accumulation_t<T>>;
   constexpr int x_rank = input_rank<Net>();
+  built.ties = problem.ties;
   nn::place_part<T, x_rank>(net, built, plan.input, cursor);
   auto const check_input = [first = first_layer(net)](std::span<input const> values) {
     if constexpr (requires { first.check(values); }) first.check(values);
@@ -120,6 +121,13 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    ", elements " + std::to_string(problem[i].partner) + " and " +
                                    std::to_string(i) + " of the plan, have different placements.");
   }
+  for (auto const& t : problem.ties)
+    if (!(plan[t.first].parameters[t.first_index].store ==
+          plan[t.later].parameters[t.later_index].store))
+      throw error("nn::place", "the plan stores the parameter that elements " +
+                                   std::to_string(t.first) + " and " + std::to_string(t.later) +
+                                   " share at two placements. It is one parameter: give both the "
+                                   "same storage.");
 }
 
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {

@@ -31,6 +31,17 @@ struct net_builder {
   /// In a pipeline: the part of the mesh that has each stage, and the number of the element behind
   /// it.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
+  inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
+
+  /// Returns the parameter of an earlier element that element number `element` reads too.
+  tied_parameter<Processor> tied_of(int element) const {
+    for (auto const& t : ties)
+      if (t.later == element)
+        return {&nodes[static_cast<std::size_t>(t.first)]
+                     ->parameters()[static_cast<std::size_t>(t.first_index)],
+                t.later_index};
+    return {};
+  }
 
   /// Returns the mesh of an element. In a pipeline every rank has all elements, but outside of
   /// their meshes their shards are empty.
@@ -68,7 +79,8 @@ void place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
     auto const at = cursor.choice();
     using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
     net.nodes.push_back(std::make_unique<node>(layer, cursor.index, net.mesh_of(cursor.index), x,
-                                               at, net.streams, net.path));
+                                               at, net.streams, net.path,
+                                               net.tied_of(cursor.index)));
   } else {
     layer.template place_part<T, XRank>(net, x, cursor);
   }

@@ -17,6 +17,7 @@
 #include <ashlar/search/check_problem.hpp>
 #include <ashlar/search/choice_class.hpp>
 #include <ashlar/search/tabulated_moves.hpp>
+#include <ashlar/search/tied_storage.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
@@ -42,6 +43,7 @@ class chain_model {
         class_of_(static_cast<std::size_t>(net.size())),
         list_of_(static_cast<std::size_t>(net.size()), -1), prune_(prune) {
     check_problem(net, t);
+    detail::demand_settled_ties(net);
     if constexpr (Paths::orders != shard_orders::all) paths_.use(net);
     of_layer_ = scratch<std::vector<layer_choice>>(static_cast<std::size_t>(length(net.layers)));
     using filter_type = std::remove_cvref_t<Filter>;

@@ -16,6 +16,7 @@
 //             sharded (ZeRO): in addition, dim 0 of the stored parameter is split along every axis
 //             on which the layer uses the parameter replicated and the gradient is not split.
 //             These splits nest inside other splits of dim 0.
+//             A parameter with a prescribed storage (parameter_spec::store) has that one.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
 // tensors are replicated, if the layer has one (`one_row`). Plans written by people may use any row
@@ -115,7 +116,9 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
     parameter_choice p;
     p.use = assemble(order, whole, [&](int a) { return table[row[a]].use.items[k]; });
     p.grad = assemble(order, whole, [&](int a) { return table[row[a]].grad.items[k]; });
-    p.store = ashlar::detail::reduced(p.use);  // replaces P by B
+    auto const& prescribed = spec.parameters.items[k].store;
+    p.store = prescribed.axes() > 0 ? prescribed
+                                    : ashlar::detail::reduced(p.use);  // replaces P by B
     c.parameters.push_back(p);
   }
   for (int k = 0; k < spec.statistics.size(); ++k)
@@ -133,6 +136,7 @@ constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology c
   bool changed = false;
   for (int k = 0; k < c.parameters.size(); ++k) {
     auto& p = c.parameters.items[k];
+    if (spec.parameters.items[k].store.axes() > 0) continue;
     for (int i = 0; i < order.size() && spec.parameters.items[k].extents.rank() > 0; ++i) {
       int const a = order.items[i];
       if (t.extent(a) == 1 || !p.store[a].is_broadcast() || p.grad[a].is_split()) continue;

@@ -92,13 +92,15 @@ template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
-  chain_model<N> model(net, t, m, filter, pruning::keep_all);
-  detail::no_watch alone;
-  detail::enumeration all(model, m.memory, alone);
-  all.extend(0, 0, {});
-  if (!all.found())
-    throw error("search::exhaustive", "no plan fits in the machine's memory per rank.");
-  return make_plan(model, all.best());
+  return detail::best_storage(net, t, true, [&](basic_problem<N> const& one) {
+    chain_model<N> model(one, t, m, filter, pruning::keep_all);
+    detail::no_watch alone;
+    detail::enumeration all(model, m.memory, alone);
+    all.extend(0, 0, {});
+    if (!all.found())
+      throw error("search::exhaustive", "no plan fits in the machine's memory per rank.");
+    return make_plan(model, all.best());
+  });
 }
 
 /// Returns the best plan found by trying plans until the budget in `o` is used up. Throws
@@ -108,6 +110,15 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
                            options o) {
   detail::watch run("exhaustive", o);
   o.whole_space = true;
+  if (!detail::has_settled_ties(net)) {
+    run.go_on();
+    auto const permits = [&](int i, layer_choice const& c) {
+      return !o.permits || o.permits(i, c);
+    };
+    auto chosen = exhaustive(net, t, m, permits);
+    run.raise_bound(chosen.seconds);
+    return run.finish(std::move(chosen));
+  }
   chain_model<N> model = detail::model_of(net, t, m, o);
   detail::demand_room(model, m.memory, "search::exhaustive");
   for (int i = 0; i + 1 < model.size(); ++i) model.boundary(i);

@@ -11,13 +11,15 @@
 //
 // The method depends on the problem:
 //
-//   mesh of one or two axes, a filter, or recomputed segments   chain_solver over all choices
+//   mesh of one or two axes, a filter, tied parameters, or
+//   recomputed segments                                         chain_solver over all choices
 //   other meshes                                                by_roles.hpp
 //   the fastest plan needs more than machine.memory             then within_memory.hpp
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/exact_axes.hpp>
+#include <ashlar/search/tied_storage.hpp>
 #include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
@@ -32,24 +34,25 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
   return make_plan(model, chain_solver<N>(model).path());
 }
 
-/// Returns the plan of least predicted seconds that `filter` permits and that needs at most
-/// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan
-/// without a memory limit. It is called on more than two axes, if there is no filter and no
-/// recomputed segment. `watch` follows the progress of the search.
+/// As plan_within_limit, for a problem whose tied parameters have prescribed storages.
 template <int N, class Filter, class Fastest, class Watch>
-constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
-                                          machine const& m, Filter const& filter,
-                                          Fastest const& fastest_by_roles, Watch& watch) {
-  if (!is_exact_on(t) && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const& t,
+                                     machine const& m, Filter const& filter,
+                                     Fastest const& fastest_by_roles, Watch& watch) {
+  if (!is_exact_on(t) &&
+      (!net.ties.empty() || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
     throw error(
         "search::optimal",
-        "a search with pins, a filter or recomputed segments supports " + at_most_exact_axes() +
+        std::string(net.ties.empty() ? "a search with pins, a filter or recomputed segments"
+                                     : "a search of a net with tied parameters") +
+            " supports " + at_most_exact_axes() +
             ", because the number of choices of a layer grows exponentially with the number of "
             "axes. Merge axes of one tier.");
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0) return fastest_by_roles(net, t, m);
+      if (t.axes() > 2 && net.recomputed == 0 && net.ties.empty())
+        return fastest_by_roles(net, t, m);
     return fastest_of_choices(net, t, m, filter);
   };
   basic_plan<N> const fastest = find_fastest();
@@ -64,6 +67,26 @@ constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology 
                     " per rank, more than the limit, and a search below a memory limit supports " +
                     at_most_exact_axes() + ". Merge axes of one tier.");
   return within_memory(net, t, m, filter, watch);
+}
+
+/// Returns the plan of least predicted seconds that `filter` permits and that needs at most
+/// m.memory bytes per rank (0: no limit). `fastest_by_roles(net, t, m)` returns the fastest plan
+/// without a memory limit. It is called on more than two axes, if there is no filter, no tied
+/// parameter and no recomputed segment. `watch` follows the progress of the search.
+template <int N, class Filter, class Fastest, class Watch>
+constexpr basic_plan<N> plan_within_limit(basic_problem<N> const& net, topology const& t,
+                                          machine const& m, Filter const& filter,
+                                          Fastest const& fastest_by_roles, Watch& watch) {
+  if (has_settled_ties(net) || !is_exact_on(t))
+    return settled_plan(net, t, m, filter, fastest_by_roles, watch);
+  check_problem(net, t);
+  one_storage<Watch> part{watch};
+  auto const found = best_storage(net, t, !std::is_same_v<Filter, any_choice>,
+                                  [&](basic_problem<N> const& one) {
+                                    return settled_plan(one, t, m, filter, fastest_by_roles, part);
+                                  });
+  watch.raise_bound(found.seconds * (1 - found.gap));
+  return found;
 }
 
 }  // namespace detail

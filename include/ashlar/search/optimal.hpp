@@ -13,9 +13,11 @@
 // The method depends on the problem:
 //
 //   one or two axes, a filter,
-//   or recomputed segments      dynamic programming over all choices (chain_solver.hpp)
+//   tied parameters, or
+//   recomputed segments         dynamic programming over all choices (chain_solver.hpp)
 //   other meshes                search_on_mesh.hpp
 //   plan exceeds the limit      within_memory.hpp
+//   tied parameters             one search for each of their storages (tied_storage.hpp)
 //   in constant expressions     in_compiler.hpp. A program that links ashlar::compiled and needs a
 //                               plan as a constant must include in_compiler.hpp, too
 //
@@ -23,8 +25,8 @@
 // have equally few, the search on one or two axes returns the plan with the choices that
 // layer_choices lists first.
 //
-// Meshes of five and more axes are searched only if three conditions hold: there is no filter, no
-// segment is recomputed, and the fastest plan fits in the memory limit. factored.hpp also searches
+// Meshes of five and more axes are searched only if four conditions hold: there is no filter, no
+// parameter is tied, no segment is recomputed, and the fastest plan fits in the memory limit. factored.hpp also searches
 // for the best factors of the mesh axes.
 
 #include <ashlar/config.hpp>

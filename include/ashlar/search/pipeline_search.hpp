@@ -309,6 +309,7 @@ class pipeline_search {
                     pipelines::schedule const& order, std::vector<int> const& limits) {
     auto const& net = net_of(c);
     auto chain = weighed(in_stages(net, limits, recomputed_in_stages(net, limits)), c.parts);
+    chain = with_storage_of(std::move(chain), c.chosen);
     machine room = machine_;
     room.memory /= choice.chunks;
     try {

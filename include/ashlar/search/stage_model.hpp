@@ -10,10 +10,15 @@
 //   from and to stages on other parts    by planned crossings, which run while it computes; also
 //                                        what the ends of a skip on two stages send each other
 //
+// A tied parameter whose uses are on two parts crosses to the part of the later use, and the gradient
+// of the later use crosses back. The stage of the later use counts both as part of the end of a step,
+// although the former crossing can hide behind the passes of other stages.
+//
 // The gradients of the parameters of a layer are the part W of a split backward pass if the layer
 // makes them alone (backward_form::halves and gradients_only). All else is the gradient of the
 // input: what is recomputed, redistributions, and gathered parameters.
 
+#include <algorithm>
 #include <map>
 
 #include <ashlar/search/cost.hpp>
@@ -133,6 +138,18 @@ class stage_model {
   std::vector<skip_bytes> bytes_of_skips(std::vector<int> const& limits) const {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
+  /// Returns the seconds per step in which a tied parameter and the gradient of its later use cross
+  /// between the parts of its two uses.
+  double tie_seconds(tie const& t) const {
+    auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
+    auto const& store = whole_[t.first].parameters[t.first_index].store;
+    double seconds = 0;
+    for (auto const when : {phase::forward, phase::synchronize})
+      seconds +=
+          crossings_(extents, element_size(chain_, moved::parameter, when), store, store).seconds;
+    return seconds;
+  }
+  basic_problem<N> const& chain() const { return chain_; }
 
   /// Returns the bytes of the stage. `joined` as above.
   stage_bytes const& bytes(int first, int last) {
@@ -179,6 +196,16 @@ std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int
     stages[static_cast<std::size_t>(it.to)].sent += backward.sent;
   }
   auto const skips = model.bytes_of_skips(limits);
+  for (auto const& t : model.chain().ties) {
+    auto const stage_with = [&](int element) {
+      return static_cast<int>(std::upper_bound(limits.begin(), limits.end(), element) -
+                              limits.begin()) -
+             1;
+    };
+    int const later = stage_with(t.later);
+    if (order.position_of(stage_with(t.first)) != order.position_of(later))
+      stages[static_cast<std::size_t>(later)].synchronize += model.tie_seconds(t);
+  }
   for (int p = 0; p < order.positions; ++p) {
     auto const memory = memory_of_part(order, p, bytes, skips);
     for (int c = 0; c < order.chunks; ++c)

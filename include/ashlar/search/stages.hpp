@@ -134,6 +134,18 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
     stage.recomputed += begins && own < net.recomputed;
     stage[i - first].segment = stage.segments - 1;
   }
+  for (auto const& t : net.ties) {
+    bool const has_first = t.first >= first && t.first < last,
+               has_later = t.later >= first && t.later < last;
+    if (has_first && has_later) {
+      stage.ties.push_back({t.first - first, t.first_index, t.later - first, t.later_index});
+    } else if (has_first || has_later) {
+      int const i = (has_first ? t.first : t.later) - first;
+      auto spec = stage.spec(i);
+      spec.parameters[has_first ? t.first_index : t.later_index].is_apart = true;
+      stage.replace(i, spec);
+    }
+  }
   return stage;
 }
 

@@ -14,6 +14,7 @@
 //   backward         yes       dy, saved, parameters in use       dx, skipped        gradient sums
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
+//   add_gradient     no        the gradient of a parameter's later use               its gradient
 //   update           yes       the gradient                                          the parameter
 //   begin_send       no        a value that goes to another part of the mesh
 //   end_send         no        the same value
@@ -57,7 +58,8 @@ enum class action_kind : signed char {
   end_receive,
   exchange_halo,
   add_halo,
-  release
+  release,
+  add_gradient
 };
 
 constexpr char const* to_string(action_kind kind) {
@@ -77,6 +79,7 @@ constexpr char const* to_string(action_kind kind) {
     case action_kind::exchange_halo: return "exchange halo of x";
     case action_kind::add_halo: return "add halo of dx";
     case action_kind::release: return "release";
+    case action_kind::add_gradient: return "add gradient";
   }
   return "";
 }
@@ -104,13 +107,16 @@ enum class value_kind : signed char {
   reduced,    ///< a statistic after its redistribution
   sum,        ///< a parameter's gradient, summed over the micro-batches
   gradient,   ///< a parameter's gradient, at the placement at which the parameter is stored
-  stored      ///< a parameter as stored between steps
+  stored,     ///< a parameter as stored between steps
+  copy,       ///< a tied parameter that another part of a pipeline stores, on its way to this one
+  addend      ///< the gradient of a tied parameter's later use, on its way to that of the first
 };
 
 constexpr char const* to_string(value_kind kind) {
   constexpr char const* names[] = {
-      "data",  "x",    "y",         "dy",      "dx",  "skipped",  "x with halo", "dx with halo",
-      "saved", "used", "statistic", "reduced", "sum", "gradient", "stored"};
+      "data",         "x",     "y",     "dy",        "dx",      "skipped", "x with halo",
+      "dx with halo", "saved", "used",  "statistic", "reduced", "sum",     "gradient",
+      "stored",       "copy",  "addend"};
   return names[static_cast<int>(kind)];
 }
 

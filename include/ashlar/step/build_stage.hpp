@@ -23,6 +23,10 @@
 // transfers have places in the common order too. What has arrived of a skip is kept until the pass
 // that reads it.
 //
+// A tied parameter whose uses are on two parts is stored on the part of the first use. It crosses to
+// the other part before the first pass, and the gradient of its later use crosses back behind the
+// last one. So a part needs no copy between steps.
+//
 // Redistributions on the two sides of a crossing are moves of the programs: the plan of the
 // crossing (plan/cross_mesh.hpp) says at which placements the tensor leaves one part and arrives at
 // the other.

@@ -20,6 +20,8 @@
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
 //                order. No action reads it before the last addend.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
+//   ties         The gradient of a tied parameter's later use is added once, before the gradient of
+//                the first use is read.
 //   crossings    Each send and each receive begins once and then ends once.
 //   halos        An exchange of halos makes x with halo of its element, or dx of its element from
 //                dx with halo.
@@ -59,7 +61,7 @@ class program_check {
 
  private:
   struct value_state {
-    bool alive = false, made = false, released = false, read = false;
+    bool alive = false, made = false, released = false, read = false, is_added = false;
     int moving = 0;  ///< number of pending moves that read this value
     int addends = 0;
   };
@@ -86,9 +88,11 @@ class program_check {
       case action_kind::update: break;
       case action_kind::exchange_halo:
       case action_kind::add_halo: exchange(a); break;
+      case action_kind::add_gradient: add_use(a); break;
       default: compute(a);
     }
-    for (int const v : a.adds) add(a, v);
+    if (a.kind != action_kind::add_gradient)
+      for (int const v : a.adds) add(a, v);
     for (int const v : a.makes) make(a, v);
     last_begun_ = a.kind == action_kind::begin_move ? a.move : -1;
   }
@@ -149,6 +153,27 @@ class program_check {
       demand(s.addends <= a.micro_batch, "adds a micro-batch's addend twice", v);
     }
     ++s.addends;
+  }
+
+  /// Checks the sum of the gradients of a tied parameter's two uses.
+  constexpr void add_use(action const& a) {
+    demand(a.reads.size() == 1 && a.adds.size() == 1, "adds other than one gradient to one");
+    if (found_.found()) return;
+    int const from = a.reads[0], to = a.adds[0];
+    value_state &s = state(to), &addend = state(from);
+    value const &is = p_.value_of(to), &added = p_.value_of(from);
+    demand(added.kind == value_kind::addend || added.kind == value_kind::sum,
+           "adds a value that is no gradient of a later use", from);
+    demand(is.kind == value_kind::gradient || is.kind == value_kind::sum,
+           "adds to a value that is no gradient", to);
+    demand(is.element == a.element && is.index == a.part, "adds to the gradient of another", to);
+    demand(s.alive, "adds to a value that nothing has made yet", to);
+    demand(is.kind != value_kind::sum || s.addends == p_.micro_batches, "adds to an incomplete sum",
+           to);
+    demand(!s.read, "adds to a gradient that is read already", to);
+    demand(s.moving == 0, "adds to a value while a transfer reads it", to);
+    demand(!addend.is_added, "adds the gradient of a later use twice", from);
+    addend.is_added = true;
   }
 
   constexpr void begin(action const& a) {
@@ -242,6 +267,8 @@ class program_check {
       demand(is.kind != value_kind::sum || s.addends == p_.micro_batches, "omits addends of a sum",
              v);
       demand(is.kind != value_kind::stored || s.addends == 1, "never updates a parameter", v);
+      demand((is.kind != value_kind::sum && is.kind != value_kind::addend) || s.read,
+             "never uses a gradient", v);
     }
     for (int b = 1; b < p_.micro_batches; ++b)
       for (int i = 0; i < p_.elements; ++i)

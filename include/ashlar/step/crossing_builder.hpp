@@ -39,7 +39,7 @@ class crossing_builder : public program_builder<dynamic_size> {
     (forward ? own(element_).y : own(element_).dx) = value;
     auto& arrivals = forward ? y_arrives_ : dx_arrives_;
     arrivals[static_cast<std::size_t>(element_)] = at;
-    return begin_crossing({false, what(forward), element, b, value, number, plan});
+    return begin_crossing({false, what(forward), element, b, value, number, plan, when(forward)});
   }
 
   /// The same for the input of a skip, or for its gradient.
@@ -56,8 +56,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     auto const bytes = bytes_of(net_.spec(skip.begin).x, at, net_.element_size);
     int const value = add_value(forward ? value_kind::y : value_kind::skipped, 0, bytes);
     (forward ? own(skip.end).arrived : own(skip.end).skipped) = value;
-    return begin_crossing(
-        {false, what(forward), forward ? skip.end : skip.begin, b, value, number, plan});
+    return begin_crossing({false, what(forward), forward ? skip.end : skip.begin, b, value, number,
+                           plan, when(forward)});
   }
   /// Adds the redistribution of what has arrived of a skip at placement `at`, to the placement at
   /// which the skip's other end reads it. Expects that the receive has ended.
@@ -67,6 +67,40 @@ class crossing_builder : public program_builder<dynamic_size> {
     placement const& to = forward ? chosen_[skip.end].x : chosen_[skip.begin].dy;
     if (!(at == to))
       value = add_move(when(forward), what(forward), 0, net_.spec(skip.begin).x, at, to, value);
+  }
+
+  // A tied parameter whose two uses are on different parts of the mesh crosses twice a step: its
+  // value (phase forward) to the part of the later use, and the gradient of the later use (phase
+  // synchronize) to the part of the first use.
+
+  /// Adds the begin of such a send, and returns its index. It leaves at placement `to`.
+  int begin_tie_send(tie const& t, phase when, placement const& to, int number, int plan) {
+    bool const value = when == phase::forward;
+    int const k = enter_tie(t, value);
+    auto& own = parameters(element_);
+    auto const& from = chosen_[element_].parameters[k].store;
+    int sent = value ? own.stored[k] : own.gradient[k];
+    if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
+    return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
+  }
+  /// Adds the begin of such a receive, and returns its index. It arrives at placement `at`.
+  int begin_tie_receive(tie const& t, phase when, placement const& at, int number, int plan) {
+    int const k = enter_tie(t, when != phase::forward);
+    auto const size = search::step::element_size(net_, moved::parameter, when);
+    auto const bytes = bytes_of(net_.spec(element_).parameters[k].extents, at, size);
+    int const value = add_value(kind_of_tied(when), k, bytes);
+    return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
+  }
+  /// Adds the end of such a receive, and the use of what has arrived: the later use reads it, or it
+  /// is added to the gradient of the first use.
+  void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
+    end_crossing(index);
+    int const k = enter_tie(t, when != phase::forward);
+    int value = made_.crossings[static_cast<std::size_t>(index)].value;
+    auto const& store = chosen_[element_].parameters[k].store;
+    if (!(store == at)) value = add_tie_move(when, k, at, store, value);
+    if (when == phase::forward) parameters(element_).stored[k] = value;
+    else add_gradient(t, value);
   }
 
  private:
@@ -87,7 +121,22 @@ class crossing_builder : public program_builder<dynamic_size> {
   int send(bool forward, int value, shape const& extents, placement const& from,
            placement const& to, int number, int plan) {
     if (!(from == to)) value = add_move(when(forward), what(forward), 0, extents, from, to, value);
-    return begin_crossing({true, what(forward), element_, micro_batch_, value, number, plan});
+    return begin_crossing(
+        {true, what(forward), element_, micro_batch_, value, number, plan, when(forward)});
+  }
+
+  /// Makes the first or the later element of a tie the current one. Returns its parameter.
+  int enter_tie(tie const& t, bool first) {
+    micro_batch_ = 0;
+    element_ = first ? t.first : t.later;
+    return first ? t.first_index : t.later_index;
+  }
+  static value_kind kind_of_tied(phase when) {
+    return when == phase::forward ? value_kind::copy : value_kind::addend;
+  }
+  int add_tie_move(phase when, int k, placement const& from, placement const& to, int source) {
+    return add_move(when, moved::parameter, k, net_.spec(element_).parameters[k].extents, from, to,
+                    source, kind_of_tied(when));
   }
 };
 

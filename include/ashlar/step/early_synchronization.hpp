@@ -31,7 +31,8 @@ class early_synchronization_pass {
     changed_.actions.clear();
     for (std::size_t k = 0; k < p.moves.size(); ++k) {
       auto const& m = p.moves[k];
-      if (m.phase != phase::synchronize || p.path_of(m).is_local()) continue;
+      bool const is_of_sum = p.value_of(m.from).kind == value_kind::sum;
+      if (m.phase != phase::synchronize || !is_of_sum || p.path_of(m).is_local()) continue;
       move_of_sum_[static_cast<std::size_t>(m.from)] = static_cast<int>(k);
       changed_.moves[k].bucket = -1;
     }

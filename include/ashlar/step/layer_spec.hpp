@@ -10,6 +10,7 @@
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/sliding_window.hpp>
+#include <ashlar/placement/placement.hpp>
 #include <ashlar/signature/training_row.hpp>
 #include <ashlar/step/names.hpp>
 
@@ -26,10 +27,20 @@ struct label {
   friend constexpr bool operator==(label const&, label const&) = default;
 };
 
+/// The role of a parameter in a tie: two elements that read one parameter (problem.hpp).
+///
+///   none    the parameter of one element
+///   first   of the first element, which stores the parameter
+///   later   of the later element, which has a gradient of its own, but stores nothing
+enum class tie_role : signed char { none, first, later };
+
 struct parameter_spec {
   label name;
   shape extents;
   bool in_backward = false;  ///< whether the backward pass reads this parameter, to compute dx
+  tie_role tie = tie_role::none;
+  bool is_apart = false;  ///< whether the tie's two elements are in different pipeline stages
+  placement store{};      ///< where a tied parameter must be stored; no axes: the search chooses
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 

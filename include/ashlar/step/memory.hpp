@@ -195,14 +195,20 @@ struct phase_memory {
     }
     raise(held + bytes);
   }
-  constexpr void move(phase when, moved what, int, shape const& extents, placement const& from,
-                      placement const& to) {
+  constexpr void move(phase when, moved what, int index, shape const& extents,
+                      placement const& from, placement const& to) {
     if (what != moved::parameter || from == to) return;
     std::int64_t const source = max_local_elements(extents, mesh, from) * accumulation_size;
     std::int64_t const target = max_local_elements(extents, mesh, to) *
                                 (when == phase::synchronize ? accumulation_size : element_size);
     raise(held + most_of_move(source, target, mesh.ranks()));
-    held += target;
+    if (!is_added_at_once(when, index)) held += target;
+  }
+  /// Returns whether the moved gradient of a parameter is added to that of its first use, and then
+  /// released.
+  constexpr bool is_added_at_once(phase when, int index) const {
+    auto const& p = spec.parameters.items[index];
+    return when == phase::synchronize && p.tie == tie_role::later && !p.is_apart;
   }
 };
 
@@ -247,7 +253,10 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     shape const& extents = spec.parameters.items[k].extents;
     std::int64_t const store = max_local_elements(extents, t, p.store);
     std::int64_t const grad = p.grad == p.store ? store : max_local_elements(extents, t, p.grad);
-    bytes.lasting += (stored_size(net) - a) * store + a * grad;
+    auto const& tied = spec.parameters.items[k];
+    bytes.lasting += a * grad;
+    if (tied.tie != tie_role::later) bytes.lasting += (stored_size(net) - a) * store;
+    else if (tied.is_apart) bytes.lasting += e * store;  // the copy of this part of a pipeline
   }
   halo_memory const halo = spec.halo.dim < 0 ? halo_memory{} : halo_memory_of(spec, c, t, e);
   auto const running = [&](phase when, std::int64_t made) {
@@ -265,6 +274,13 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   auto const synchronized = running(phase::synchronize, 0);
   bytes.synchronize = synchronized.most;
   bytes.gradients = synchronized.held;
+  for (int k = 0; k < spec.parameters.size(); ++k) {  // a gradient that arrives from a later stage
+    auto const& p = spec.parameters.items[k];
+    if (p.tie != tie_role::first || !p.is_apart) continue;
+    std::int64_t const store = max_local_elements(p.extents, t, c.parameters.items[k].store) * a;
+    bytes.synchronize += store + packing_bound(store, t.ranks());
+    bytes.gradients += store;
+  }
   return bytes;
 }
 

@@ -59,6 +59,7 @@ constexpr program compacted(program const& from) {
       renumber(made.moves.back().from);
       renumber(made.moves.back().to);
     }
+  for (auto& c : made.crossings) renumber(c.value);
   for (auto& a : made.actions) {
     if (a.move >= 0) a.move = move_number[static_cast<std::size_t>(a.move)];
     for (auto* list : {&a.reads, &a.makes, &a.adds})

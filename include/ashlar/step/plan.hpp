@@ -102,6 +102,9 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
     for (auto const& parameter : spec.parameters) mix_shape(parameter.extents);
     if (spec.context.rank() > 0) mix_shape(spec.context);
   }
+  for (auto const& t : p.ties)
+    for (int const k : {t.first, t.first_index, t.later, t.later_index})
+      mix(static_cast<std::uint64_t>(k));
   return h;
 }
 

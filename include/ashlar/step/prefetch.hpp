@@ -29,7 +29,8 @@ namespace step_detail {
 /// Returns whether a move (a redistribution) is a gather: it moves a stored parameter to the
 /// placement where a layer reads it, and communicates.
 constexpr bool is_gather(program const& p, program_move const& m) {
-  return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
+  return m.what == moved::parameter && p.value_of(m.to).kind == value_kind::used &&
+         !p.path_of(m).is_local();
 }
 
 /// Returns the number of distinct parameters for which a program has gathers.
@@ -87,6 +88,7 @@ constexpr program early_gathers(program const& p, int ahead) {
   std::vector<int> visits;  // first action of each element's computations in a phase
   std::vector<std::vector<int>> begins(actions.size());
   std::vector<int> taken(actions.size(), 0);
+  std::vector<int> made_at(p.values.size(), -1);  // per value: the action that makes it
   action const* last = nullptr;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     action const& a = actions[i];
@@ -96,6 +98,7 @@ constexpr program early_gathers(program const& p, int ahead) {
         visits.push_back(static_cast<int>(i));
       last = &a;
     }
+    for (int const v : a.makes) made_at[static_cast<std::size_t>(v)] = static_cast<int>(i);
     if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
     // `visits` has one entry for each group of computations (of one element in one phase) that
     // begins before this gather. In the backward pass, a gather may follow the weight gradient of
@@ -104,8 +107,10 @@ constexpr program early_gathers(program const& p, int ahead) {
     bool const own = last->element == a.element && last->phase == a.phase &&
                      last->micro_batch == a.micro_batch;
     int const to = static_cast<int>(visits.size()) - ahead - (own ? 1 : 0);
-    begins[static_cast<std::size_t>(visits[static_cast<std::size_t>(to < 0 ? 0 : to)])].push_back(
-        static_cast<int>(i));
+    int const before = visits[static_cast<std::size_t>(to < 0 ? 0 : to)];
+    // A parameter that another part of a pipeline stores must have arrived.
+    if (before <= made_at[static_cast<std::size_t>(p.move_of(a).from)]) continue;
+    begins[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
     taken[i] = 1;
   }
   program made = p;

@@ -35,7 +35,8 @@
 // when the saved values of the other segments have been released. So the recomputed values need no
 // additional memory.
 //
-// Equal layers are stored once, and elements refer to them by index.
+// Equal layers are stored once, and elements refer to them by index. A tie makes one parameter of
+// the parameters of two elements.
 
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -54,6 +55,19 @@ struct element {
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
+/// Two elements that read the same parameter, which is stored once: parameter `first_index` of
+/// element `first` is parameter `later_index` of the later element `later`. Both uses have the same
+/// placement `store`. Each use has a gradient sum of its own. At the end of a step, the gradient of
+/// the later use is added to that of the first use.
+struct tie {
+  int first = 0, first_index = 0;
+  int later = 0, later_index = 0;
+  friend constexpr bool operator==(tie const&, tie const&) = default;
+};
+
+/// The largest number of ties in a problem.
+inline constexpr int max_ties = 4;
+
 /// How often the forward pass of an element of the layer chain runs: once, or twice because the
 /// element's segment is recomputed. `twice_from_here` marks the first element of such a segment,
 /// whose input x stays in memory.
@@ -71,6 +85,7 @@ template <int Capacity = dynamic_size>
 struct basic_problem {
   sequence<layer_spec, Capacity> layers;
   sequence<element, Capacity> elements;
+  inplace_vector<tie, max_ties> ties;
   int element_size = 4;       ///< bytes per element of activations and of parameters in use
   int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
   int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
@@ -93,6 +108,50 @@ struct basic_problem {
       layers.push_back(spec);
     }
     elements.push_back({kind, index, partner});
+  }
+
+  /// Replaces the spec of element i. Other elements of the same layer keep theirs.
+  constexpr void replace(int i, layer_spec const& spec) {
+    int const before = (*this)[i].layer;
+    bool is_shared = false;
+    for (int k = 0; k < size(); ++k)
+      is_shared = is_shared || (k != i && (*this)[k].layer == before);
+    if (is_shared) {
+      (*this)[i].layer = length(layers);
+      layers.push_back(spec);
+    } else {
+      *(layers.begin() + before) = spec;
+    }
+  }
+
+  /// Makes one parameter of two: that of the first element is also that of the later one. Throws
+  /// ashlar::error if their extents differ, or if one of them is tied already.
+  constexpr void add_tie(tie const& t) {
+    auto first = spec(t.first), later = spec(t.later);
+    auto const name = [&](layer_spec const& s, int k) {
+      return k < s.parameters.size()
+                 ? std::string(s.name.text) + "'s " + s.parameters[k].name.text + " " +
+                       to_string(s.parameters[k].extents)
+                 : std::string(s.name.text) + ", which has no parameters,";
+    };
+    auto const refuse = [&](std::string const& why) {
+      throw error("nn::tied", name(first, t.first_index) + " and " + name(later, t.later_index) +
+                                  " cannot be one parameter: " + why);
+    };
+    if (t.first_index >= first.parameters.size() || t.later_index >= later.parameters.size())
+      refuse("the first and the last part must be layers with parameters.");
+    auto &one = first.parameters[t.first_index], &other = later.parameters[t.later_index];
+    if (!(one.extents == other.extents))
+      refuse("their extents differ. Tie an embedding(vocabulary, features) to an "
+             "output_embedding(features, vocabulary).");
+    if (one.tie != tie_role::none || other.tie != tie_role::none || ties.size() == max_ties)
+      refuse("each parameter is in one tie only, and a net has at most " +
+             std::to_string(max_ties) + " ties.");
+    one.tie = tie_role::first;
+    other.tie = tie_role::later;
+    replace(t.first, first);
+    replace(t.later, later);
+    ties.push_back(t);
   }
 
   /// Makes one segment of the elements of the layer chain from index `first` to the last one. A
@@ -200,6 +259,7 @@ problem any_length(basic_problem<N> const& fixed) {
   problem net;
   net.layers.assign(fixed.layers.begin(), fixed.layers.end());
   net.elements.assign(fixed.elements.begin(), fixed.elements.end());
+  net.ties = fixed.ties;
   net.element_size = fixed.element_size;
   net.accumulation_size = fixed.accumulation_size;
   net.micro_batches = fixed.micro_batches;

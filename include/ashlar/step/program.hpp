@@ -39,12 +39,14 @@ struct program_move {
 /// It runs between its begin and its end.
 struct program_crossing {
   bool is_send = false;
-  moved what = moved::activation;  ///< an activation or its gradient
-  int element = 0;                 ///< element of this part that makes or reads the tensor
+  moved what =
+      moved::activation;  ///< an activation, its gradient, or a tied parameter or its gradient
+  int element = 0;        ///< element of this part that makes or reads the tensor
   int micro_batch = 0;
   int value = -1;  ///< index of what is sent or received in program::values
   int number = 0;  ///< in the common order of all crossings, the same for sender and receiver
   int plan = 0;    ///< index into program::crossing_plans
+  search::step::phase phase = search::step::phase::forward;
 
   friend constexpr bool operator==(program_crossing const&, program_crossing const&) = default;
 };

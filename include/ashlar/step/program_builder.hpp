@@ -22,6 +22,8 @@
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx. The end of a skip cuts its dy into two gradients.
 // Several micro-batches may be under way at a time, so each has tensors of its own.
+//
+// A tied parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/release.hpp>
@@ -72,11 +74,13 @@ class program_builder : public halo_writer {
       for (int k = 0; k < spec.parameters.size(); ++k) {
         shape const& extents = spec.parameters[k].extents;
         std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
-        own.stored.push_back(add_value(value_kind::stored, k, store * a));
+        bool const is_later = spec.parameters[k].tie == tie_role::later;
+        own.stored.push_back(is_later ? stored_by_first_use(k)
+                                      : add_value(value_kind::stored, k, store * a));
         own.sum.push_back(
             add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
         own.gradient.push_back(-1);
-        made_.resident += store * (stored_size(net_) - 2 * a);
+        if (!is_later) made_.resident += store * (stored_size(net_) - 2 * a);
       }
     }
   }
@@ -136,6 +140,7 @@ class program_builder : public halo_writer {
   constexpr void update(int first, int last) {
     for (int i = first; i < last; ++i)
       for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
+        if (net_.spec(i).parameters[k].tie == tie_role::later) continue;
         action a{.kind = action_kind::update, .phase = phase::synchronize, .element = i, .part = k};
         a.reads.push_back(parameters(i).gradient[k]);
         a.adds.push_back(parameters(i).stored[k]);
@@ -179,22 +184,40 @@ class program_builder : public halo_writer {
       case moved::gradient: gradient_ = made; break;
       case moved::statistic: statistics_[index] = made; break;
       case moved::parameter:
-        if (when == phase::synchronize) parameters(element_).gradient[index] = made;
-        else used_[index] = made;
+        if (when != phase::synchronize) {
+          used_[index] = made;
+          break;
+        }
+        parameters(element_).gradient[index] = made;
+        if (auto const* t = tie_of_later(index); t != nullptr && has(t->first))
+          add_gradient(*t, made);
     }
   }
 
  protected:
-  /// The tensors of one element of the layer chain in one micro-batch, as indices into
-  /// program::values; -1: none. `input` is the input of a segment that will be recomputed.
-  /// `arrived` is the input of a skip that ends with this element, received from another part of
-  /// the mesh.
-  struct element_tensors {
-    int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
-  };
-  struct element_parameters {
-    inplace_vector<int, max_parameters> stored, sum, gradient;
-  };
+  /// Returns whether this program has element i.
+  constexpr bool has(int i) { return net_.spec(i).parameters.size() == parameters(i).sum.size(); }
+  /// Returns the tie whose later use is parameter k of the current element, or null.
+  constexpr tie const* tie_of_later(int k) const {
+    for (auto const& t : net_.ties)
+      if (t.later == element_ && t.later_index == k) return &t;
+    return nullptr;
+  }
+  /// Returns the stored value of a tied parameter. It is -1 if another part of the mesh stores it.
+  constexpr int stored_by_first_use(int k) {
+    auto const& t = *tie_of_later(k);
+    return has(t.first) ? parameters(t.first).stored[t.first_index] : -1;
+  }
+  /// Adds the gradient of a later use to that of the first use.
+  constexpr void add_gradient(tie const& t, int gradient) {
+    action a{.kind = action_kind::add_gradient,
+             .phase = phase::synchronize,
+             .element = t.first,
+             .part = t.first_index};
+    a.reads.push_back(gradient);
+    a.adds.push_back(parameters(t.first).gradient[t.first_index]);
+    made_.actions.push_back(a);
+  }
 
   constexpr std::size_t elements() const { return static_cast<std::size_t>(net_.size()); }
   /// The tensors of element i in the current micro-batch.
@@ -207,10 +230,17 @@ class program_builder : public halo_writer {
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source) {
-    int const size = search::step::element_size(net_, what, when);
-    value_kind const kinds[] = {
-        value_kind::x, value_kind::dy,
-        when == phase::synchronize ? value_kind::gradient : value_kind::used, value_kind::reduced};
+    bool const synchronizes = what == moved::parameter && when == phase::synchronize;
+    bool const is_addend = synchronizes &&
+                           net_.spec(element_).parameters[index].tie == tie_role::later;
+    value_kind const own = is_addend      ? value_kind::addend
+                           : synchronizes ? value_kind::gradient
+                                          : value_kind::used;
+    value_kind const kinds[] = {value_kind::x, value_kind::dy, own, value_kind::reduced};
+    return add_move(when, what, index, extents, from, to, source, kinds[static_cast<int>(what)]);
+  }
+  constexpr int add_move(phase when, moved what, int index, shape const& extents,
+                         placement const& from, placement const& to, int source, value_kind kind) {
     program_move m;
     m.phase = when;
     m.element = element_;
@@ -218,11 +248,7 @@ class program_builder : public halo_writer {
     m.index = index;
     m.micro_batch = micro_batch_;
     m.from = source;
-    m.path = path_of(extents, size, from, to);
-    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
-                     when == phase::recompute);
-    add_actions_of(m);
-    return m.to;
+    return add_actions_of(m, kind, extents, search::step::element_size(net_, what, when), from, to);
   }
   constexpr int add_value(value_kind kind, int index, std::int64_t bytes, bool again = false) {
     return program_writer::add_value({kind, element_, index, micro_batch_, again, bytes});

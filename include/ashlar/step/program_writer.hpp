@@ -15,6 +15,17 @@ inline namespace step {
 
 namespace step_detail {
 
+/// The tensors of one element of the layer chain in one micro-batch, as indices into
+/// program::values; -1: none. `input` is the input of a segment that will be recomputed. `arrived`
+/// is the input of a skip that ends with this element, received from another part of the mesh.
+struct element_tensors {
+  int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
+};
+/// The parameters of one element, their gradient sums, and their gradients, as such indices.
+struct element_parameters {
+  inplace_vector<int, max_parameters> stored, sum, gradient;
+};
+
 class program_writer {
  public:
   constexpr program_writer(topology const& mesh, machine const& m) : machine_(m) {
@@ -57,8 +68,12 @@ class program_writer {
     made_.paths.push_back(plan_redistribution(extents, size, from, to, made_.mesh, machine_));
     return static_cast<int>(made_.paths.size()) - 1;
   }
-  /// Adds a redistribution, its begin and its end.
-  constexpr void add_actions_of(program_move const& m) {
+  /// Adds a redistribution, its begin and its end. Returns its result, a new value of kind `kind`.
+  constexpr int add_actions_of(program_move m, value_kind kind, shape const& extents, int size,
+                               placement const& from, placement const& to) {
+    m.path = path_of(extents, size, from, to);
+    m.to = add_value({kind, m.element, m.index, m.micro_batch, m.phase == phase::recompute,
+                      bytes_of(extents, to, size)});
     action a{.kind = action_kind::begin_move,
              .phase = m.phase,
              .element = m.element,
@@ -72,6 +87,7 @@ class program_writer {
     a.makes.push_back(m.to);
     made_.actions.push_back(a);
     made_.moves.push_back(m);
+    return m.to;
   }
 
   /// Adds a send or a receive with its begin, and returns its index in program::crossings.
@@ -89,7 +105,7 @@ class program_writer {
   constexpr void add_crossing_action(action_kind kind, int index) {
     auto const& c = made_.crossings[static_cast<std::size_t>(index)];
     action a{.kind = kind,
-             .phase = c.what == moved::activation ? phase::forward : phase::backward,
+             .phase = c.phase,
              .element = c.element,
              .micro_batch = c.micro_batch,
              .crossing = index};

@@ -32,7 +32,8 @@ class stage_builder {
 
   program build() {
     for_own_stages([&](int first, int last) { to_.prepare(first, last); });
-    int number = 0;
+    begin_ties();
+    int number = first_number_;
     // Passes count as equally long. The order of the parts' passes is given by the schedule; the
     // costs decide only how the passes of different parts follow each other.
     pipelines::pipeline_costs const costs(static_cast<std::size_t>(part_.stages()),
@@ -47,7 +48,7 @@ class stage_builder {
     }
     if (part_.receives_ahead)
       for (auto& [from, own] : arriving_) receive_next(from);
-    number = 0;
+    number = first_number_;
     for (auto const& line : lines) {
       if (!line.is_transfer && line.position == part_.position) run(line.what);
       if (line.is_transfer && line.position == part_.position) send(line, number);
@@ -55,13 +56,19 @@ class stage_builder {
       number += line.is_transfer;
     }
     for (auto& [target, sends] : sends_) end(sends);
-    for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
+    synchronize(number);
     for_own_stages([&](int first, int last) { to_.update(first, last); });
     return to_.finished();
   }
 
  private:
   static constexpr int none = -1;  // as lowered_line::skip
+  /// The receive of a tied parameter or of its gradient, by index, and the placement of its arrival.
+  struct tied {
+    tie of;
+    placement at;
+    int index;
+  };
 
   template <class F>
   void for_own_stages(F f) const {
@@ -75,6 +82,7 @@ class stage_builder {
     int const first = part_.first_of(stage), last = part_.last_of(stage);
     bool const forward = a.what == pipelines::pass::forward;
     ++passes_;
+    if (forward) end_ties(first, last);
     if (forward || pipelines::makes_input_gradient(a.what)) {
       // Those of skips were sent before that of the neighbouring stage.
       for (int k = 0; k < static_cast<int>(skips_.size()); ++k) arrive(stage, forward, a, k);
@@ -122,6 +130,92 @@ class stage_builder {
     for (int const index : sends.begun) to_.end_crossing(index);
     sends.begun.clear();
   }
+
+  // A tied parameter crosses to the part of its later use at the begin of a step, when that part
+  // has nothing to do yet. The gradient of the later use crosses at the end of a step. In the common
+  // order, the former crossings are the first ones and the latter are the last ones.
+
+  int position_of(int element) const {
+    int stage = 0;
+    while (part_.last_of(stage) <= element) ++stage;
+    return part_.order.position_of(stage);
+  }
+  bool is_apart(tie const& t) const { return position_of(t.first) != position_of(t.later); }
+
+  /// Returns the plan of a tie's crossing: of its parameter, or of the gradient of its later use.
+  int plan_of(tie const& t, phase when) {
+    auto const& first = part_.parts[static_cast<std::size_t>(position_of(t.first))];
+    auto const& later = part_.parts[static_cast<std::size_t>(position_of(t.later))];
+    bool const value = when == phase::forward;
+    auto const& store = chosen_[t.first].parameters[t.first_index].store;
+    return to_.add_crossing_plan(plan_cross_mesh(
+        net_.spec(t.first).parameters[t.first_index].extents,
+        search::step::element_size(net_, moved::parameter, when), value ? first : later, store,
+        value ? later : first, store, part_.whole, machine_));
+  }
+
+  void begin_ties() {
+    for (auto const& t : net_.ties) {
+      if (!is_apart(t)) continue;
+      int const number = first_number_++;
+      if (position_of(t.first) == part_.position) {
+        int const plan = plan_of(t, phase::forward), target = position_of(t.later);
+        auto& sends = sends_[target];
+        end(sends);
+        sends.begun.push_back(
+            to_.begin_tie_send(t, phase::forward, to_.crossing_plan(plan).before.to, number, plan));
+      }
+      if (position_of(t.later) == part_.position) {
+        int const plan = plan_of(t, phase::forward);
+        auto const& at = to_.crossing_plan(plan).after.from;
+        tied_.push_back({t, at, to_.begin_tie_receive(t, phase::forward, at, number, plan)});
+      }
+    }
+  }
+  /// Ends the receives of the parameters that the elements first .. last - 1 read.
+  void end_ties(int first, int last) {
+    for (auto& arriving : tied_) {
+      if (arriving.index < 0 || arriving.of.later < first || arriving.of.later >= last) continue;
+      to_.end_tie_receive(arriving.of, phase::forward, arriving.at, arriving.index);
+      arriving.index = -1;
+    }
+  }
+  /// Adds the end of a step before the updates. `number` is that of the next crossing.
+  void synchronize(int number) {
+    std::vector<tied> receives;
+    std::vector<int> sends;
+    // Devices begin all crossings in their common order, so they receive behind earlier sends.
+    bool const ahead = part_.receives_ahead;
+    if (ahead) begin_receives(number, receives);
+    for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
+    for (auto const& t : net_.ties) {
+      if (!is_apart(t)) continue;
+      if (position_of(t.later) == part_.position) {
+        int const plan = plan_of(t, phase::synchronize);
+        sends.push_back(to_.begin_tie_send(t, phase::synchronize, to_.crossing_plan(plan).before.to,
+                                           number, plan));
+      } else if (!ahead && position_of(t.first) == part_.position) {
+        receives.push_back(begin_receive(t, number));
+      }
+      ++number;
+    }
+    for (int const index : sends) to_.end_crossing(index);
+    for (auto const& r : receives) to_.end_tie_receive(r.of, phase::synchronize, r.at, r.index);
+  }
+  /// Begins the receive of the gradient of a tie's later use.
+  tied begin_receive(tie const& t, int number) {
+    int const plan = plan_of(t, phase::synchronize);
+    auto const at = to_.crossing_plan(plan).after.from;
+    return {t, at, to_.begin_tie_receive(t, phase::synchronize, at, number, plan)};
+  }
+  void begin_receives(int number, std::vector<tied>& receives) {
+    for (auto const& t : net_.ties) {
+      if (!is_apart(t)) continue;
+      if (position_of(t.first) == part_.position) receives.push_back(begin_receive(t, number));
+      ++number;
+    }
+  }
+
   /// Begins the next receive from the part at position `from`, if there is one more.
   void receive_next(int from) {
     auto& own = arriving_[from];
@@ -176,6 +270,8 @@ class stage_builder {
   pipeline_part const& part_;
   std::vector<cut_skip> skips_;
   builder to_;
+  std::vector<tied> tied_;  // of parameters; index -1: has ended
+  int first_number_ = 0;    // of the crossings behind those of tied parameters
   std::map<std::tuple<int, int, bool>, int> plan_at_;  // by both elements and direction
   std::map<int, sends_under_way> sends_;               // by position of the receiver
   int passes_ = 0;                                     // of this part, so far

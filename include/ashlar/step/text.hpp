@@ -107,7 +107,7 @@ class action_text {
       }
     } else {
       if (a.halo >= 0) bytes = double(a.halo_bytes);
-      if (a.kind == action_kind::update)
+      if (a.kind == action_kind::update || a.kind == action_kind::add_gradient)
         what += std::string(" ") + net_.spec(a.element).parameters[a.part].name.text;
       for (int const v : a.kind == action_kind::release ? a.reads : a.makes)
         if (a.halo < 0) bytes += double(p_.value_of(v).bytes);

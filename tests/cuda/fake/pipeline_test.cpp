@@ -34,6 +34,8 @@ namespace pipelines = ashlar::pipelines;
 
 auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(4, nn::gpt_block(6, 3, 0.2)),
                                      nn::layer_norm(6), nn::linear(6, 7));
+auto const tied_gpt = nn::tied(nn::embedding(7, 6), nn::repeat(4, nn::gpt_block(6, 3, 0.2)),
+                               nn::layer_norm(6), nn::output_embedding(6, 7));
 constexpr int steps = 3;
 
 /// What a rank has after training: losses and norms, predictions, and the shards of its parameters
@@ -93,10 +95,12 @@ trained_rank trained(Model& model, nn::token_batch const& batch) {
 /// Trains in stages on `positions` times `q` ranks, and on one stage of `q` ranks. Returns false
 /// without training if addends cross a cut: then the results agree only within rounding
 /// (tests/mpi/pipeline_test.cpp).
-bool hold(int positions, int q, pipelines::schedule const& order, search::plan const* given) {
+template <class Net = decltype(pipelined_gpt)>
+bool hold(int positions, int q, pipelines::schedule const& order, search::plan const* given,
+          Net const& net = pipelined_gpt) {
   CAPTURE(to_string(order));
   nn::token_batch const batch{2, 4, order.micro_batches};
-  auto const problem = any_length(nn::describe<float>(pipelined_gpt, batch));
+  auto const problem = any_length(nn::describe<float>(net, batch));
   ashlar::topology const one{{"stage", 1}, {"gpu", q}};
   auto const& machine = ashlar::machines::workstation;
   auto const chosen = given != nullptr ? *given : plan_source(problem, one, machine).whole();
@@ -112,12 +116,12 @@ bool hold(int positions, int q, pipelines::schedule const& order, search::plan c
   std::vector<trained_rank> serial(static_cast<std::size_t>(q));
   fake::all_ranks(q, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const alone(w, one);
-    auto model = nn::place<float>(pipelined_gpt, alone, chosen, 5);
+    auto model = nn::place<float>(net, alone, chosen, 5);
     serial[static_cast<std::size_t>(w.rank())] = trained(model, batch);
   });
   fake::all_ranks(positions * q, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const whole(w, {{"stage", positions}, {"gpu", q}});
-    auto model = nn::place<float>(pipelined_gpt, whole, plan, 5);
+    auto model = nn::place<float>(net, whole, plan, 5);
     auto const made = trained(model, batch);
     auto const& right = serial[static_cast<std::size_t>(w.rank() % q)];
     CHECK(made.losses == right.losses);
@@ -132,6 +136,12 @@ bool hold(int positions, int q, pipelines::schedule const& order, search::plan c
 }
 
 }  // namespace
+
+TEST_CASE("with tied embeddings, two stages train as one does, bit for bit") {
+  fake::pause_up_to(20);
+  for (auto const& order : {pipelines::one_f_one_b(2, 4), pipelines::zb_v(2, 4)})
+    for (int const q : {1, 2}) CHECK(hold(2, q, order, nullptr, tied_gpt));
+}
 
 TEST_CASE("two and four stages train as one does, bit for bit") {
   fake::pause_up_to(20);

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Searches a chain with tied parameters (step/problem.hpp). The two uses of such a parameter may be
+// far apart in the chain, but have one storage. If the storage is prescribed, the rest is a chain
+// as any other. So every storage is tried in turn, and the best plan is the best of all:
+//
+//   storages tried     those that one of the two layers could have by itself (choices.hpp)
+//   left out           without a filter: those that others become if interchangeable axes are
+//                      exchanged
+//
+// While a storage is prescribed, each of the two layers may have every signature row with it. A
+// storage of a tie on k axes is one of about 3^k.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/any_choice.hpp>
+#include <ashlar/search/choices.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+/// Returns whether the storage of every tied parameter is prescribed.
+template <int N>
+constexpr bool has_settled_ties(basic_problem<N> const& net) {
+  for (auto const& t : net.ties)
+    if (net.spec(t.first).parameters[t.first_index].store.axes() == 0) return false;
+  return true;
+}
+
+/// Throws ashlar::error if the storage of a tied parameter is not prescribed.
+template <int N>
+constexpr void demand_settled_ties(basic_problem<N> const& net) {
+  if (!has_settled_ties(net))
+    throw error("search", "elements " + std::to_string(net.ties[0].first) + " and " +
+                              std::to_string(net.ties[0].later) +
+                              " share a parameter, and this search cannot choose where it is "
+                              "stored. Use search::optimal, search::exact or search::exhaustive.");
+}
+
+/// Returns the problem with a prescribed storage of the parameter of a tie.
+template <int N>
+constexpr basic_problem<N> with_storage(basic_problem<N> net, tie const& t,
+                                        placement const& store) {
+  auto first = net.spec(t.first), later = net.spec(t.later);
+  first.parameters[t.first_index].store = later.parameters[t.later_index].store = store;
+  net.replace(t.first, first);
+  net.replace(t.later, later);
+  return net;
+}
+
+/// Returns the problem with the storage of all tied parameters as in a plan.
+template <int N, int M>
+constexpr basic_problem<N> with_storage_of(basic_problem<N> net, basic_plan<M> const& chosen) {
+  for (auto const& t : net.ties)
+    net = with_storage(net, t, chosen[t.first].parameters[t.first_index].store);
+  return net;
+}
+
+/// Returns whether a storage stands for all those that it becomes if interchangeable axes are
+/// exchanged: along such axes, its splits and depths ascend.
+constexpr bool stands_for_others(placement const& p, topology const& t) {
+  auto const key = [&](int a) {
+    return p[a].is_split() ? 1 + p[a].dim * (max_axes + 1) + p[a].depth : 0;
+  };
+  for (int a = 0; a < t.axes(); ++a)
+    if (int const b = interchangeable_before(t, a); b >= 0 && key(b) > key(a)) return false;
+  return true;
+}
+
+/// Returns the storages to try for a tie. `all` says whether to list also those that differ only by
+/// an exchange of interchangeable axes.
+template <int N>
+constexpr std::vector<placement> storages(basic_problem<N> const& net, tie const& t,
+                                          topology const& mesh, bool all) {
+  std::vector<placement> list;
+  auto const add = [&](layer_spec const& spec, int k) {
+    for (auto const& c : layer_choices(spec, mesh)) {
+      auto const& store = c.parameters[k].store;
+      if ((all || stands_for_others(store, mesh)) &&
+          std::find(list.begin(), list.end(), store) == list.end())
+        list.push_back(store);
+    }
+  };
+  add(net.spec(t.first), t.first_index);
+  add(net.spec(t.later), t.later_index);
+  return list;
+}
+
+/// The best plan of several searches, and a lower bound of all plans.
+template <int N>
+struct best_plan {
+  basic_plan<N> plan;
+  double bound = 0;
+  bool is_found = false;
+
+  constexpr void take(basic_plan<N>&& other) {
+    double const least = other.seconds * (1 - other.gap);
+    bound = !is_found || least < bound ? least : bound;
+    if (!is_found || other.seconds < plan.seconds) plan = static_cast<basic_plan<N>&&>(other);
+    is_found = true;
+  }
+};
+
+template <int N, class Search>
+constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool all, int number,
+                            Search const& search, best_plan<N>& best, error const*& refused,
+                            std::vector<error>& errors) {
+  if (number == net.ties.size()) {
+    if (ASHLAR_IN_COMPILER) {
+      best.take(search(net));
+      return;
+    }
+    try {
+      best.take(search(net));
+    } catch (error const& e) {
+      errors.assign(1, e);
+      refused = errors.data();
+    }
+    return;
+  }
+  for (auto const& store : storages(net, net.ties[number], t, all))
+    try_storages(with_storage(net, net.ties[number], store), t, all, number + 1, search, best,
+                 refused, errors);
+}
+
+/// Returns the fastest of the plans search(problem) for all storages of the tied parameters, or
+/// search(net) if there are none to choose. Throws the last error if every search throws.
+template <int N, class Search>
+constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const& t, bool all,
+                                     Search const& search) {
+  if (has_settled_ties(net)) return search(net);
+  best_plan<N> best;
+  error const* refused = nullptr;
+  std::vector<error> errors;
+  try_storages(net, t, all, 0, search, best, refused, errors);
+  if (!best.is_found) throw error(*refused);
+  best.plan.gap = best.bound < best.plan.seconds * (1 - 1e-13) ? 1 - best.bound / best.plan.seconds
+                                                               : 0;
+  return best.plan;
+}
+
+/// The observer of one of several searches: its lower bounds do not hold for all.
+template <class Watch>
+struct one_storage {
+  Watch& watch;
+  constexpr bool go_on() { return watch.go_on(); }
+  constexpr bool improves(double weight) { return watch.improves(weight); }
+  constexpr void raise_bound(double) {}
+};
+
+}  // namespace detail
+}  // namespace ashlar::search

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the search for nets with tied parameters: both uses have one storage, the plan is as fast
+// as the best of all plans with one storage, and searches that cannot choose the storage say so.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/algorithms.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/best_topology.hpp>
+#include <ashlar/search/pinned.hpp>
+#include <ashlar/search/pipeline.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+
+search::problem small_tied_net(int micro_batches = 2) {
+  return any_length(nn::describe(nn::tied(nn::embedding(12, 8), nn::output_embedding(8, 12)),
+                                 nn::token_batch{4, 6, micro_batches}));
+}
+search::problem small_tied_gpt() {
+  return any_length(nn::describe(nn::tied_gpt({2, 16, 4, 24}), nn::token_batch{4, 6, 2}));
+}
+
+ashlar::placement const& store(search::plan const& p, int element) {
+  return p[element].parameters[0].store;
+}
+
+template <int N>
+bool has_one_storage(search::basic_problem<N> const& net, search::basic_plan<N> const& p) {
+  for (auto const& t : net.ties)
+    if (!(p[t.first].parameters[t.first_index].store == p[t.later].parameters[t.later_index].store))
+      return false;
+  return net.ties.size() > 0;
+}
+
+/// Machines on which bandwidth, latency or memory decides.
+std::vector<ashlar::machine> tied_machines() {
+  auto slow = ashlar::machines::workstation;
+  slow.intra.beta *= 1000;
+  auto far = ashlar::machines::workstation;
+  far.intra.alpha *= 1000;
+  return {ashlar::machines::workstation, slow, far};
+}
+
+}  // namespace
+
+TEST_CASE("the search gives both uses of a tied parameter one storage, and finds the best plan") {
+  auto const net = small_tied_net();
+  REQUIRE(net.ties.size() == 1);
+  for (auto const& m : tied_machines())
+    for (auto const& t : {ashlar::topology{{"gpu", 2}}, ashlar::topology{{"gpu", 3}},
+                          ashlar::topology{{"node", 2}, {"gpu", 2}}}) {
+      auto const best = search::optimal(net, t, m);
+      CHECK(has_one_storage(net, best));
+      CHECK(best.gap == 0);
+      CHECK(best.problem_hash == search::hash(net));
+      auto const all = search::exhaustive(net, t, m);
+      CHECK(has_one_storage(net, all));
+      CHECK(best.seconds == doctest::Approx(all.seconds).epsilon(1e-12));
+      // Without a tie, each layer has a storage of its own, and the second stored table is free.
+      CHECK(best.memory == search::memory_per_rank(net, best));
+    }
+}
+
+TEST_CASE("a tied net within a memory limit") {
+  auto const net = small_tied_net(1);
+  ashlar::topology const t{{"gpu", 4}};
+  auto m = ashlar::machines::workstation;
+  auto const fastest = search::optimal(net, t, m);
+  m.memory = static_cast<std::size_t>(fastest.memory) - 1;
+  auto const smaller = search::optimal(net, t, m);
+  CHECK(has_one_storage(net, smaller));
+  CHECK(smaller.memory < fastest.memory);
+  CHECK(smaller.seconds == doctest::Approx(search::exhaustive(net, t, m).seconds).epsilon(1e-12));
+  m.memory = 100;
+  CHECK(has(message_of([&] { (void)search::optimal(net, t, m); }), "search::optimal: "));
+}
+
+TEST_CASE("baselines, pins and meshes of three axes keep one storage") {
+  auto const net = small_tied_gpt();
+  auto const m = ashlar::machines::workstation;
+  ashlar::topology const t{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
+  for (auto const& b : search::baselines()) CHECK(has_one_storage(net, b.make(net, t, m)));
+  for (auto const& axis : store(search::zero_3(net, t, m), 0).axis) CHECK(axis.is_split());
+  auto const pinned = search::optimal_with_pins(
+      net, t, m, {search::parse_pin("embedding.table.store=S(1),B")});
+  CHECK(has_one_storage(net, pinned.plan));
+  CHECK(to_string(store(pinned.plan, 0)) == "[S(1),B]");
+  ashlar::topology const three{{"node", 2, ashlar::link_tier::inter_node}, {"a", 2}, {"b", 2}};
+  CHECK(has_one_storage(net, search::optimal(net, three, m)));
+}
+
+TEST_CASE("pipelines of a tied net keep one storage, and pay for two crossings a step") {
+  auto const described = [](int micro_batches) {
+    return any_length(nn::describe(nn::tied_gpt({4, 16, 4, 24}),
+                                   nn::token_batch{8 / micro_batches, 6, micro_batches}));
+  };
+  ashlar::topology const t{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
+  auto m = ashlar::machines::workstation;
+  search::pipeline_options const two{.stages = {2}, .micro_batches = {4}};
+  auto const free = search::pipeline(described, t, m, two);
+  CHECK(has_one_storage(described(4), free.chosen));
+  m.memory = static_cast<std::size_t>(free.chosen.memory) - 1;
+  auto const tight = search::pipeline(described, t, m, two);
+  CHECK(has_one_storage(described(4), tight.chosen));
+  CHECK(tight.chosen.memory < free.chosen.memory);
+  // The same plan without the tie has no crossing at the end of a step.
+  auto net = described(4);
+  auto const limits = std::vector{free.stages[0].first, free.stages[1].first, free.stages[1].last};
+  auto const priced = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);
+  search::crossing_prices crossings(free.chosen.mesh, free.axis, m);
+  auto const one = crossings({24, 16}, 4, store(free.chosen, 0), store(free.chosen, 0)).seconds;
+  net.ties = {};
+  auto const apart = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);
+  CHECK(one > 0);
+  CHECK(priced.stages[1].synchronize ==
+        doctest::Approx(apart.stages[1].synchronize + 2 * one).epsilon(1e-12));
+  CHECK(priced.stages[0].synchronize == apart.stages[0].synchronize);
+}
+
+TEST_CASE("a plan of a tied net is a constant too") {
+  constexpr auto net = nn::describe(
+      nn::tied(nn::embedding(8, 4, nn::no_positions), nn::output_embedding(4, 8)),
+      nn::token_batch{4, 2, 1});
+  constexpr ashlar::topology t{{"gpu", 2}};
+  constexpr auto plan = search::optimal_in_compiler(net, t, ashlar::machines::workstation);
+  CHECK(has_one_storage(net, plan));
+  CHECK(fingerprint(plan) == fingerprint(search::optimal(net, t, ashlar::machines::workstation)));
+}
+
+TEST_CASE("searches that cannot choose the storage of a tied parameter say so") {
+  auto const net = small_tied_net();
+  ashlar::topology const t{{"gpu", 2}};
+  auto const m = ashlar::machines::workstation;
+  for (auto const* name : {"random_search", "metropolis_hastings", "coordinate_descent"}) {
+    search::options o;
+    o.evaluations = 10;
+    CHECK(has(message_of([&] { (void)search::algorithm_named(name).run(net, t, m, o); }),
+              "elements 0 and 1 share a parameter, and this search cannot choose where it is "
+              "stored. Use search::optimal"));
+  }
+  for (auto const* name : {"exact", "exhaustive"}) {
+    auto const found = search::algorithm_named(name).run(net, t, m, {});
+    CHECK(has_one_storage(net, found.plan));
+    CHECK(found.gap == 0);
+  }
+  ashlar::topology const five{{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}, {"e", 2}};
+  CHECK(has(message_of([&] { (void)search::optimal(net, five, m); }),
+            "a search of a net with tied parameters supports at most 4 axes"));
+}
+
+TEST_CASE("layers that cannot share a parameter are refused") {
+  CHECK(has(message_of([] {
+              (void)nn::describe(nn::tied(nn::embedding(8, 4), nn::output_embedding(4, 9)),
+                                 nn::token_batch{2, 3, 1});
+            }),
+            "nn::tied: embedding's table 8x4 and output_embedding's table 9x4 cannot be one "
+            "parameter: their extents differ. Tie an embedding(vocabulary, features) to an "
+            "output_embedding(features, vocabulary)."));
+  CHECK(
+      has(message_of([] {
+            (void)nn::describe(nn::tied(nn::embedding(8, 4), nn::gelu()), nn::token_batch{2, 3, 1});
+          }),
+          "gelu, which has no parameters, cannot be one parameter: the first and the last part "
+          "must be layers with parameters."));
+  CHECK(nn::parameter_count(small_tied_net()) == 12 * 8 + 6 * 8);
+}
+
+}  // namespace ashlar_test
