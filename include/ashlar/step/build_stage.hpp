@@ -13,10 +13,11 @@
 //                  the first one from each part at the begin of the program
 //   end_receive    right before the pass that reads the tensor
 //
-// So a transfer goes on while both parts compute. A receive begins one transfer ahead because
-// passes are not equally long, as the common order assumes: a receive behind a pass that ends late
-// would let its sender, and then the link, wait. Nobody waits longer for a receive that begins
-// earlier. It costs the memory of one tensor for each part from which tensors arrive.
+// So a transfer goes on while both parts compute. The common order takes all passes as equally
+// long, but they are not. Behind a pass that takes longer, a receive would begin late, and its
+// sender and the link would wait. So receives begin one transfer ahead. Nobody waits longer for a
+// receive that begins earlier. It costs the memory of one tensor for each part from which tensors
+// arrive.
 //
 // A skip may have its two ends on stages of different parts (cut_skips.hpp). Then its input crosses
 // from the one part to the other, over the stages between, and its gradient crosses back. These

@@ -4,8 +4,8 @@
 #pragma once
 
 // A program of a pipeline's part in which no send or receive goes on while the part computes: each
-// ends right after it has begun. Programs begin receives ahead (build_stage.hpp), and to wait there
-// for what is sent later could be for ever. So a receive moves behind:
+// ends right after it has begun. Programs begin receives ahead (build_stage.hpp). A part that waited
+// there for what is sent later might wait for ever. So a receive moves behind:
 //
 //   all transfers of the part that come before it in the common order
 //   all passes before the next transfer of the part, or before the pass that reads what it brings

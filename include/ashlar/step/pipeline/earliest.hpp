@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Which of some numbered things has the earliest time, while times change one by one. A binary tree
-// holds the winner of each pair, of each pair of pairs, and so on, so a change takes as many steps
+// Finds the part whose time is the earliest, while the times of parts change one by one. A binary
+// tree holds the winner of each pair, of each pair of pairs, and so on, so a change takes as many steps
 // as the tree has levels.
 
 #include <limits>

@@ -10,8 +10,8 @@
 //   ahead   forward pass begun, gradient of the input not ended
 //   held    forward pass begun, gradients of the parameters not ended
 //
-// Both are largest while a forward pass runs. They differ only if the backward pass is split. The
-// limits of split_backward.hpp are on the same numbers, but on sums over all stages of a part.
+// Both are largest while a forward pass runs. They differ only if the backward pass is split.
+// split_backward.hpp limits the same two numbers, but as sums over all stages of a part.
 
 #include <algorithm>
 #include <vector>
