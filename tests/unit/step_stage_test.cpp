@@ -14,6 +14,7 @@
 #include <ashlar/step/build_stage.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/crossings_at_once.hpp>
+#include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>

@@ -162,6 +162,25 @@ constexpr basic_plan<N> plan_of_range(basic_plan<M> const& whole, int first, int
   return own;
 }
 
+/// Returns the problem with a prescribed storage of the parameter of a tie.
+template <int N>
+constexpr basic_problem<N> with_storage(basic_problem<N> net, tie const& t,
+                                        placement const& store) {
+  auto first = net.spec(t.first), later = net.spec(t.later);
+  first.parameters[t.first_index].store = later.parameters[t.later_index].store = store;
+  net.replace(t.first, first);
+  net.replace(t.later, later);
+  return net;
+}
+
+/// Returns the problem with the storage of all tied parameters as in a plan.
+template <int N, int M>
+constexpr basic_problem<N> with_storage_of(basic_problem<N> net, basic_plan<M> const& chosen) {
+  for (auto const& t : net.ties)
+    net = with_storage(net, t, chosen[t.first].parameters[t.first_index].store);
+  return net;
+}
+
 /// Returns the chain with the first recomputed[s] segments of every stage s recomputed. Expects
 /// that stage s has at least recomputed[s] segments. A chain recomputes its first segments. So
 /// segments are renumbered such that the recomputed ones come first. The memory of a stage must be

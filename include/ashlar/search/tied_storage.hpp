@@ -20,6 +20,7 @@
 
 #include <ashlar/search/any_choice.hpp>
 #include <ashlar/search/choices.hpp>
+#include <ashlar/search/stages.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -40,25 +41,6 @@ constexpr void demand_settled_ties(basic_problem<N> const& net) {
                               std::to_string(net.ties[0].later) +
                               " share a parameter, and this search cannot choose where it is "
                               "stored. Use search::optimal, search::exact or search::exhaustive.");
-}
-
-/// Returns the problem with a prescribed storage of the parameter of a tie.
-template <int N>
-constexpr basic_problem<N> with_storage(basic_problem<N> net, tie const& t,
-                                        placement const& store) {
-  auto first = net.spec(t.first), later = net.spec(t.later);
-  first.parameters[t.first_index].store = later.parameters[t.later_index].store = store;
-  net.replace(t.first, first);
-  net.replace(t.later, later);
-  return net;
-}
-
-/// Returns the problem with the storage of all tied parameters as in a plan.
-template <int N, int M>
-constexpr basic_problem<N> with_storage_of(basic_problem<N> net, basic_plan<M> const& chosen) {
-  for (auto const& t : net.ties)
-    net = with_storage(net, t, chosen[t.first].parameters[t.first_index].store);
-  return net;
 }
 
 /// Returns whether a storage stands for all those that it becomes if interchangeable axes are
