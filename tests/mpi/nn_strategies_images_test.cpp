@@ -22,7 +22,7 @@ namespace nn = ashlar::nn;
 // The structure of a VGG for images of 8 x 9: one stage, then linear layers on 3 channels of 4 x 4.
 auto const net = nn::chain(nn::vgg_stage<2>(2, 3), nn::linear<3, 1>({3, 4, 4}, {6}), nn::relu(),
                            nn::linear(6, 5));
-nn::image_batch const batch{3, 2, 8, 9, 2};
+nn::image_batch const image_micro_batches{3, 2, 8, 9, 2};
 
 using trial = training_trial<std::remove_const_t<decltype(net)>, nn::image_batch>;
 
@@ -50,7 +50,7 @@ search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
 TEST_CASE("searched, data and tensor parallel, and random plans") {
   for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
-    trial it(net, batch, m, 0, 5);
+    trial it(net, image_micro_batches, m, 0, 5);
     std::mt19937 random(3);
     for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),
                              search::data_parallel(it.problem(), t, m.machine()),
@@ -68,7 +68,7 @@ TEST_CASE("images, output and input channels split by hand") {
   auto by_images = images;
   by_images.back() = {"S(0)", "P"};
   for (auto const& m : all_meshes()) {
-    trial it(net, batch, m, 0, 5);
+    trial it(net, image_micro_batches, m, 0, 5);
     for (auto const& roles : {by_images,
                               {{"B", "S(1)"},
                                {"S(1)", "S(1)"},
