@@ -37,7 +37,7 @@ TEST_CASE("impossible windows") {
   for (std::int64_t padding : {-1, 3})
     CHECK(message_of([=] { nn::convolution(3, 4, 3, {.padding = padding}); }) ==
           "nn::convolution: the padding must be 0 or more and less than the window, so that every "
-          "window sees at least one pixel.");
+          "window sees at least one element.");
   for (auto const& [in, out] : {std::pair{0, 4}, {3, 0}, {-3, 4}})
     CHECK(message_of([in = in, out = out] { nn::convolution(in, out, 3); }) ==
           "nn::convolution: the numbers of channels must be 1 or more.");
@@ -45,7 +45,7 @@ TEST_CASE("impossible windows") {
         "nn::max_pool: the window and its stride must be 1 or more.");
   CHECK(message_of([] { nn::average_pool(2, {.padding = 2}); }) ==
         "nn::average_pool: the padding must be 0 or more and less than the window, so that every "
-        "window sees at least one pixel.");
+        "window sees at least one element.");
 }
 
 TEST_CASE("groups of channels and factors that do not exist") {

@@ -62,8 +62,8 @@ inline halo_transfers prepared_for(halo_layout const& halo, topology const& t,
     x.sends.emplace_back(intersect(made.own, read), made.own, read);
     x.receives.emplace_back(intersect(own, made.read), own, made.read);
     made.added.push_back(intersect(read, made.own));
-    // A block of addends goes behind those of the members before this rank, and of j itself none is
-    // sent.
+    // A block of addends goes behind those of the members before this rank. A member sends no block
+    // to itself.
     box const sent = intersect(made.read, own);
     std::int64_t before = 0;
     for (int k = 0; k < x.index; ++k)

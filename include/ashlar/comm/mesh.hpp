@@ -309,16 +309,16 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine());
   }
-  /// Returns the number of the next crossing between parts. Every rank of the whole mesh calls this
-  /// function for each crossing, in the same order.
-  int next_crossing() const { return state_->whole_mesh().crossings++; }
+  /// Returns the number of the next crossing between parts, which is odd: programs give theirs even
+  /// ones. Every rank of the whole mesh calls this for each crossing, in the same order.
+  int next_crossing() const { return 2 * state_->whole_mesh().crossings++ + 1; }
   /// Says that this rank will begin the crossing `number` after all that it requests from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
       state_->back->announce_crossing(number);
   }
-  /// Begins this rank's share of a crossing in the background. Expects this rank on this mesh. Both
-  /// parts give a `number` of their own. `c` and `shard` must outlive the result.
+  /// Begins the share of this rank, which is on this mesh, of a crossing in the background. Both parts
+  /// give the same `number`, which no other crossing under way has. `c` and `shard` outlive it.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {

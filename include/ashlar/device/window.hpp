@@ -24,7 +24,8 @@ struct image_extents {
   std::int64_t channels;
   std::int64_t height;
   std::int64_t width;
-  /// The rows of padding that are missing above and below, compared with a whole image.
+  /// By how many rows the padding above and below is smaller than window::padding. More than that
+  /// below means that no window covers the last rows.
   std::int64_t missing_above = 0, missing_below = 0;
 
   /// Returns the number of positions of a window from the top to the bottom.

@@ -22,6 +22,15 @@ struct sliding_window {
   std::int64_t stride = 1;
   std::int64_t padding = 0;  ///< on each side
 
+  /// Returns what is wrong with the window, or null.
+  constexpr char const* fault() const {
+    if (extent < 1 || stride < 1) return "the window and its stride must be 1 or more.";
+    if (padding < 0 || padding >= extent)
+      return "the padding must be 0 or more and less than the window, so that every window sees at "
+             "least one element.";
+    return nullptr;
+  }
+
   /// Returns the number of positions in a dim of n indices, which is 0 if the window does not fit.
   constexpr std::int64_t places(std::int64_t n) const {
     std::int64_t const room = n + 2 * padding - extent;

@@ -12,9 +12,9 @@
 //
 //   q k v [batch, height, width, heads, 3 head_dim]  ->  [batch, height, width, heads, head_dim]
 //
-// Plans may split the sequences (dim 0) or the heads (the dim before the last). Each rank then has whole heads and
-// sequences, and their number may differ between ranks. For the backward pass, the log-sum-exp of
-// each row of scores is kept, but not the scores.
+// Plans may split the sequences (dim 0) or the heads (the dim before the last). Each rank then has
+// whole heads and sequences, and their number may differ between ranks. For the backward pass, the
+// log-sum-exp of each row of scores is kept, but not the scores.
 
 #include <ashlar/device/attention_extents.hpp>
 #include <ashlar/nn/kept.hpp>

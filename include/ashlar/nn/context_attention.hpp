@@ -69,8 +69,9 @@ class context_attention {
     s.backward_flops = projection + 10 * values * length;
     s.forward_values = keys_values + 2 * scores;
     s.backward_values = 2 * keys_values + 3 * scores;
-    s.saved_values = 2 * values + static_cast<double>(s.context.elements()) + keys_values +
-                     scores / length;
+    s.saved_values = 2 * values + scores / length;
+    s.saved_beside.push_back({static_cast<double>(s.context.elements()), 1});
+    s.saved_beside.push_back({keys_values, 1u | 1u << (r - 2)});
     s.workspace_values = keys_values + static_cast<double>(device::host::context_backward_workspace(
                                            {x[0], r == 4 ? x[1] : x[1] * x[2], context_.length,
                                             x[r - 2], x[r - 1]}));

@@ -94,12 +94,21 @@ namespace detail {
 template <int N>
 constexpr void check_contexts(search::basic_problem<N> const& problem) {
   shape const one = context_extents(problem);
-  for (int i = 0; i < problem.size(); ++i)
-    if (shape const& own = problem.spec(i).context; own.rank() > 0 && !(own == one))
+  for (int i = 0; i < problem.size(); ++i) {
+    search::layer_spec const& spec = problem.spec(i);
+    shape const& own = spec.context;
+    if (own.rank() > 0 && (own.rank() != 3 || spec.x.rank() == 0 || own[0] != spec.x[0]))
+      throw error("nn::describe", std::string("element ") + std::to_string(i) + " (" +
+                                      spec.name.text + ") reads a context of " + to_string(own) +
+                                      ". Write layer_spec::context as {samples, length, width}, "
+                                      "with as many samples as x, " +
+                                      to_string(spec.x) + ", has.");
+    if (own.rank() > 0 && !(own == one))
       throw error("nn::describe", std::string("element ") + std::to_string(i) + " (" +
                                       problem.spec(i).name.text + ") reads a context of " +
                                       to_string(own) + ", but another one reads " + to_string(one) +
                                       ". A batch has one context, so give them the same extents.");
+  }
 }
 
 }  // namespace detail
@@ -127,8 +136,9 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   describe_into(whole, problem, input);
   detail::check_contexts(problem);
   if (takes_tokens<Layer>() && context_extents(problem).rank() > 0)
-    throw error("nn::describe", "the net's input are ids, but a layer reads a context of numbers. "
-                                "Contexts follow the input of nets whose input are numbers.");
+    throw error("nn::describe",
+                "the inputs of the net are ids, but a layer reads a context of numbers. "
+                "Contexts follow the input of nets whose input are numbers.");
   return problem;
 }
 /// Returns the problem of placing `net`, trained on batches like `batch`. Requires a batch of the

@@ -267,7 +267,7 @@ class executor {
                      : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from, type);
     run.under_way = mesh_.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
                                          static_cast<std::size_t>(size_of(run.tensor.type())),
-                                         c.number);
+                                         2 * c.number);  // even: next_crossing() gives odd ones
   }
   void end_crossing(step::action const& a) {
     auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
@@ -340,7 +340,10 @@ class executor {
   /// Empties all slots except those of stored parameters and of gradient sums.
   void forget() {
     for (auto& run : moving_) run = {};
-    for (auto& run : crossing_) run = {};
+    for (auto& run : crossing_) {
+      run.under_way.reset();  // before the tensor, whose memory its messages may still use
+      run.tensor = {};
+    }
     ranges_.leave_pass();
     on_.batch.targets = {};
     drop_context();

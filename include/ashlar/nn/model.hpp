@@ -6,16 +6,9 @@
 // A net placed on a mesh by a plan (nn/place.hpp), ready for training.
 //
 // The net computes on the processor of its mesh, the host or a GPU. The first layer determines the
-// input:
-//
-//   embedding              token ids [batch, seq]
-//   embedding_tables       category ids [batch, tables]
-//   convolution, pooling   images [batch, channels, height, width]
-//   others                 numbers [rows, features]
-//
-// The loss determines the targets. For softmax_cross_entropy, they are one class per row of the
-// net's output. If layers read a context (context_attention.hpp), its values follow the input of
-// each micro-batch.
+// kind of batch (describe.hpp), and the loss the targets. For softmax_cross_entropy, they are one
+// class per row of the net's output. If layers read a context (context_attention.hpp), its values
+// follow the input of each micro-batch.
 //
 // A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
@@ -224,13 +217,19 @@ class model {
 
   /// Reduces the gradient sums of all parameters to the placements where the parameters are stored.
   /// Communicates: one redistribution of each gradient sum whose placement differs from that of the
-  /// parameter.
+  /// parameter. Throws ashlar::error if a net with tied parameters is synchronized twice without
+  /// clear_gradients() in between, which would count the gradient of a later use twice.
   void synchronize() {
+    if (state_->is_synchronized && !state_->problem.ties.empty())
+      throw error("model", "the gradients of a net with tied parameters are synchronized already. "
+                           "Call clear_gradients() and accumulate() first.");
+    state_->is_synchronized = true;
     auto& one = one_micro_batch();
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
   void clear_gradients() {
+    state_->is_synchronized = false;
     for (auto& node : state_->nodes)
       for (auto& p : node->parameters()) p.clear();
   }
@@ -270,6 +269,7 @@ class model {
     search::plan plan;
     shape targets, context;
     std::uint64_t seed;
+    bool is_synchronized = false;  // since the last clear_gradients
     std::vector<std::unique_ptr<element_node<Processor>>> nodes;
     input_check check_input;
     step::program one;  // the program of one micro-batch, built when it is first needed

@@ -10,9 +10,9 @@
 //   max_pool(3, {.stride = 2})         overlapping, as in AlexNet
 //   average_pool(7)                    padding counts as zero, so that the map is linear
 //
-// Plans may split images or channels. The average also accepts a partial input and makes a partial
-// output (signature/image.hpp). For the backward pass, the maximum keeps one index per element of
-// y, and the average keeps nothing.
+// Plans may split images or channels, and with `.halo` the rows of images. The average also accepts
+// a partial input and makes a partial output (signature/image.hpp). For the backward pass, the
+// maximum keeps one index per element of y, and the average keeps nothing.
 
 #include <ashlar/device/host/pooling.hpp>
 #include <ashlar/nn/layer.hpp>

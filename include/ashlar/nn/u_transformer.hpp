@@ -8,8 +8,8 @@
 // extents and ends in a mean squared error. Its levels are nested. Every level works on images of
 // half the height and width of the level around it:
 //
-//   level k      skip(block, skip(halve, level k + 1, double)), block, block
-//   innermost    skip(block, skip(middle)), block, block
+//   level k      skip(block, skip(halve, level k + 1, double), block), block
+//   innermost    skip(block, skip(middle), block), block
 //
 // A skip concatenates its input with what its inner part makes of it (skip.hpp). Each of the two
 // blocks behind the skips of a level takes up the result of one of them. A block is
@@ -107,7 +107,8 @@ class u_transformer_parts {
                      upsample(2), convolution(inner, inner, 3, {.padding = 1}));
       }
     }();
-    std::int64_t const made = K + 1 == Levels ? c : channels < K + 1 < Levels ? K + 1 : K > ();
+    constexpr int next = K + 1 < Levels ? K + 1 : K;
+    std::int64_t const made = channels<next>();
     return chain(skip(chain(block<K, (K > 0)>(from), skip(inside), block<K, true>(c + made))),
                  block<K, true>(from + c));
   }

@@ -41,11 +41,7 @@ device::image_extents local_images(X const& x, Y const& y, device::window const&
 namespace detail {
 
 constexpr void check_window(char const* layer, device::window const& w) {
-  if (w.extent < 1 || w.stride < 1)
-    throw error(layer, "the window and its stride must be 1 or more.");
-  if (w.padding < 0 || w.padding >= w.extent)
-    throw error(layer, "the padding must be 0 or more and less than the window, so that every "
-                       "window sees at least one pixel.");
+  if (char const* const wrong = w.fault()) throw error(layer, wrong);
 }
 
 /// Throws ashlar::error unless x has the extents of images into which the window fits. Expects a

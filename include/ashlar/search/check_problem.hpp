@@ -109,7 +109,9 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
     for (auto const& p : spec.parameters)
       detail::check_tensor(net, i, p.name.text, p.extents, t, parameter_copies, sum);
     for (auto const& s : spec.statistics) detail::check_tensor(net, i, "a statistic", s, t, 1, sum);
-    double const saved = spec.saved_values * net.element_size * net.in_flight;
+    double saved = spec.saved_values;
+    for (auto const& part : spec.saved_beside) saved += part.values;
+    saved *= double(net.element_size) * net.in_flight;
     if (!(saved >= 0 && saved < 0x1p62))
       detail::refuse_problem(
           "element " + std::to_string(i) + " (" + spec.name.text +

@@ -103,7 +103,8 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   });
 }
 
-/// Returns the best plan found by trying plans until the budget in `o` is used up. Throws
+/// Returns the best plan found by trying plans until the budget in `o` is used up. The budget does
+/// not end a search of a net with tied parameters, which tries all plans. Throws
 /// ashlar::error if no plan fits in memory, or if none was found within the budget.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,

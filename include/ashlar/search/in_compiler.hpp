@@ -40,18 +40,19 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
                                      machine const& m, Filter const& filter,
                                      Fastest const& fastest_by_roles, Watch& watch) {
   if (!is_exact_on(t) &&
-      (!net.ties.empty() || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+      (prescribes_storage(net) || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
     throw error(
         "search::optimal",
-        std::string(net.ties.empty() ? "a search with pins, a filter or recomputed segments"
-                                     : "a search of a net with tied parameters") +
+        std::string(prescribes_storage(net)
+                        ? "a search of a net with tied parameters"
+                        : "a search with pins, a filter or recomputed segments") +
             " supports " + at_most_exact_axes() +
             ", because the number of choices of a layer grows exponentially with the number of "
             "axes. Merge axes of one tier.");
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0 && net.ties.empty())
+      if (t.axes() > 2 && net.recomputed == 0 && !prescribes_storage(net))
         return fastest_by_roles(net, t, m);
     return fastest_of_choices(net, t, m, filter);
   };

@@ -92,6 +92,7 @@ constexpr bool replaces(training_row const& with, training_row const& row, layer
   if (!(x.leads(row.x, with.x, row.dx, with.dx) && permits(x, spec.x, around.x) &&
         y.leads(row.y, with.y, row.dy, with.dy) && permits(y, spec.y, around.y) &&
         (x.to < 0 || x.to != spec.blocks.dim || spec.blocks.count % ranks == 0) &&
+        (x.to < 0 || (x.to != spec.halo.dim && spec.saved_beside.empty())) &&
         row.stat == with.stat && alike(x, spec.gemm.m) && alike(x, spec.gemm.k) &&
         alike(y, spec.gemm.n)))
     return false;

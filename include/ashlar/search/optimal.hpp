@@ -26,8 +26,8 @@
 // layer_choices lists first.
 //
 // Meshes of five and more axes are searched only if four conditions hold: there is no filter, no
-// parameter is tied, no segment is recomputed, and the fastest plan fits in the memory limit. factored.hpp also searches
-// for the best factors of the mesh axes.
+// parameter is tied, no segment is recomputed, and the fastest plan fits in the memory limit.
+// factored.hpp also searches for the best factors of the mesh axes.
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>

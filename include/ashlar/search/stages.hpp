@@ -162,6 +162,16 @@ constexpr basic_plan<N> plan_of_range(basic_plan<M> const& whole, int first, int
   return own;
 }
 
+/// Returns whether the storage of a parameter is prescribed, as it is for a tied parameter while the
+/// rest of the chain is searched, and in a stage that has one use of it.
+template <int N>
+constexpr bool prescribes_storage(basic_problem<N> const& net) {
+  for (auto const& spec : net.layers)
+    for (auto const& p : spec.parameters)
+      if (p.store.axes() > 0) return true;
+  return false;
+}
+
 /// Returns the problem with a prescribed storage of the parameter of a tie.
 template <int N>
 constexpr basic_problem<N> with_storage(basic_problem<N> net, tie const& t,

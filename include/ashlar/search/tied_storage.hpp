@@ -8,11 +8,11 @@
 // as any other. So every storage is tried in turn, and the best plan is the best of all:
 //
 //   storages tried     those that one of the two layers could have by itself (choices.hpp)
-//   left out           without a filter: those that others become if interchangeable axes are
-//                      exchanged
+//   left out           of the first tie, without a filter: those that others become if
+//                      interchangeable axes are exchanged
 //
-// While a storage is prescribed, each of the two layers may have every signature row with it. A
-// storage of a tie on k axes is one of about 3^k.
+// While a storage is prescribed, each of the two layers may have every signature row with it. There
+// are about 3^k storages on k axes, and more where several axes split one dim.
 
 #include <algorithm>
 #include <utility>
@@ -105,7 +105,8 @@ constexpr void try_storages(basic_problem<N> const& net, topology const& t, bool
     }
     return;
   }
-  for (auto const& store : storages(net, net.ties[number], t, all))
+  // With one storage prescribed, axes are no longer interchangeable for the next tie.
+  for (auto const& store : storages(net, net.ties[number], t, all || number > 0))
     try_storages(with_storage(net, net.ties[number], store), t, all, number + 1, search, best,
                  refused, errors);
 }
@@ -120,6 +121,8 @@ constexpr basic_plan<N> best_storage(basic_problem<N> const& net, topology const
   error const* refused = nullptr;
   std::vector<error> errors;
   try_storages(net, t, all, 0, search, best, refused, errors);
+  if (!best.is_found && refused == nullptr)
+    throw error("search", "no signature row of the layers that share a parameter fits the mesh.");
   if (!best.is_found) throw error(*refused);
   best.plan.gap = best.bound < best.plan.seconds * (1 - 1e-13) ? 1 - best.bound / best.plan.seconds
                                                                : 0;

@@ -7,8 +7,8 @@
 // order of the schedule. All parts take their sends and receives from one common order of passes
 // and transfers (pipeline/lower.hpp), so that they never wait for each other in a circle:
 //
-//   begin_send     right after the pass that makes the tensor, and after the earlier sends to the same
-//                  part have ended, so that they do not share the link
+//   begin_send     right after the pass that makes the tensor. The sends of earlier passes to the same
+//                  part end before it, so that they do not share the link
 //   begin_receive  at the place in the common order of the transfer from the same part before it, and
 //                  the first one from each part at the begin of the program
 //   end_receive    right before the pass that reads the tensor

@@ -79,6 +79,8 @@ constexpr void check_halo(layer_spec const& spec) {
   if (d >= spec.x.rank() || d >= spec.y.rank())
     throw error(spec.name.text, "layer_spec::halo names dim " + std::to_string(d) +
                                     ", which x or y does not have. Dims count from 0.");
+  if (char const* const wrong = spec.halo.window.fault())
+    throw error(spec.name.text, std::string("layer_spec::halo: ") + wrong);
   if (auto const places = spec.halo.window.places(spec.x[d]); places != spec.y[d])
     throw error(spec.name.text, "the window of layer_spec::halo has " + std::to_string(places) +
                                     " places in dim " + std::to_string(d) + ", but y has " +
@@ -94,6 +96,15 @@ constexpr void check_halo(layer_spec const& spec) {
   }
 }
 
+constexpr void check_blocks(layer_spec const& spec) {
+  int const d = spec.blocks.dim;
+  if (d >= spec.x.rank() || spec.blocks.count < 1 || spec.x[d] % spec.blocks.count != 0)
+    throw error(spec.name.text, "layer_spec::blocks asks for " + std::to_string(spec.blocks.count) +
+                                    " equal blocks of dim " + std::to_string(d) + " of x, " +
+                                    to_string(spec.x) +
+                                    ". Give a dim of x, and a number that divides its extent.");
+}
+
 }  // namespace step_detail
 
 /// Throws ashlar::error at the first row that is certainly wrong. The message names the layer and
@@ -103,6 +114,7 @@ constexpr void check_rows(layer_spec const& spec) {
     throw error(spec.name.text, "the spec has no rows, so no plan can place the layer. Add at "
                                 "least the row in which every tensor is replicated.");
   if (spec.halo.dim >= 0) step_detail::check_halo(spec);
+  if (spec.blocks.dim >= 0) step_detail::check_blocks(spec);
   int const parameters = spec.parameters.size(), statistics = spec.statistics.size();
   for (int i = 0; i < spec.rows.size(); ++i) {
     auto const& row = spec.rows[i];

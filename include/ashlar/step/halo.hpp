@@ -5,8 +5,8 @@
 
 // The halo exchange of a layer whose window slides along a split dim (layer_spec::halo), such as a
 // convolution. The halo of a rank is the part of x that its outputs y need and that other ranks
-// have. This exchange is not one of the collectives of a plan. It is a line of the step's program of
-// its own (program_builder.hpp).
+// have. This exchange is not one of the collectives of a plan. It has its own line in the step's
+// program (program_builder.hpp).
 //
 //   forward    A rank receives its halo from one or two neighbours, or from more if a
 //              shard is thinner than the halo.

@@ -13,7 +13,8 @@
 //                            + |store| · e if e differs from a
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass: saved_values · |x| / (elements of x),
-//              because saved values are distributed like x, which has its halo here
+//              because these values are distributed like x, which has its halo here; and
+//              saved_beside, of which each part is split with some dims of x
 //   a phase    the peak over the actions of the phase: their results, parameters in use if use is
 //              not store, workspace, x and dx with their halos, a parameter that is being
 //              redistributed
@@ -125,9 +126,9 @@ struct halo_memory {
   std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
 
   /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
-  /// `workspace` is what the pass itself needs. The sum over the ranks follows the pass. It needs
-  /// its buffers and its result, of `dx` bytes. So these count too, though the gradient of y, which
-  /// the pass reads, may be released in between.
+  /// `workspace` is what the pass itself needs. The sum over the ranks follows the pass and needs
+  /// its buffers and its result, of `made` bytes. Both count here as if the pass needed them, though
+  /// the gradient of y, which the pass reads, may be released in between.
   constexpr std::int64_t during_backward(std::int64_t workspace, std::int64_t made) const {
     return has_dx && made + adding > workspace ? made + adding : workspace;
   }
@@ -160,11 +161,18 @@ constexpr halo_memory halo_memory_of(layer_spec const& spec, layer_choice const&
 template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t) {
-  if (spec.saved_values <= 0) return 0;
+  if (spec.saved_values <= 0 && spec.saved_beside.empty()) return 0;
   std::int64_t input = max_local_elements(spec.x, t, c.x) * net.element_size;
   if (spec.halo.dim >= 0)
     if (auto const halo = halo_memory_of(spec, c, t, net.element_size); halo.has_x) input = halo.x;
-  double const saved = spec.saved_values * double(input) / double(spec.x.elements());
+  double saved = spec.saved_values * double(input) / double(spec.x.elements());
+  box const own = local_box(spec.x, t, c.x, {});  // of rank 0, which has the largest shard
+  for (auto const& part : spec.saved_beside) {
+    double values = part.values;
+    for (int d = 0; d < own.rank(); ++d)
+      if ((part.dims >> d & 1u) != 0) values *= double(own[d].size) / double(spec.x[d]);
+    saved += values * net.element_size;
+  }
   auto const bytes = static_cast<std::int64_t>(saved);
   return double(bytes) < saved ? bytes + 1 : bytes;
 }

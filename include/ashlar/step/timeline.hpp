@@ -82,7 +82,10 @@ class timeline_fold {
       time_span& when = made_.actions[static_cast<std::size_t>(i)];
       when.start = now_;
       if (a.kind == action_kind::begin_move && i >= departed_) depart(i);
-      if (a.kind == action_kind::end_move) wait(a);
+      if (a.kind == action_kind::end_move)
+        wait(last_[static_cast<std::size_t>(a.move)],
+             made_.moves[static_cast<std::size_t>(a.move)].arrival);
+      if (a.halo >= 0) wait_for_group(p_.halo_of(a).axes);
       now_ += a.halo_seconds;
       now_ += a.seconds;
       auto& own = made_.elements[static_cast<std::size_t>(a.element)];
@@ -138,8 +141,7 @@ class timeline_fold {
   /// ended: the previous step of its move, the previous transfer on its link, and the previous
   /// transfer in its group of ranks.
   constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
-    unsigned group = 0;
-    for (auto const a : s.axes) group |= 1u << a;
+    auto const group = group_of(s.axes);
     auto const tier = static_cast<std::size_t>(tier_of(s, p_.mesh));
     double start = now_;
     int waits_for = -1;
@@ -153,10 +155,21 @@ class timeline_fold {
     return on_link_[tier] = in_group_[group] = static_cast<int>(transfers_.size()) - 1;
   }
 
-  constexpr void wait(action const& a) {
-    double const arrival = made_.moves[static_cast<std::size_t>(a.move)].arrival;
+  static constexpr unsigned group_of(axis_list const& axes) {
+    unsigned group = 0;
+    for (auto const a : axes) group |= 1u << a;
+    return group;
+  }
+  /// An exchange of halos begins when its group has ended what it began before.
+  constexpr void wait_for_group(axis_list const& axes) {
+    int const last = in_group_[group_of(axes)];
+    if (last >= 0) wait(last, transfers_[static_cast<std::size_t>(last)].end);
+  }
+
+  /// Waits until `arrival`, when transfer `last` has ended.
+  constexpr void wait(int last, double arrival) {
     if (arrival <= now_) return;
-    for (int k = last_[static_cast<std::size_t>(a.move)]; k >= 0;) {
+    for (int k = last; k >= 0;) {
       transfer const& t = transfers_[static_cast<std::size_t>(k)];
       if (t.end <= now_) break;
       double const exposed = t.end - (t.start > now_ ? t.start : now_);

@@ -65,8 +65,9 @@ class running_departure final : public pending_operation {
 
 }  // namespace detail
 
-/// A tensor on its way to another part of the mesh, from one that `From` stands for (tagged.hpp). The destructor waits until this rank's share
-/// has ended. If it runs because of an exception, it abandons the mesh.
+/// A tensor on its way to another part of the mesh, from one that `From` stands for (tagged.hpp).
+/// The destructor waits until this rank's share has ended. If it runs because of an exception, it
+/// abandons the mesh.
 template <distributed Tensor, class From>
 class crossing_tensor {
  public:

@@ -115,12 +115,16 @@ class trainer {
     double const communicated = communication_seconds();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = static_cast<std::size_t>(model_->inputs());
+    auto const of_x = static_cast<std::size_t>(model_->input_extents().elements());
     auto const rows = static_cast<std::size_t>(model_->rows());
     if (data.inputs.size() != inputs * micro_batches || data.targets.size() != rows * micro_batches)
       throw error("trainer", "a step takes " + std::to_string(inputs * micro_batches) +
                                  " inputs and " + std::to_string(rows * micro_batches) +
                                  " targets, but was given " + std::to_string(data.inputs.size()) +
-                                 " and " + std::to_string(data.targets.size()) + ".");
+                                 " and " + std::to_string(data.targets.size()) + "." +
+                                 (inputs > of_x ? " The last " + std::to_string(inputs - of_x) +
+                                                      " inputs of each micro-batch are its context."
+                                                : ""));
 
     auto const& on = mesh.processor();
     [[maybe_unused]] auto const step_scope = range(on, ("step " + std::to_string(step_)).c_str());

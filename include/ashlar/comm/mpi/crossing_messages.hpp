@@ -70,7 +70,7 @@ class crossing_messages {
   }
 
  private:
-  /// Crossings under way that have tags of their own. Every MPI has tags up to twice this number.
+  /// Crossings under way that have tags of their own. Every MPI has the tags below twice this number.
   static constexpr int tags = 16'384;
   /// Messages of a kind that are open at a time, so that buffers stay small.
   static constexpr std::size_t most_open = 8;

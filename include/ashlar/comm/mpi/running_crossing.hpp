@@ -21,9 +21,8 @@ class running_crossing final : public pending_operation {
   template <class... Arguments>
   running_crossing(operation_queue& operations, watch::flight_record& record, int both,
                    Arguments&&... arguments)
-      : operations_(&operations), record_(&record),
+      : operations_(&in_use(operations)), record_(&record),
         messages_(std::forward<Arguments>(arguments)...) {
-    operations.refuse_if_abandoned();
     number_ = record.began("a crossing between two parts", both);
     operations.add(*this);
   }
@@ -46,6 +45,12 @@ class running_crossing final : public pending_operation {
   }
 
  private:
+  /// Throws ashlar::error if the mesh is abandoned, before any message begins.
+  static operation_queue& in_use(operation_queue& operations) {
+    operations.refuse_if_abandoned();
+    return operations;
+  }
+
   operation_queue* operations_;
   watch::flight_record* record_;
   std::uint64_t number_ = 0;  // in the record

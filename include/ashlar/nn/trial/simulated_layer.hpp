@@ -5,9 +5,9 @@
 
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
 // rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
-// Between the parts of a forward pass, this class redistributes the layer's statistics. Before and
-// after the passes it exchanges halos. It passes
-// the results of the passes to a judge, which compares them with the right values (judge.hpp):
+// Between the parts of a forward pass, this class redistributes the layer's statistics. It gives x
+// its halo before the forward pass, and adds up the halos of dx after the backward pass. A judge
+// compares the results of the passes with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
