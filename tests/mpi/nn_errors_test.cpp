@@ -204,6 +204,23 @@ TEST_CASE("a tied parameter with two storages") {
         "It is one parameter: give both the same storage.");
 }
 
+TEST_CASE("gradients of a tied net are synchronized once") {
+  auto const net = nn::tied(nn::embedding(6, 4), nn::output_embedding(4, 6));
+  nn::token_batch const batch{2, 3};
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto model = nn::place<double>(net, m, plan_source(problem, m).whole());
+  auto const data = random_batch<std::int32_t>(batch, 6, 6, 1, 3);
+  for (int turn = 0; turn < 2; ++turn) {
+    model.clear_gradients();
+    model.accumulate(data.inputs, data.targets, 0);
+    model.synchronize();
+    CHECK(message_of([&] { model.synchronize(); }) ==
+          "model: the gradients of a net with tied parameters are synchronized already. Call "
+          "clear_gradients() and accumulate() first.");
+  }
+}
+
 TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the plan") {
   auto const net = nn::chain(nn::embedding(7, 4), nn::linear(4, 5));
   nn::token_batch const batch{4, 3};

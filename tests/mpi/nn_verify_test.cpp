@@ -334,6 +334,23 @@ TEST_CASE("errors in the spec are refused by describe and by verify") {
       "gain: layer_spec::halo names dim 2, which x or y does not have. Dims count from 0.");
   both(
       [](auto& s) {
+        s.halo = {1, {3, 0, 1}};
+      },
+      "gain: layer_spec::halo: the window and its stride must be 1 or more.");
+  both(
+      [](auto& s) {
+        s.halo = {1, {3, 1, 3}};
+      },
+      "gain: layer_spec::halo: the padding must be 0 or more and less than the window, so that "
+      "every window sees at least one element.");
+  both(
+      [](auto& s) {
+        s.blocks = {1, 3};
+      },
+      "gain: layer_spec::blocks asks for 3 equal blocks of dim 1 of x. Give a dim of x, and a "
+      "number that divides its extent.");
+  both(
+      [](auto& s) {
         s.halo = {1, {3, 1, 0}};
       },
       "gain: the window of layer_spec::halo has 2 places in dim 1, but y has 4. Give the layer's "

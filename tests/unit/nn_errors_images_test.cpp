@@ -84,9 +84,9 @@ TEST_CASE("attention of images and contexts that do not fit") {
         "reads 2x3x5. A batch has one context, so give them the same extents.");
   CHECK(described(nn::chain(nn::embedding(7, 4), nn::linear<1, 2>({4}, {2, 2}),
                             nn::context_attention({3, 4})),
-                  {2, 5}) ==
-        "nn::describe: the net's input are ids, but a layer reads a context of numbers. Contexts "
-        "follow the input of nets whose input are numbers.");
+                  {2, 5}) == "nn::describe: the inputs of the net are ids, but a layer reads a "
+                             "context of numbers. Contexts "
+                             "follow the input of nets whose inputs are numbers.");
 }
 
 TEST_CASE("images that do not fit") {

@@ -10,14 +10,19 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <support/plans.hpp>
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/early_synchronization.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
@@ -209,6 +214,50 @@ TEST_CASE("with halos the exact search still finds what enumeration finds") {
     auto const all = breakdown(net, plan, fast).total;
     CHECK(all.seconds() == doctest::Approx(plan.seconds).epsilon(1e-9));
   }
+}
+
+TEST_CASE("no row that pays for halos replaces one that does not") {
+  // The channels do not divide evenly, so a plan has to weigh them against the rows.
+  auto const net = search::any_length(
+      nn::describe(nn::chain(nn::average_pool(3, {.stride = 1, .padding = 1, .halo = true}),
+                             nn::flatten(), nn::linear(6 * 16 * 64, 4)),
+                   nn::image_batch{1, 6, 16, 64}));
+  for (auto const& t : {topology{{"gpu", 4}}, topology{{"node", 2}, {"a", 2}, {"b", 4}}})
+    for (double const beta : {1e-11, 1e-9, 1e-8})
+      for (double const alpha : {1e-9, 1e-5}) {
+        ashlar::machine const m{{alpha, beta}, {alpha, beta}, 1e12, 1e8, 0};
+        CHECK(search::optimal(net, t, m).seconds ==
+              doctest::Approx(search::exhaustive(net, t, m).seconds).epsilon(1e-12));
+      }
+}
+
+TEST_CASE("an exchange of halos waits for the transfers that its ranks began before") {
+  auto const block = [] { return nn::convolution(32, 32, 3, {.padding = 1, .halo = true}); };
+  auto const net = search::any_length(
+      nn::describe(nn::chain(nn::convolution(3, 32, 1), block(), block(), block(),
+                             nn::linear<3, 1>({32, 16, 16}, {4})),
+                   nn::image_batch{1, 3, 16, 16}));
+  topology const t{{"gpu", 2}};
+  ashlar::machine const m{{1e-6, 1e-8}, {1e-6, 1e-8}, 1e12, 1e11, 0};
+  ashlar_test::plan_source const plans(net, t, m);
+  auto const plan = plans.filled([&](int i) {
+    auto const& list = plans.choices(i);
+    for (auto const& c : list)
+      if (c.x.axis[0].is_split_of(2) && c.dx.axis[0].is_split_of(2)) return c;
+    return *std::find_if(list.begin(), list.end(), ashlar_test::is_whole);
+  });
+  auto const early = search::early_synchronization(search::build(net, plan, m), 0).made;
+  auto const line = timeline_of(early, m);
+  int exchanges = 0;
+  for (std::size_t i = 0; i < early.actions.size(); ++i) {
+    auto const& a = early.actions[i];
+    if (a.halo < 0) continue;
+    double const begin = line.actions[i].end - a.halo_seconds;
+    for (auto const& move : line.moves)  // all are along the only axis
+      CHECK((move.busy == 0 || move.begin >= begin || move.arrival <= begin * (1 + 1e-12)));
+    ++exchanges;
+  }
+  CHECK(exchanges >= 6);
 }
 
 TEST_CASE("rows of large images are split only if there are fewer images than ranks") {

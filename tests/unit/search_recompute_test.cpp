@@ -29,7 +29,14 @@ using search::moved, search::phase;
 /// Marks random groups of consecutive layers and complete residuals as segments (units of
 /// recomputation).
 void add_segments(search::problem& net, random_cases& draw) {
-  auto const cut = search::detail::cutting_points(net);
+  // A segment contains whole skips and residuals, as in every net that nn::segment and nn::repeat
+  // make.
+  std::vector<int> cut;
+  for (int const point : search::detail::cutting_points(net)) {
+    bool inside = false;
+    for (int i = 0; i < point; ++i) inside = inside || net[i].partner >= point;
+    if (!inside) cut.push_back(point);
+  }
   for (std::size_t u = 0; u + 1 < cut.size();) {
     std::size_t const end = std::min(u + 1 + static_cast<std::size_t>(draw.below(3)),
                                      cut.size() - 1);

@@ -70,6 +70,49 @@ TEST_CASE("the search gives both uses of a tied parameter one storage, and finds
     }
 }
 
+TEST_CASE("two ties on interchangeable axes: every storage of the second one is tried") {
+  auto const pair = [] { return nn::tied(nn::linear(16, 16), nn::gelu(), nn::linear(16, 16)); };
+  ashlar::topology const t{{"a", 2}, {"b", 2}};
+  int tried = 0;
+  for (auto const& batch : {nn::feature_batch{4, 16, 1}, nn::feature_batch{8, 16, 2}}) {
+    auto const net = any_length(nn::describe(nn::chain(pair(), pair()), batch));
+    for (auto m : tied_machines()) {
+      auto const free = search::optimal(net, t, m);
+      for (double const room : {0.0, 0.75, 0.6}) {
+        m.memory = static_cast<std::int64_t>(room * double(free.memory));
+        auto const seconds = [&](auto const& search) {
+          try {
+            return search().seconds;
+          } catch (ashlar::error const&) {
+            return -1.0;
+          }
+        };
+        double const all = seconds([&] {
+          return search::detail::best_storage(
+              net, t, true, [&](search::problem const& one) { return search::optimal(one, t, m); });
+        });
+        CHECK(seconds([&] { return search::optimal(net, t, m); }) == all);
+        tried += all > 0;
+      }
+    }
+  }
+  CHECK(tried > 4);
+}
+
+TEST_CASE("a stage with one use of a tied parameter keeps the prescribed storage") {
+  auto const net = small_tied_net(1);
+  ashlar::topology const t{{"a", 2}, {"b", 2}, {"c", 2}};
+  auto const& m = ashlar::machines::workstation;
+  for (auto const& store : search::detail::storages(net, net.ties[0], t, true)) {
+    auto const settled = search::with_storage(net, net.ties[0], store);
+    int const cut = net.ties[0].later;
+    auto const first = search::optimal(search::stage_of(settled, 0, cut, 1), t, m);
+    auto const later = search::optimal(search::stage_of(settled, cut, net.size(), 1), t, m);
+    CHECK(first[net.ties[0].first].parameters[net.ties[0].first_index].store == store);
+    CHECK(later[0].parameters[net.ties[0].later_index].store == store);
+  }
+}
+
 TEST_CASE("a tied net within a memory limit") {
   auto const net = small_tied_net(1);
   ashlar::topology const t{{"gpu", 4}};

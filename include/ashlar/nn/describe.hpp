@@ -138,7 +138,7 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   if (takes_tokens<Layer>() && context_extents(problem).rank() > 0)
     throw error("nn::describe",
                 "the inputs of the net are ids, but a layer reads a context of numbers. "
-                "Contexts follow the input of nets whose input are numbers.");
+                "Contexts follow the input of nets whose inputs are numbers.");
   return problem;
 }
 /// Returns the problem of placing `net`, trained on batches like `batch`. Requires a batch of the

@@ -40,10 +40,10 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
                                      machine const& m, Filter const& filter,
                                      Fastest const& fastest_by_roles, Watch& watch) {
   if (!is_exact_on(t) &&
-      (prescribes_storage(net) || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+      (has_tied_parameters(net) || !std::is_same_v<Filter, any_choice> || net.recomputed != 0))
     throw error(
         "search::optimal",
-        std::string(prescribes_storage(net)
+        std::string(has_tied_parameters(net)
                         ? "a search of a net with tied parameters"
                         : "a search with pins, a filter or recomputed segments") +
             " supports " + at_most_exact_axes() +
@@ -52,7 +52,7 @@ constexpr basic_plan<N> settled_plan(basic_problem<N> const& net, topology const
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0 && !prescribes_storage(net))
+      if (t.axes() > 2 && net.recomputed == 0 && !has_tied_parameters(net))
         return fastest_by_roles(net, t, m);
     return fastest_of_choices(net, t, m, filter);
   };

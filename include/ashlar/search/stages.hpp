@@ -162,13 +162,12 @@ constexpr basic_plan<N> plan_of_range(basic_plan<M> const& whole, int first, int
   return own;
 }
 
-/// Returns whether the storage of a parameter is prescribed, as it is for a tied parameter while the
-/// rest of the chain is searched, and in a stage that has one use of it.
+/// Returns whether a layer has a tied parameter. Its other use may be in another stage.
 template <int N>
-constexpr bool prescribes_storage(basic_problem<N> const& net) {
+constexpr bool has_tied_parameters(basic_problem<N> const& net) {
   for (auto const& spec : net.layers)
     for (auto const& p : spec.parameters)
-      if (p.store.axes() > 0) return true;
+      if (p.tie != tie_role::none) return true;
   return false;
 }
 

@@ -99,10 +99,10 @@ constexpr void check_halo(layer_spec const& spec) {
 constexpr void check_blocks(layer_spec const& spec) {
   int const d = spec.blocks.dim;
   if (d >= spec.x.rank() || spec.blocks.count < 1 || spec.x[d] % spec.blocks.count != 0)
-    throw error(spec.name.text, "layer_spec::blocks asks for " + std::to_string(spec.blocks.count) +
-                                    " equal blocks of dim " + std::to_string(d) + " of x, " +
-                                    to_string(spec.x) +
-                                    ". Give a dim of x, and a number that divides its extent.");
+    throw error(spec.name.text,
+                "layer_spec::blocks asks for " + std::to_string(spec.blocks.count) +
+                    " equal blocks of dim " + std::to_string(d) +
+                    " of x. Give a dim of x, and a number that divides its extent.");
 }
 
 }  // namespace step_detail

@@ -89,10 +89,11 @@ constexpr bool has_own_weight_gradient(backward_form form) {
 
 /// Elements that a layer keeps for its backward pass and that are split with some dims of x only,
 /// such as the keys of a context, which do not depend on the positions of the queries.
-struct saved_part {
+struct saved_values_beside {
   double values = 0;
   unsigned dims = 0;  ///< bit d: split with dim d of x
-  friend constexpr bool operator==(saved_part const&, saved_part const&) = default;
+  friend constexpr bool operator==(saved_values_beside const&,
+                                   saved_values_beside const&) = default;
 };
 
 struct layer_spec {
@@ -106,7 +107,7 @@ struct layer_spec {
   double forward_values = 0;  ///< elements read or written by operations other than GEMMs
   double backward_values = 0;
   double saved_values = 0;  ///< elements kept for the backward pass, which are split like x
-  inplace_vector<saved_part, 2> saved_beside;  ///< others that are kept
+  inplace_vector<saved_values_beside, 2> saved_beside;  ///< others that are kept
   backward_form backward = backward_form::whole;
   double gradient_flops = 0;  ///< the part of backward_flops for the parameters' gradients
   double gradient_values = 0;
