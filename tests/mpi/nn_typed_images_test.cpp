@@ -48,7 +48,7 @@ constexpr nn::image_batch one_image{1, 2, 8, 32};
 constexpr ashlar::machine slow{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e8, 1e8, 0};
 constexpr auto rows_problem = nn::describe<double>(rows_net, one_image);
 constexpr auto searched_rows = search::optimal(rows_problem, line, slow);
-static_assert(!halo_axes(rows_problem.spec(0), searched_rows[0], line).empty());
+static_assert(!halo_axes(rows_problem.spec(0), searched_rows[0].x, line).empty());
 
 template <auto const& Plan, class Net>
 void compare_images(Net const& net, nn::image_batch const& batch) {

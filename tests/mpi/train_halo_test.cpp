@@ -176,7 +176,7 @@ TEST_CASE("rows split in the stages of a pipeline train as without splits") {
   for (int const cut : {3, 5, 8}) {
     auto const chosen = plan_with_halos(problem, stages, one, random);
     for (int i = 0; i < problem.size(); ++i)
-      halos += !halo_axes(problem.spec(i), chosen[i], one).empty();
+      halos += !halo_axes(problem.spec(i), chosen[i].x, one).empty();
     auto plan = search::price_pipeline(problem, chosen, {0, cut, problem.size()},
                                        std::vector<int>{0, 0}, 0, 3, all.machine());
     CAPTURE(cut);

@@ -27,7 +27,7 @@ inline search::plan plan_with_halos(search::problem const& net, plan_source cons
       [&](int i) {
         std::vector<search::layer_choice> list;
         for (auto const& c : plans.choices(i))
-          if (!search::halo_axes(net.spec(i), c, t).empty()) list.push_back(c);
+          if (!search::halo_axes(net.spec(i), c.x, t).empty()) list.push_back(c);
         if (list.empty()) list = plans.choices(i);
         return list[below(list.size())];
       },

@@ -86,7 +86,7 @@ TEST_CASE("pooling_equals_its_definition_and_its_gradient_finite_differences") {
 }
 
 TEST_CASE("pooling_of_some_rows_of_images") {
-  // A rank has rows of the images with less padding above and below than whole images.
+  // The padding above and below some rows of an image is less than that of the whole image.
   for (std::int64_t extent : {1, 2, 3})
     for (std::int64_t stride : {1, 2, 4})
       for (std::int64_t padding = 0; padding < extent; ++padding)

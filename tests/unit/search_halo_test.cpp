@@ -101,7 +101,7 @@ auto image_net(std::int64_t image, bool halo) {
 int splits_of_rows(search::problem const& net, search::plan const& plan) {
   int n = 0;
   for (int i = 0; i < plan.size(); ++i)
-    n += !search::halo_axes(net.spec(i), plan[i], plan.mesh).empty();
+    n += !search::halo_axes(net.spec(i), plan[i].x, plan.mesh).empty();
   return n;
 }
 

@@ -8,10 +8,20 @@
 #include <map>
 #include <vector>
 
+#include <doctest/doctest.h>
+
+#include <ashlar/search/stages.hpp>
+#include <ashlar/step/build_stage.hpp>
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/crossings_at_once.hpp>
+#include <ashlar/step/overlapped.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
+#include <ashlar/step/pipeline/text.hpp>
 #include <ashlar/step/pipeline/warm_up.hpp>
 #include <ashlar/step/program.hpp>
+
+#include "step_programs.hpp"
 
 namespace ashlar_test {
 
@@ -48,6 +58,44 @@ inline bool run_together(std::vector<search::program> const& parts) {
   bool over = true;
   for (std::size_t p = 0; p < parts.size(); ++p) over = over && at[p] == parts[p].actions.size();
   return over;
+}
+
+/// Returns the limits of as many random stages as a schedule has, cut at some of the cutting points
+/// of a net. Returns an empty list if the net has fewer of them.
+inline std::vector<int> any_limits(search::problem const& net,
+                                   ashlar::pipelines::schedule const& order, random_cases& draw) {
+  auto const points = search::detail::cutting_points(net);
+  if (order.stages() >= static_cast<int>(points.size())) return {};
+  std::vector<int> limits(points.begin() + 1, points.end() - 1);
+  while (static_cast<int>(limits.size()) >= order.stages())
+    limits.erase(limits.begin() + draw.below(static_cast<int>(limits.size())));
+  limits.insert(limits.begin(), 0);
+  limits.push_back(net.size());
+  return limits;
+}
+
+/// Builds the programs of all parts of a pipeline. Checks each of them before and after the passes
+/// that overlap transfers, and that they come to their ends side by side. Returns them as built.
+inline std::vector<search::program> right_programs(search::problem const& chain, search::plan plan,
+                                                   ashlar::machine const& m,
+                                                   search::pipeline_part part) {
+  std::vector<search::program> programs, overlapped, at_once;
+  for (part.position = 0; part.position < part.order.positions; ++part.position) {
+    plan.mesh = part.parts[static_cast<std::size_t>(part.position)].axes;
+    programs.push_back(build_stage(chain, plan, m, part));
+    overlapped.push_back(search::overlapped(programs.back(), m).made);
+    at_once.push_back(search::with_crossings_at_once(overlapped.back()));
+    for (auto const* p : {&programs.back(), &overlapped.back(), &at_once.back()}) {
+      auto const fault = check(*p);
+      INFO(to_string(part.order));
+      INFO(search::to_string(fault, *p));
+      CHECK(!fault.found());
+    }
+  }
+  CHECK(run_together(programs));
+  CHECK(run_together(overlapped));
+  CHECK(run_together(at_once));
+  return programs;
 }
 
 }  // namespace ashlar_test

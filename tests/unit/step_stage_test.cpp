@@ -5,20 +5,11 @@
 // passes that overlap transfers, and all together run to their ends even if every transfer waits
 // until both of its ends have begun.
 
-#include <algorithm>
 #include <map>
 
 #include <doctest/doctest.h>
 
-#include <ashlar/search/stages.hpp>
-#include <ashlar/step/build_stage.hpp>
-#include <ashlar/step/check.hpp>
-#include <ashlar/step/crossings_at_once.hpp>
 #include <ashlar/step/cut_skips.hpp>
-#include <ashlar/step/pipeline/interleaved.hpp>
-#include <ashlar/step/pipeline/split_backward.hpp>
-#include <ashlar/step/pipeline/text.hpp>
-#include <ashlar/step/pipeline/warm_up.hpp>
 
 #include "step_programs.hpp"
 #include "step_run_together.hpp"
@@ -26,7 +17,6 @@
 namespace ashlar_test {
 namespace {
 
-namespace pipelines = ashlar::pipelines;
 using search::action_kind;
 
 /// Returns the number of passes of each kind, in all elements and micro-batches.
@@ -46,18 +36,13 @@ TEST_CASE("programs of a pipeline's parts are right, and run together") {
   for (int turn = 0; turn < 120; ++turn) {
     auto net = draw.net();
     vary(net, draw);
-    auto const points = search::detail::cutting_points(net);
     int const positions = 2 + draw.below(3);
     net.micro_batches = draw.below(2) ? positions : 1 + draw.below(6);
     ashlar::machine const m = draw.machine();
     ashlar::topology const whole{{"stage", positions}, {"gpu", 2}}, one{{"stage", 1}, {"gpu", 2}};
     for (auto const& order : pipelines_for(positions, net.micro_batches)) {
-      if (order.stages() >= static_cast<int>(points.size())) continue;
-      std::vector<int> limits(points.begin() + 1, points.end() - 1);
-      while (static_cast<int>(limits.size()) >= order.stages())
-        limits.erase(limits.begin() + draw.below(static_cast<int>(limits.size())));
-      limits.insert(limits.begin(), 0);
-      limits.push_back(net.size());
+      auto const limits = any_limits(net, order, draw);
+      if (limits.empty()) continue;
       std::vector<int> recomputed;
       for (int s = 0; s < order.stages(); ++s) {
         auto const k = static_cast<std::size_t>(s);
@@ -69,22 +54,7 @@ TEST_CASE("programs of a pipeline's parts are right, and run together") {
       plan.recomputed = chain.recomputed;
       search::pipeline_part part{0, order, limits, whole, divided(whole, 0, positions)};
       part.receives_ahead = tried % 3 > 0;
-      std::vector<search::program> programs, overlapped, at_once;
-      for (part.position = 0; part.position < positions; ++part.position) {
-        plan.mesh = part.parts[static_cast<std::size_t>(part.position)].axes;
-        programs.push_back(build_stage(chain, plan, m, part));
-        overlapped.push_back(search::overlapped(programs.back(), m).made);
-        at_once.push_back(search::with_crossings_at_once(overlapped.back()));
-        for (auto const* p : {&programs.back(), &overlapped.back(), &at_once.back()}) {
-          auto const fault = check(*p);
-          INFO(to_string(order));
-          INFO(search::to_string(fault, *p));
-          CHECK(!fault.found());
-        }
-      }
-      CHECK(run_together(programs));
-      CHECK(run_together(overlapped));
-      CHECK(run_together(at_once));
+      auto const programs = right_programs(chain, plan, m, part);
       CHECK(computations(programs) == computations({build(chain, plan, m)}));
       ++tried;
       skips += static_cast<int>(cut_skips(chain, limits).size());

@@ -6,19 +6,11 @@
 // pipeline, the parameter and the gradient of its later use cross once a step each.
 
 #include <algorithm>
-#include <map>
 
 #include <doctest/doctest.h>
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/search/stages.hpp>
-#include <ashlar/step/build_stage.hpp>
-#include <ashlar/step/check.hpp>
-#include <ashlar/step/crossings_at_once.hpp>
-#include <ashlar/step/pipeline/interleaved.hpp>
-#include <ashlar/step/pipeline/split_backward.hpp>
-#include <ashlar/step/pipeline/text.hpp>
 
 #include "step_programs.hpp"
 #include "step_run_together.hpp"
@@ -27,7 +19,6 @@ namespace ashlar_test {
 namespace {
 
 namespace nn = ashlar::nn;
-namespace pipelines = ashlar::pipelines;
 using search::action_kind;
 
 search::problem tied_net(int micro_batches) {
@@ -122,45 +113,26 @@ TEST_CASE("in a pipeline a tied parameter and its gradient cross once each") {
   for (int turn = 0; turn < 24; ++turn) {
     int const positions = 2 + turn % 3;
     auto const net = tied_net(turn % 2 ? positions : 1 + draw.below(5));
-    auto const points = search::detail::cutting_points(net);
     ashlar::machine const m = draw.machine();
     ashlar::topology const whole{{"stage", positions}, {"gpu", 2}}, one{{"stage", 1}, {"gpu", 2}};
     for (auto const& order : pipelines_for(positions, net.micro_batches)) {
-      if (order.stages() >= static_cast<int>(points.size())) continue;
-      std::vector<int> limits(points.begin() + 1, points.end() - 1);
-      while (static_cast<int>(limits.size()) >= order.stages())
-        limits.erase(limits.begin() + draw.below(static_cast<int>(limits.size())));
-      limits.insert(limits.begin(), 0);
-      limits.push_back(net.size());
+      auto const limits = any_limits(net, order, draw);
+      if (limits.empty()) continue;
       std::vector<int> const recomputed(limits.size() - 1, 0);
       auto const chain = search::in_stages(net, limits, recomputed);
       auto plan = any_tied_plan(chain, one, m, draw);
       plan.recomputed = 0;
       search::pipeline_part part{0, order, limits, whole, divided(whole, 0, positions)};
-      std::vector<search::program> programs, overlapped, at_once;
       int sends = 0, receives = 0, added = 0;
-      for (part.position = 0; part.position < positions; ++part.position) {
-        plan.mesh = part.parts[static_cast<std::size_t>(part.position)].axes;
-        programs.push_back(build_stage(chain, plan, m, part));
-        overlapped.push_back(search::overlapped(programs.back(), m).made);
-        at_once.push_back(search::with_crossings_at_once(overlapped.back()));
-        for (auto const* p : {&programs.back(), &overlapped.back(), &at_once.back()}) {
-          auto const fault = check(*p);
-          INFO(to_string(order));
-          INFO(search::to_string(fault, *p));
-          CHECK(!fault.found());
-        }
-        added += count_of(programs.back(), action_kind::add_gradient);
-        for (auto const& c : programs.back().crossings)
+      for (auto const& program : right_programs(chain, plan, m, part)) {
+        added += count_of(program, action_kind::add_gradient);
+        for (auto const& c : program.crossings)
           if (c.what == search::moved::parameter) ++(c.is_send ? sends : receives);
       }
       CHECK(added == 1);
       CHECK(sends == receives);
       CHECK((sends == 0 || sends == 2));
       (sends == 0 ? together : apart) += 1;
-      CHECK(run_together(programs));
-      CHECK(run_together(overlapped));
-      CHECK(run_together(at_once));
     }
   }
   CHECK(apart > 30);

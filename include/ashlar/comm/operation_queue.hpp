@@ -54,21 +54,14 @@ class operation_queue {
   operation_queue(operation_queue const&) = delete;
   operation_queue& operator=(operation_queue const&) = delete;
 
-  /// Returns the index of a group, which is the set of its axes as a bit mask.
-  static constexpr unsigned group_of(axis_list const& axes) {
-    unsigned set = 0;
-    for (auto const a : axes) set |= 1u << a;
-    return set;
-  }
-
   std::uint64_t take_ticket(axis_list const& axes) {
     refuse_if_abandoned();
-    return ++taken_[group_of(axes)];
+    return ++taken_[set_of(axes)];
   }
   bool is_turn_of(axis_list const& axes, std::uint64_t ticket) const {
-    return ended_[group_of(axes)] + 1 == ticket;
+    return ended_[set_of(axes)] + 1 == ticket;
   }
-  void end(axis_list const& axes) { ++ended_[group_of(axes)]; }
+  void end(axis_list const& axes) { ++ended_[set_of(axes)]; }
 
   void add(pending_operation& p) { whole_->under_way_.push_back(&p); }
   void remove(pending_operation& p) { std::erase(whole_->under_way_, &p); }

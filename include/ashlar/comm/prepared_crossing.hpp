@@ -20,6 +20,7 @@ namespace ashlar {
 struct prepared_crossing {
   cross_mesh_plan plan;
   std::vector<crossing_transfer> sends, receives;
+  std::int64_t received = 0;  ///< elements that this rank receives
 };
 
 /// Returns the plan with the messages of rank `rank` of the mesh `whole`.
@@ -28,11 +29,12 @@ ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology cons
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology const& whole,
                                              int rank) {
-  prepared_crossing p{std::move(plan), {}, {}};
+  prepared_crossing p{std::move(plan), {}, {}, 0};
   for_each_transfer(
       p.plan.across, whole,
       [&](crossing_transfer const& t) { (t.from == rank ? p.sends : p.receives).push_back(t); },
       rank);
+  for (auto const& t : p.receives) p.received += t.size;
   return p;
 }
 #endif

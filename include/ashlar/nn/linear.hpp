@@ -24,6 +24,18 @@
 
 namespace ashlar::nn {
 
+/// Sets the costs of a layer whose y is a product of x and a matrix of `columns` columns, and whose
+/// gradients are two such products.
+constexpr void set_product_costs(search::layer_spec& s, std::int64_t columns) {
+  s.forward_flops = 2.0 * static_cast<double>(s.x.elements()) * static_cast<double>(columns);
+  s.backward_flops = 2 * s.forward_flops;
+  s.forward_values = s.backward_values = static_cast<double>(s.y.elements());
+  s.backward = search::backward_form::halves;
+  s.gradient_flops = s.forward_flops;
+  s.gradient_values = s.backward_values;
+  s.saved_values = static_cast<double>(s.x.elements());
+}
+
 /// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate. The
 /// plan's redistributions happen before and after the passes.
 template <int In = 1, int Out = 1>
@@ -71,15 +83,7 @@ class linear {
     s.rows = linear_training_rows(view(x_letters, x.rank()), view(w_letters, In + Out),
                                   view(y_letters, lead + Out),
                                   view(w_letters + In, bias_ ? Out : 0));
-    s.forward_flops = 2.0 * static_cast<double>(s.x.elements()) *
-                      static_cast<double>(out_.elements());
-    s.backward_flops = 2 * s.forward_flops;
-    s.forward_values = static_cast<double>(s.y.elements());
-    s.backward_values = static_cast<double>(s.y.elements());
-    s.backward = search::backward_form::halves;
-    s.gradient_flops = s.forward_flops;
-    s.gradient_values = s.backward_values;
-    s.saved_values = static_cast<double>(x.elements());
+    set_product_costs(s, out_.elements());
     s.gemm.m = (1u << lead) - 1;
     s.gemm.k = ((1u << In) - 1) << lead;
     s.gemm.n = ((1u << Out) - 1) << lead;

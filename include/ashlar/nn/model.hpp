@@ -284,10 +284,7 @@ class model {
   }
   /// Returns the position of the part that makes the output of the net, which the loss reads.
   int output_position() const {
-    auto const& part = *state_->pipeline;
-    int stage = 0;
-    while (part.last_of(stage) < state_->problem.size() - 1) ++stage;
-    return part.order.position_of(stage);
+    return state_->pipeline->position_of_element(state_->problem.size() - 1);
   }
   /// Gives every rank the output of the net, which the ranks of one part have.
   void share_output(std::vector<T>& values) const {

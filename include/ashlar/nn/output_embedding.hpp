@@ -16,7 +16,7 @@
 
 #include <cmath>
 
-#include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/linear.hpp>
 
 namespace ashlar::nn {
 
@@ -45,14 +45,7 @@ class output_embedding {
       return std::string_view(letters + 3 - lead, static_cast<std::size_t>(lead + 1));
     };
     s.rows = linear_training_rows(last_of(x_letters), "ed", last_of(y_letters), "");
-    s.forward_flops = 2.0 * static_cast<double>(x.elements()) * static_cast<double>(vocabulary_);
-    s.backward_flops = 2 * s.forward_flops;
-    s.forward_values = static_cast<double>(s.y.elements());
-    s.backward_values = static_cast<double>(s.y.elements());
-    s.backward = search::backward_form::halves;
-    s.gradient_flops = s.forward_flops;
-    s.gradient_values = s.backward_values;
-    s.saved_values = static_cast<double>(x.elements());
+    set_product_costs(s, vocabulary_);
     s.gemm.m = (1u << lead) - 1;
     s.gemm.k = s.gemm.n = 1u << lead;
     return s;

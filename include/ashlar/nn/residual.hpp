@@ -10,24 +10,15 @@
 // and its gradient are never redistributed.
 
 #include <ashlar/nn/branch_node.hpp>
-#include <ashlar/nn/place_part.hpp>
+#include <ashlar/nn/branched_net.hpp>
 
 namespace ashlar::nn {
 
 /// A net that maps x to x + inner(x). The inner net must not change the extents.
 template <class Inner>
-class residual {
+class residual : public branched_net<Inner> {
  public:
-  static constexpr int elements = element_count<Inner>() < 0 ? -1 : element_count<Inner>() + 2;
-  static constexpr bool takes_tokens = nn::takes_tokens<Inner>();
-  static constexpr int x_rank = nn::input_rank<Inner>();
-  template <int XRank>
-  static constexpr int y_rank = XRank;
-
-  constexpr explicit residual(Inner inner) : inner_(std::move(inner)) {}
-
-  constexpr int run_time_elements() const { return nn::run_time_elements(inner_) + 2; }
-  constexpr auto const& first_layer() const { return nn::first_layer(inner_); }
+  constexpr explicit residual(Inner inner) : branched_net<Inner>(std::move(inner)) {}
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
@@ -41,7 +32,7 @@ class residual {
     sum.backward_values = added;
     int const begin = problem.size();
     problem.add(sum, search::element_kind::residual_begin);
-    auto const y = nn::describe_into(inner_, problem, x);
+    auto const y = nn::describe_into(this->inner_, problem, x);
     if (!(y == x))
       throw error("nn::residual", "the inner net changes the extents " + to_string(x) + " to " +
                                       to_string(y) + ", so its output cannot be added to x.");
@@ -57,12 +48,9 @@ class residual {
   void place_part(Net& net, shape const& x, Cursor const& cursor) const {
     using node = branch_node<T, XRank, decltype(cursor.choice())>;
     net.nodes.push_back(std::make_unique<node>("residual"));
-    nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
+    nn::place_part<T, XRank>(this->inner_, net, x, cursor.template advance<1>());
     net.nodes.push_back(std::make_unique<node>("residual"));
   }
-
- private:
-  Inner inner_;
 };
 
 }  // namespace ashlar::nn

@@ -15,29 +15,20 @@
 // them. The skipped value and its gradient are never redistributed.
 
 #include <ashlar/nn/branch_node.hpp>
-#include <ashlar/nn/place_part.hpp>
+#include <ashlar/nn/branched_net.hpp>
 
 namespace ashlar::nn {
 
 /// A net that maps x to the concatenation of x and inner(x) along dim Dim. skip() below makes it.
 template <int Dim, class Inner>
-class skipping {
+class skipping : public branched_net<Inner> {
   static_assert(
       Dim >= 1,
       "nn::skip<Dim>(inner): dim 0 counts the samples of a batch, which no layer may "
       "concatenate. Take the dim of the channels or features, such as nn::skip<1>(inner).");
 
  public:
-  static constexpr int elements = element_count<Inner>() < 0 ? -1 : element_count<Inner>() + 2;
-  static constexpr bool takes_tokens = nn::takes_tokens<Inner>();
-  static constexpr int x_rank = nn::input_rank<Inner>();
-  template <int XRank>
-  static constexpr int y_rank = XRank;
-
-  constexpr explicit skipping(Inner inner) : inner_(std::move(inner)) {}
-
-  constexpr int run_time_elements() const { return nn::run_time_elements(inner_) + 2; }
-  constexpr auto const& first_layer() const { return nn::first_layer(inner_); }
+  constexpr explicit skipping(Inner inner) : branched_net<Inner>(std::move(inner)) {}
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
@@ -50,7 +41,7 @@ class skipping {
     ends.backward_values = 3 * static_cast<double>(x.elements());
     int const begin = problem.size();
     problem.add(ends, search::element_kind::residual_begin);
-    ends.x = nn::describe_into(inner_, problem, x);
+    ends.x = nn::describe_into(this->inner_, problem, x);
     ends.y = joined(x, ends.x);
     problem[begin].partner = problem.size();
     // The end copies every element of its result, and of its gradient.
@@ -59,7 +50,7 @@ class skipping {
     return ends.y;
   }
   constexpr shape output_extents(shape const& x) const {
-    return joined(x, nn::output_extents(inner_, x));
+    return joined(x, nn::output_extents(this->inner_, x));
   }
 
   template <class T, int XRank, class Net, class Cursor>
@@ -68,7 +59,7 @@ class skipping {
                                "0, such as 1 for the features of rows.");
     using at = decltype(cursor.choice());
     net.nodes.push_back(std::make_unique<branch_node<T, XRank, at>>("skip"));
-    nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
+    nn::place_part<T, XRank>(this->inner_, net, x, cursor.template advance<1>());
     net.nodes.push_back(std::make_unique<concatenation_node<T, XRank, Dim, at>>(x[Dim]));
   }
 
@@ -90,8 +81,6 @@ class skipping {
     y[Dim] += x[Dim];
     return y;
   }
-
-  Inner inner_;
 };
 
 /// Returns a net that maps x to the concatenation of x and inner(x) along dim Dim. Only the extent

@@ -37,6 +37,15 @@ constexpr axis_list all_axes(int axes) {
   return list;
 }
 
+/// A set of mesh axes as a bit mask: bit a stands for axis a.
+using axis_set = unsigned;
+
+constexpr axis_set set_of(axis_list const& axes) {
+  axis_set set = 0;
+  for (auto const a : axes) set |= 1u << a;
+  return set;
+}
+
 struct placement {
   inplace_vector<axis_placement, max_axes> axis;
 

@@ -20,15 +20,6 @@ namespace ashlar {
 /// The weight of a placement that no path reaches. It exceeds the weight of every path.
 inline constexpr double unreachable = 1e300;
 
-/// A set of mesh axes as a bit mask: bit a stands for axis a.
-using axis_set = unsigned;
-
-constexpr axis_set set_of(axis_list const& axes) {
-  axis_set set = 0;
-  for (int i = 0; i < axes.count; ++i) set |= 1u << axes.items[i];
-  return set;
-}
-
 /// A placement without its shard order: for each role, the set of axes that have it.
 struct axis_roles {
   static constexpr int broadcast = 0, partial = 1, first_split = 2;

@@ -116,7 +116,7 @@ void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
   if (halo.times == 0) return;
   lines.insert(lines.begin(),
                {when, back ? "halo of dx" : "halo of x", collective::permute,
-                to_string(halo_axes(net.spec(i), chosen[i], chosen.mesh), chosen.mesh),
+                to_string(halo_axes(net.spec(i), chosen[i].x, chosen.mesh), chosen.mesh),
                 halo.times * net.element_size * double(halo.load.elements),
                 halo.times * halo.seconds});
 }

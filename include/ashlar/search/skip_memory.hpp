@@ -54,9 +54,7 @@ std::vector<skip_bytes> bytes_of_skips(basic_problem<N> const& chain, basic_plan
 inline std::int64_t held_for_skips(pipelines::schedule const& s, int position,
                                    std::vector<skip_bytes> const& skips) {
   if (skips.empty()) return 0;
-  auto const passes = replay(s, pipelines::pipeline_costs(static_cast<std::size_t>(s.stages()),
-                                                          {1, 1, 1, 0.5, 0.5}))
-                          .sequence;
+  auto const passes = replay(s, pipelines::equal_costs(s.stages())).sequence;
   std::int64_t sum = 0;
   for (auto const& it : skips) {
     int const begin = s.position_of(it.from), end = s.position_of(it.to);

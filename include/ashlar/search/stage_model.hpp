@@ -197,13 +197,8 @@ std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int
   }
   auto const skips = model.bytes_of_skips(limits);
   for (auto const& t : model.chain().ties) {
-    auto const stage_with = [&](int element) {
-      return static_cast<int>(std::upper_bound(limits.begin(), limits.end(), element) -
-                              limits.begin()) -
-             1;
-    };
-    int const later = stage_with(t.later);
-    if (order.position_of(stage_with(t.first)) != order.position_of(later))
+    int const later = stage_of_element(limits, t.later);
+    if (order.position_of(stage_of_element(limits, t.first)) != order.position_of(later))
       stages[static_cast<std::size_t>(later)].synchronize += model.tie_seconds(t);
   }
   for (int p = 0; p < order.positions; ++p) {

@@ -38,13 +38,6 @@ struct order_fault {
 
 namespace step_detail {
 
-constexpr unsigned group_of(axis_list const& axes) {
-  unsigned set = 0;
-  for (auto const a : axes) set |= 1u << a;
-  return set;
-}
-constexpr unsigned group_of(redistribution_step const& s) { return group_of(s.axes); }
-
 /// The transfers of a program. For each group of ranks, the list has one entry (a ticket) per
 /// transfer in this group. The entries are in the order in which these transfers run.
 struct ticket_list {
@@ -59,11 +52,11 @@ struct ticket_list {
   constexpr explicit ticket_list(program const& p) {
     for (int i = 0; i < static_cast<int>(p.actions.size()); ++i) {
       action const& a = p.actions[static_cast<std::size_t>(i)];
-      if (a.halo >= 0) groups[group_of(p.halo_of(a).axes)].push_back({i, -1, 0});
+      if (a.halo >= 0) groups[set_of(p.halo_of(a).axes)].push_back({i, -1, 0});
       if (a.kind != action_kind::begin_move) continue;
       auto const& steps = p.path_of(p.move_of(a)).steps;
       for (int k = 0; k < steps.size(); ++k)
-        if (communicates(steps[k].kind)) groups[group_of(steps[k])].push_back({i, a.move, k});
+        if (communicates(steps[k].kind)) groups[set_of(steps[k].axes)].push_back({i, a.move, k});
     }
   }
 };

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include <ashlar/step/pipeline_part.hpp>
 #include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
@@ -26,13 +27,10 @@ template <int N>
 constexpr std::vector<cut_skip> cut_skips(basic_problem<N> const& net,
                                           std::vector<int> const& limits) {
   std::vector<cut_skip> list;
-  int stage = 0;
   for (int i = 0; i < net.size(); ++i) {
-    while (i >= limits.data()[stage + 1]) ++stage;
     if (net[i].kind != element_kind::residual_begin) continue;
-    int to = stage;
-    while (net[i].partner >= limits.data()[to + 1]) ++to;
-    if (to != stage) list.push_back({i, net[i].partner, stage, to});
+    int const from = stage_of_element(limits, i), to = stage_of_element(limits, net[i].partner);
+    if (from != to) list.push_back({i, net[i].partner, from, to});
   }
   return list;
 }

@@ -78,12 +78,12 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
   return most;
 }
 
-/// Returns the mesh axes along which a layer exchanges a halo under a choice `c` of its placements.
-/// The list is empty if the layer has no halo.
-constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, topology const& t) {
+/// Returns the mesh axes along which a layer exchanges a halo if its input x, or the gradient of x,
+/// lies at placement `at`. The list is empty if the layer has no halo.
+constexpr axis_list halo_axes(layer_spec const& spec, placement const& at, topology const& t) {
   axis_list axes;
   if (spec.halo.dim < 0) return axes;
-  for (auto const a : c.x.axes_of(spec.halo.dim))
+  for (auto const a : at.axes_of(spec.halo.dim))
     if (t.extent(a) > 1) axes.push_back(a);
   return axes;
 }
@@ -93,11 +93,9 @@ constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, top
 /// if every rank has exactly what its windows cover.
 constexpr halo_layout halo_layout_of(layer_spec const& spec, placement const& at,
                                      topology const& t) {
-  halo_layout e{spec.x, at, spec.halo.dim, spec.halo.window, 0, {}};
+  halo_layout e{spec.x, at, spec.halo.dim, spec.halo.window, 0, halo_axes(spec, at, t)};
   if (spec.halo.dim < 0) return e;
   e.places = spec.y[spec.halo.dim];
-  for (auto const a : at.axes_of(spec.halo.dim))
-    if (t.extent(a) > 1) e.axes.push_back(a);
   for (int k = 0; k < t.group_size(e.axes); ++k)
     if (!(e.read_range(t, k) == e.own_range(t, k))) return e;
   e.axes.clear();
@@ -106,7 +104,7 @@ constexpr halo_layout halo_layout_of(layer_spec const& spec, placement const& at
 
 /// Returns the halo traffic of a layer under a choice `c` of its placements, in elements.
 constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, topology const& t) {
-  auto const axes = halo_axes(spec, c, t);
+  auto const axes = halo_axes(spec, c.x, t);
   if (axes.empty()) return {};
   int const d = spec.halo.dim;
   auto found = halo_coordinates(spec.halo.window, spec.x[d], spec.y[d], t, axes);
@@ -153,7 +151,7 @@ constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.fo
 constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
                                  machine const& m, int element_size) {
   if (spec.halo.dim < 0) return {};
-  auto const axes = halo_axes(spec, c, t);
+  auto const axes = halo_axes(spec, c.x, t);
   if (axes.empty()) return {};
   auto const load = halo_of(spec, c, t);
   link const between = halo_link(t, m, axes);

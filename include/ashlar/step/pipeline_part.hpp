@@ -6,6 +6,7 @@
 // What the ranks of one part of a mesh run of a pipeline: the schedule, the cuts of the net, and
 // the parts. build_stage.hpp makes the program of the part from it.
 
+#include <algorithm>
 #include <vector>
 
 #include <ashlar/mesh/mesh_part.hpp>
@@ -13,6 +14,13 @@
 
 namespace ashlar::search {
 inline namespace step {
+
+/// Returns the stage that holds an element. Stage s has the elements limits[s] .. limits[s + 1] - 1.
+constexpr int stage_of_element(std::vector<int> const& limits, int element) {
+  return static_cast<int>(std::upper_bound(limits.begin(), limits.end(), element) -
+                          limits.begin()) -
+         1;
+}
 
 struct pipeline_part {
   int position = 0;           ///< of this part in the schedule
@@ -29,6 +37,10 @@ struct pipeline_part {
   constexpr int last_of(int stage) const { return limits[static_cast<std::size_t>(stage) + 1]; }
   constexpr mesh_part const& part_of(int stage) const {
     return parts[static_cast<std::size_t>(order.position_of(stage))];
+  }
+  /// Returns the position of the part that holds an element.
+  constexpr int position_of_element(int element) const {
+    return order.position_of(stage_of_element(limits, element));
   }
 };
 

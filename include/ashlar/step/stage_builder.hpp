@@ -36,8 +36,7 @@ class stage_builder {
     int number = first_number_;
     // Passes count as equally long. The order of the parts' passes is given by the schedule; the
     // costs decide only how the passes of different parts follow each other.
-    pipelines::pipeline_costs const costs(static_cast<std::size_t>(part_.stages()),
-                                          {1, 1, 1, 0.5, 0.5});
+    auto const costs = pipelines::equal_costs(part_.stages());
     pipelines::skip_transfers skips;
     for (auto const& it : skips_) skips.push_back({it.from, it.to, 0.5, 0.5});
     auto const lines = pipelines::lowered(part_.order, costs, skips);
@@ -135,11 +134,7 @@ class stage_builder {
   // has nothing to do yet. The gradient of the later use crosses at the end of a step. In the common
   // order, the former crossings are the first ones and the latter are the last ones.
 
-  int position_of(int element) const {
-    int stage = 0;
-    while (part_.last_of(stage) <= element) ++stage;
-    return part_.order.position_of(stage);
-  }
+  int position_of(int element) const { return part_.position_of_element(element); }
   bool is_apart(tie const& t) const { return position_of(t.first) != position_of(t.later); }
 
   /// Returns the plan of a tie's crossing: of its parameter, or of the gradient of its later use.
@@ -165,11 +160,8 @@ class stage_builder {
         sends.begun.push_back(
             to_.begin_tie_send(t, phase::forward, to_.crossing_plan(plan).before.to, number, plan));
       }
-      if (position_of(t.later) == part_.position) {
-        int const plan = plan_of(t, phase::forward);
-        auto const& at = to_.crossing_plan(plan).after.from;
-        tied_.push_back({t, at, to_.begin_tie_receive(t, phase::forward, at, number, plan)});
-      }
+      if (position_of(t.later) == part_.position)
+        tied_.push_back(begin_receive(t, phase::forward, number));
     }
   }
   /// Ends the receives of the parameters that the elements first .. last - 1 read.
@@ -195,23 +187,24 @@ class stage_builder {
         sends.push_back(to_.begin_tie_send(t, phase::synchronize, to_.crossing_plan(plan).before.to,
                                            number, plan));
       } else if (!ahead && position_of(t.first) == part_.position) {
-        receives.push_back(begin_receive(t, number));
+        receives.push_back(begin_receive(t, phase::synchronize, number));
       }
       ++number;
     }
     for (int const index : sends) to_.end_crossing(index);
     for (auto const& r : receives) to_.end_tie_receive(r.of, phase::synchronize, r.at, r.index);
   }
-  /// Begins the receive of the gradient of a tie's later use.
-  tied begin_receive(tie const& t, int number) {
-    int const plan = plan_of(t, phase::synchronize);
+  /// Begins the receive of a tied parameter, or of the gradient of its later use.
+  tied begin_receive(tie const& t, phase when, int number) {
+    int const plan = plan_of(t, when);
     auto const at = to_.crossing_plan(plan).after.from;
-    return {t, at, to_.begin_tie_receive(t, phase::synchronize, at, number, plan)};
+    return {t, at, to_.begin_tie_receive(t, when, at, number, plan)};
   }
   void begin_receives(int number, std::vector<tied>& receives) {
     for (auto const& t : net_.ties) {
       if (!is_apart(t)) continue;
-      if (position_of(t.first) == part_.position) receives.push_back(begin_receive(t, number));
+      if (position_of(t.first) == part_.position)
+        receives.push_back(begin_receive(t, phase::synchronize, number));
       ++number;
     }
   }

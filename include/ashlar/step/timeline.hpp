@@ -141,7 +141,7 @@ class timeline_fold {
   /// ended: the previous step of its move, the previous transfer on its link, and the previous
   /// transfer in its group of ranks.
   constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
-    auto const group = group_of(s.axes);
+    auto const group = set_of(s.axes);
     auto const tier = static_cast<std::size_t>(tier_of(s, p_.mesh));
     double start = now_;
     int waits_for = -1;
@@ -155,14 +155,9 @@ class timeline_fold {
     return on_link_[tier] = in_group_[group] = static_cast<int>(transfers_.size()) - 1;
   }
 
-  static constexpr unsigned group_of(axis_list const& axes) {
-    unsigned group = 0;
-    for (auto const a : axes) group |= 1u << a;
-    return group;
-  }
   /// An exchange of halos begins when its group has ended what it began before.
   constexpr void wait_for_group(axis_list const& axes) {
-    int const last = in_group_[group_of(axes)];
+    int const last = in_group_[set_of(axes)];
     if (last >= 0) wait(last, transfers_[static_cast<std::size_t>(last)].end);
   }
 

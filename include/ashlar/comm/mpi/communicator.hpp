@@ -219,7 +219,7 @@ class communicator final : public ashlar::communicator {
     watch::flight_record::waiting const noted(*record_);
     group g;
     // Groups along the same axes in another order share tickets, and therefore a slot.
-    unsigned const slot = first_slot_ + operation_queue::group_of(axes);
+    unsigned const slot = first_slot_ + set_of(axes);
     bool const has_slot = slot < shared_window::slot_count;
     if (has_slot) window_->obtain_stages(slot);
     // The color for MPI_Comm_split is the rank of the member whose coordinates along the group's

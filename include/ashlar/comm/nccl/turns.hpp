@@ -33,12 +33,12 @@ class turns {
   }
   /// Appends the next ticket of this group of axes of a mesh to the order.
   void announce(int mesh, axis_list const& axes) {
-    auto const group = operation_queue::group_of(axes);
+    auto const group = set_of(axes);
     queue_.push_back({mesh, group, ++announced(mesh, group)});
   }
   /// Appends this ticket of the group to the order, unless it was appended before.
   void announce(int mesh, axis_list const& axes, std::uint64_t ticket) {
-    if (announced(mesh, operation_queue::group_of(axes)) < ticket) announce(mesh, axes);
+    if (announced(mesh, set_of(axes)) < ticket) announce(mesh, axes);
   }
   /// Appends the crossing with this number to the order, unless it is in it.
   void announce_crossing(int number) {
@@ -46,7 +46,7 @@ class turns {
     if (std::find(queue_.begin(), queue_.end(), wanted) == queue_.end()) queue_.push_back(wanted);
   }
   bool is_next(int mesh, axis_list const& axes, std::uint64_t ticket) const {
-    return is_next({mesh, operation_queue::group_of(axes), ticket});
+    return is_next({mesh, set_of(axes), ticket});
   }
   bool is_next_crossing(int number) const { return is_next(turn_of_crossing(number)); }
   void give() { queue_.pop_front(); }

@@ -153,7 +153,7 @@ class flight_record {
     auto& copy = at(number).label;
     copy[0] = '\0';
     if (label != nullptr) std::strncat(copy, label, sizeof copy - 1);
-    if (what == nullptr && ticket > 0) own.begun[operation_queue::group_of(title.axes)] = ticket;
+    if (what == nullptr && ticket > 0) own.begun[set_of(title.axes)] = ticket;
     count_event();
     return number;
   }
@@ -240,7 +240,7 @@ ASHLAR_INLINE rank_report flight_record::report(int rank, double waits) const {
     o.step = e.step;
     o.age =
         std::chrono::duration<double>(now - clock::time_point(clock::duration(e.began))).count();
-    if (e.what == nullptr) o.axes = text_of(operation_queue::group_of(e.title.axes), own);
+    if (e.what == nullptr) o.axes = text_of(set_of(e.title.axes), own);
     else o.axes = ranks_text(all_axes(own.axes.axes()), own);
     o.text = e.what == nullptr ? to_string(e.title, own.axes) : e.what;
     if (e.label[0] != '\0') o.text += std::string(" (") + e.label + ")";

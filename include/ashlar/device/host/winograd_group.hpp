@@ -86,9 +86,10 @@ struct winograd_extents {
   ///   panels   16 r c numbers per channel
   ///   lines    at most (2 r + 2)(2 c + 2) pixels per channel
   ///
-  /// The quotient lines / panels is largest for the smallest r. The complete convolution has the
-  /// smallest r: a rank with a part of the convolution has groups with at least as many rows and
-  /// the same c. But if `splits_rows`, a rank may have a single row of tiles.
+  /// The quotient lines / panels is largest for the smallest r. Without
+  /// `splits_rows`, that is the r of the complete convolution: a rank with a part of it has groups
+  /// with at least as many rows and the same c. With `splits_rows`, a rank may have a single row of
+  /// tiles, so r is 1.
   constexpr std::int64_t workspace_bound(bool splits_rows) const {
     std::int64_t const r = splits_rows ? 1 : group_rows(),
                        c = std::max<std::int64_t>(1, tile_columns());
