@@ -167,6 +167,8 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          "  search::basic_plan<" + std::to_string(plan.size()) +
          "> plan;\n  plan.mesh = topology{" + mesh + "};\n  plan.input = shape{" + input +
          "};\n  plan.micro_batches = " + std::to_string(plan.micro_batches) +
+         (plan.interleaved > 1 ? ";\n  plan.interleaved = " + std::to_string(plan.interleaved)
+                               : "") +
          (plan.recomputed > 0 ? ";\n  plan.recomputed = " + std::to_string(plan.recomputed) : "") +
          ";\n  plan.seconds = " + detail::exact_text("seconds", plan.seconds) +
          ";\n  plan.communication_seconds = " +

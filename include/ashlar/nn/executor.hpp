@@ -312,10 +312,11 @@ class executor {
     on_.pass = input.pass(b);
     on_.batch.scale = input.scale;
     on_.batch.total = input.total;
-    if (a.element + 1 == program_->elements && a.kind == step::action_kind::forward && a.part == 0)
+    bool const forward = a.kind == step::action_kind::forward ||
+                         a.kind == step::action_kind::recompute;
+    if (forward && a.element + 1 == program_->elements && std::exchange(targets_of_, b) != b)
       on_.batch.targets = input.targets(b);
-    if (elements_->at(static_cast<std::size_t>(a.element))->reads_context() &&
-        (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute) &&
+    if (forward && elements_->at(static_cast<std::size_t>(a.element))->reads_context() &&
         std::exchange(context_of_, b) != b)
       on_.context = input.context(b);
     auto const go_on = [this] { mesh_.progress(); };
@@ -334,7 +335,7 @@ class executor {
 
   void drop_context() {
     on_.context = {};
-    context_of_ = -1;
+    context_of_ = targets_of_ = -1;
   }
 
   /// Empties all slots except those of stored parameters and of gradient sums.
@@ -358,7 +359,7 @@ class executor {
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
-  int context_of_ = -1;  // the micro-batch whose context is in on_; -1: none
+  int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_; -1: none
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // of the moves
   std::vector<std::string> halo_names_;  // per action, of its exchange of halos

@@ -298,7 +298,7 @@ class model {
   executor<Processor>& one_micro_batch() {
     if (state_->one_walker == nullptr) {
       auto single = state_->problem;
-      single.micro_batches = 1;
+      single.micro_batches = single.interleaved = 1;
       auto part = state_->pipeline;
       if (part) {
         part->order.micro_batches = 1;

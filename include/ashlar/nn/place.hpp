@@ -22,6 +22,7 @@
 #include <ashlar/search/pipeline_plan.hpp>
 #if ASHLAR_DEFINES(NN)
 #include <ashlar/search/legal.hpp>
+#include <ashlar/step/check_turns.hpp>
 #include <ashlar/step/pipeline/check.hpp>
 #endif
 
@@ -83,7 +84,9 @@ search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m
                                  " but the model is placed on " + to_string(m.topology()) + ".");
   auto const problem = [&] {
     try {
-      return any_length(describe<T>(net, plan.input, plan.micro_batches));
+      auto described = any_length(describe<T>(net, plan.input, plan.micro_batches));
+      described.interleaved = plan.interleaved;
+      return described;
     } catch (error const& e) {
       throw made_for_another_net("on its batches of " + to_string(plan.input) + ", " + e.what());
     }
@@ -110,6 +113,7 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +
                                  ".");
+  search::check_turns(problem, "nn::place");
   for (int i = 0; i < plan.size(); ++i) {
     if (!search::is_legal(plan[i], problem.spec(i), plan.mesh))
       throw error("nn::place",
@@ -214,6 +218,11 @@ template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {
   if (p.stages.size() <= 1) return place<T>(net, m, p.chosen, seed);
+  if (p.chosen.interleaved != 1)
+    throw error(
+        "nn::place",
+        "micro-batches cannot take turns in a pipeline, whose schedule orders them. Set the "
+        "plan's interleaved to 1.");
   auto chosen = p.chosen;
   chosen.recomputed = 0;  // each stage has a number of its own, which check_pipeline looks at
   m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");

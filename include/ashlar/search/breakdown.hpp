@@ -62,10 +62,10 @@ constexpr memory_parts parts_of(element_bytes const& bytes) {
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
 }
 
-/// Returns how often a step runs a move: once, or once per micro-batch.
+/// Returns how often a step runs a move.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& move) {
-  return times_per_step(net, move.phase);
+  return times_per_step(net, move.phase, move.what);
 }
 
 /// Returns the most bytes that any rank receives in step `s` of the redistribution plan `path`.
@@ -129,7 +129,7 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
                       : what == spent::gradient || (what == spent::halo && when == phase::backward)
                           ? own.gradients
                           : own.activations;
-    seconds += times_per_step(net, when) * price.seconds;
+    seconds += times_per_step(net, when, what) * price.seconds;
   });
   for (auto const& move : parts.moves)
     for (auto const& s : move.plan.steps)

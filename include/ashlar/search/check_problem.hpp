@@ -10,13 +10,14 @@
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
+//   turns      micro-batches can take turns as the problem says (step/check_turns.hpp)
 //   bytes      fewer than 2^63 in total, for all tensors together with their gradients and
 //              optimizer states. Also fewer than 2^63 for each single tensor, counted as if every
 //              rank held a full copy
 //
 // A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 
-#include <ashlar/step/problem.hpp>
+#include <ashlar/step/check_turns.hpp>
 #include <ashlar/support/checked.hpp>
 
 namespace ashlar::search {
@@ -90,6 +91,7 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
                            std::to_string(net.element_size) + ", " +
                            std::to_string(net.accumulation_size) + " and " +
                            std::to_string(net.optimizer_states) + ".");
+  check_turns(net, "search");
   checked_count sum;
   int const parameter_copies = 4 + net.optimizer_states +
                                (net.accumulation_size == net.element_size ? 0 : 1);

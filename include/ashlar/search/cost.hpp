@@ -67,11 +67,13 @@ class element_prices {
   /// one step. It is a sum over the layer's actions (computations and moves): the weight of one
   /// execution times the number of executions.
   constexpr double weight(layer_choice const& c) const {
-    double each = 0, once = 0;  // actions per micro-batch, and per step
-    for_each(c, [&](phase when, spent, move_price const& price) {
-      (repeats(when) ? each : once) += price.weight;
+    double each = 0, gathers = 0, once = 0;  // actions per micro-batch, per gather, and per step
+    for_each(c, [&](phase when, spent what, move_price const& price) {
+      bool const is_gather = net_.interleaved > 1 && what == spent::parameter;
+      (!repeats(when) ? once : is_gather ? gathers : each) += price.weight;
     });
-    return net_.micro_batches * each + once;
+    return net_.micro_batches * each + once +
+           times_per_step(net_, phase::forward, moved::parameter) * gathers;
   }
 
  private:
@@ -197,6 +199,12 @@ constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& 
   }
 }
 
+/// Returns how often a step performs an action of a category in a phase.
+template <int N>
+constexpr int times_per_step(basic_problem<N> const& net, phase when, spent what) {
+  return times_per_step(net, when, what == spent::parameter ? moved::parameter : moved::activation);
+}
+
 /// The predicted seconds of a training step.
 struct step_cost {
   double work = 0;           ///< computation on the busiest rank
@@ -210,7 +218,7 @@ constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const&
                                Prices& prices) {
   step_cost cost;
   for_each_price(net, chosen, prices, [&](int, phase when, spent what, move_price const& price) {
-    (what == spent::work ? cost.work : cost.communication) += times_per_step(net, when) *
+    (what == spent::work ? cost.work : cost.communication) += times_per_step(net, when, what) *
                                                               price.seconds;
   });
   return cost;
@@ -230,6 +238,7 @@ constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, Price
   chosen.communication_seconds = cost.communication;
   chosen.memory = memory_per_rank(net, chosen);
   chosen.micro_batches = net.micro_batches;
+  chosen.interleaved = net.interleaved;
   chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
   chosen.problem_hash = hash(net);
 }

@@ -166,6 +166,7 @@ explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chose
   std::string text = "plan for " + to_string(t) + " (" + std::to_string(t.ranks()) +
                      " ranks): " + seconds_text(total.seconds()) + " a step";
   if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
+  if (net.interleaved > 1) text += ", of which " + std::to_string(net.interleaved) + " take turns";
   text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
           " of it communication\n  " + bytes_text(double(parts.memory())) +
           " of memory per rank; it receives " + bytes_text(total.received) + "\n";

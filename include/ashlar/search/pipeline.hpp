@@ -28,10 +28,11 @@ namespace ashlar::search {
 /// is not the exact search, the bound applies only to pipelines with plans of the same kind. It is
 /// then valid only if `layout` returns the best plan of that kind.
 ///
-/// Throws ashlar::error in four cases:
+/// Throws ashlar::error in five cases:
 ///   - Nothing fits machine.memory.
 ///   - A requested number of stages does not divide the blocks or any axis.
 ///   - net_of(m) returns a chain with a number of micro-batches other than m.
+///   - net_of(m) returns a chain whose micro-batches take turns.
 ///   - There is no schedule of a given name, or none is possible for any of the numbers.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
@@ -49,6 +50,10 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
                   std::to_string(batches) +
                       " micro-batches were requested, but the chain was described with " +
                       std::to_string(net.micro_batches) + ".");
+    if (net.interleaved != 1)
+      throw error("search::pipeline",
+                  "micro-batches cannot take turns in a pipeline, whose schedule orders them. Set "
+                  "problem::interleaved to 1.");
     search.add(std::move(net));
   }
   return search.run();

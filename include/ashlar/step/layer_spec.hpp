@@ -116,6 +116,9 @@ struct layer_spec {
   halo_spec halo;
   block_spec blocks;
   shape context;  ///< extents of the context that the layer reads; no dims: it reads none
+  /// Whether y of a row depends on other rows of the batch, as in a batch norm, or on the batches
+  /// before. Then micro-batches cannot take turns (check_turns.hpp).
+  bool couples_rows = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

@@ -23,6 +23,10 @@
 // placement store and read at placement use. Its gradient is summed at placement grad. e is
 // element_size and a is accumulation_size, both in bytes (element_size.hpp).
 //
+// If K micro-batches take turns (turns.hpp), everything that belongs to a micro-batch counts K times.
+// This is an upper bound, since they do not need their peaks at the same time. A parameter that is
+// gathered once for all of them belongs to the one that has not read it yet.
+//
 // A redistribution counts as the larger of its two ends plus its buffers (plan/packing.hpp). Three
 // things are not counted: the batch (which belongs to the caller), statistics, and the shards
 // between the steps of a redistribution.
@@ -91,6 +95,14 @@ struct element_bytes {
   std::int64_t synchronize = 0;  ///< peak while its gradients are synchronized
   std::int64_t gradients = 0;    ///< synchronized gradients, held until the step ends
 
+  /// Multiplies the bytes that belong to a micro-batch.
+  constexpr void multiply(int micro_batches) {
+    for (auto which :
+         {&element_bytes::held, &element_bytes::saved, &element_bytes::x, &element_bytes::y,
+          &element_bytes::dy, &element_bytes::dx, &element_bytes::skipped, &element_bytes::forward,
+          &element_bytes::again, &element_bytes::backward})
+      this->*which *= micro_batches;
+  }
   /// Returns whether every member is at most the same member of `other`.
   constexpr bool is_within(element_bytes const& other) const {
     for (auto which :
@@ -289,6 +301,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     bytes.synchronize += store + packing_bound(store, t.ranks());
     bytes.gradients += store;
   }
+  if (net.interleaved > 1 && net.micro_batches > 1) bytes.multiply(turns_at_once(net));
   return bytes;
 }
 

@@ -34,6 +34,13 @@ constexpr std::vector<action> unreleased(std::vector<action> actions) {
   return actions;
 }
 
+/// Returns whether a move (a redistribution) is a gather: it moves a stored parameter to the
+/// placement where a layer reads it, and communicates.
+constexpr bool is_gather(program const& p, program_move const& m) {
+  return m.what == moved::parameter && p.value_of(m.to).kind == value_kind::used &&
+         !p.path_of(m).is_local();
+}
+
 /// Returns the program without redistributions that never begin and without values that no action
 /// uses. The remaining redistributions and values get new numbers.
 constexpr program compacted(program const& from) {

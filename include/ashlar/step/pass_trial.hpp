@@ -6,7 +6,9 @@
 // The implementation of overlapped.hpp. It applies passes to a program, one after the other, and
 // keeps the result of a pass only if it makes the timeline shorter:
 //
-//   early moves             redistributions of activations and gradients run during computations
+//   early moves             redistributions of activations and gradients run during computations;
+//                           if micro-batches take turns, also tried with turns that end at fewer
+//                           places (turns.hpp)
 //   early synchronization   tried with each bucket size of the options; the fastest is kept
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
@@ -22,6 +24,7 @@
 #include <ashlar/step/overlap_result.hpp>
 #include <ashlar/step/prefetch.hpp>
 #include <ashlar/step/timeline.hpp>
+#include <ashlar/step/turns.hpp>
 
 namespace ashlar::search {
 inline namespace step {
@@ -83,6 +86,9 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
   };
   pass_trial moves(result, m, "early moves");
   moves.consider(early_moves(p, options.limit));
+  if (p.interleaved > 1)
+    if (auto const longer = take_turns(p, p.interleaved, turn_ends::at_moves); longer.applied)
+      moves.consider(early_moves(longer.made, options.limit));
   moves.finish();
   synchronize();
   pass_trial gathers(result, m, "prefetch");

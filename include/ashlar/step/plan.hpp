@@ -41,8 +41,9 @@ struct basic_plan {
   shape input;  ///< extents of the first element's x, for one micro-batch
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
-  int recomputed = 0;  ///< number of recomputed segments, from the first on (problem.hpp)
-  double seconds = 0;  ///< predicted seconds of one step
+  int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
+  int recomputed = 0;   ///< number of recomputed segments, from the first on (problem.hpp)
+  double seconds = 0;   ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
   std::int64_t memory = 0;           ///< predicted bytes per rank
   double gap = 0;  ///< the optimum is at most this fraction faster; 0: this plan is optimal
@@ -65,6 +66,7 @@ constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   made.input = p.input;
   for (auto const& c : p.choices) made.choices.push_back(c);
   made.micro_batches = p.micro_batches;
+  made.interleaved = p.interleaved;
   made.recomputed = p.recomputed;
   made.seconds = p.seconds;
   made.communication_seconds = p.communication_seconds;
@@ -108,11 +110,12 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements and of the number of recomputed segments. The hash
-/// distinguishes plans of the same problem.
+/// Returns a hash of all placements, of the number of recomputed segments and of the number of
+/// micro-batches that take turns. The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash + static_cast<std::uint64_t>(p.recomputed);
+  if (p.interleaved > 1) h += static_cast<std::uint64_t>(p.interleaved) << 32;
   auto const mix = [&](placement const& it) {
     for (auto const& a : it.axis)
       h = (h ^ static_cast<std::uint64_t>(static_cast<int>(a.kind) + 4 * a.dim + 64 * a.depth +

@@ -26,13 +26,6 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Returns whether a move (a redistribution) is a gather: it moves a stored parameter to the
-/// placement where a layer reads it, and communicates.
-constexpr bool is_gather(program const& p, program_move const& m) {
-  return m.what == moved::parameter && p.value_of(m.to).kind == value_kind::used &&
-         !p.path_of(m).is_local();
-}
-
 /// Returns the number of distinct parameters for which a program has gathers.
 constexpr int gathered_parameters(program const& p) {
   std::vector<int> found(static_cast<std::size_t>(p.elements * max_parameters), 0);

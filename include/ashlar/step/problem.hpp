@@ -89,7 +89,11 @@ struct basic_problem {
   int element_size = 4;       ///< bytes per element of activations and of parameters in use
   int accumulation_size = 4;  ///< bytes per element of stored parameters and their gradients
   int micro_batches = 1;      ///< number per step; gradients are synchronized once per step
-  int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
+  /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
+  /// computations of the others. 1: each micro-batch ends before the next one begins.
+  int interleaved = 1;
+  bool overlap = false;  ///< whether the overlapped time of a step is the objective (timeline.hpp)
+  int in_flight = 1;     ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
   /// it.
   bool stages_before = false, stages_after = false;
@@ -192,6 +196,12 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
+/// Returns how many micro-batches of a step take turns at most (turns.hpp).
+template <int N>
+constexpr int turns_at_once(basic_problem<N> const& net) {
+  return net.interleaved < net.micro_batches ? net.interleaved : net.micro_batches;
+}
+
 /// Returns whether an element of the layer chain ends a skip and concatenates its two inputs, along
 /// the dim in which the extents of its x and y differ. Then it makes a gradient for each of them.
 constexpr bool ends_in_concatenation(element_kind kind, layer_spec const& spec) {
@@ -263,6 +273,8 @@ problem any_length(basic_problem<N> const& fixed) {
   net.element_size = fixed.element_size;
   net.accumulation_size = fixed.accumulation_size;
   net.micro_batches = fixed.micro_batches;
+  net.interleaved = fixed.interleaved;
+  net.overlap = fixed.overlap;
   net.in_flight = fixed.in_flight;
   net.stages_before = fixed.stages_before;
   net.stages_after = fixed.stages_after;

@@ -54,6 +54,7 @@ struct program_crossing {
 struct program {
   topology mesh;
   int micro_batches = 1;
+  int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int elements = 0;
   int element_size = 0;  ///< bytes of an element of activations
   std::vector<action> actions;

@@ -26,7 +26,7 @@
 // A tied parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
 #include <ashlar/step/halo_writer.hpp>
-#include <ashlar/step/release.hpp>
+#include <ashlar/step/turns.hpp>
 #include <ashlar/step/visit.hpp>
 
 namespace ashlar::search {
@@ -391,7 +391,7 @@ template <int N>
 constexpr program include_step_program_builder_hpp(basic_problem<N> const& net,
                                                    basic_plan<N> const& chosen, machine const& m,
                                                    int) {
-  return step_detail::program_builder<N>(net, chosen, m).build();
+  return take_turns(step_detail::program_builder<N>(net, chosen, m).build(), net.interleaved).made;
 }
 
 }  // namespace step

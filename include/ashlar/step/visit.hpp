@@ -27,6 +27,7 @@
 //   move(phase, moved, index, extents, from, to)
 //
 // The phases forward, recompute and backward run once per micro-batch, synchronize once per step.
+// times_per_step says how often a step runs an action.
 
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>
@@ -97,10 +98,14 @@ constexpr void visit_boundary(phase when, shape const& extents, placement const&
 /// Returns whether a phase runs once per micro-batch rather than once per step.
 constexpr bool repeats(phase when) { return when != phase::synchronize; }
 
-/// Returns how often a phase runs in a step: once, or once per micro-batch.
+/// Returns how often a step moves a tensor of kind `what` in a phase, or computes: once, or once per
+/// micro-batch. A parameter is gathered once for the micro-batches that take turns (turns.hpp).
 template <int N>
-constexpr int times_per_step(basic_problem<N> const& net, phase when) {
-  return repeats(when) ? net.micro_batches : 1;
+constexpr int times_per_step(basic_problem<N> const& net, phase when,
+                             moved what = moved::activation) {
+  if (!repeats(when)) return 1;
+  if (what != moved::parameter || net.interleaved < 2) return net.micro_batches;
+  return (net.micro_batches - 1) / net.interleaved + 1;
 }
 
 /// Calls f(phase) for each phase of an element of the layer chain. Only a recomputed element has

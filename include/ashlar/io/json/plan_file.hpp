@@ -14,7 +14,8 @@
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
 // If the plan recomputes layers in the backward pass, the version is 2. Then an entry such as
-// "recomputed": 8 has the number of recomputed segments. Loading a file checks that it is for the
+// "recomputed": 8 has the number of recomputed segments. If micro-batches take turns, the version is
+// 3, and there is an entry such as "interleaved": 2 too. Loading a file checks that it is for the
 // given mesh and net. It also checks that the rule tables allow every element's placements. Costs
 // are not stored: loading computes the costs for the given machine.
 
@@ -27,7 +28,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 2;
+inline constexpr int plan_version = 3;
 
 namespace detail {
 
@@ -64,11 +65,12 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
-  j["version"] = plan.recomputed > 0 ? plan_version : 1;
+  j["version"] = plan.interleaved > 1 ? plan_version : plan.recomputed > 0 ? 2 : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
-  if (plan.recomputed > 0) j["recomputed"] = plan.recomputed;
+  if (plan.interleaved > 1) j["interleaved"] = plan.interleaved;
+  if (plan.recomputed > 0 || plan.interleaved > 1) j["recomputed"] = plan.recomputed;
   j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
@@ -137,6 +139,17 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                   to_string(c.dx) + ".");
 }
 
+/// Returns how many micro-batches take turns in the plan of a file.
+inline int interleaved_of(nlohmann::json const& j) {
+  if (!j.contains("interleaved")) return 1;
+  auto const n = whole_number(j.at("interleaved"), "interleaved");
+  if (n < 1 || n > whole_number(j.at("micro_batches"), "micro_batches"))
+    throw error("interleaved", std::to_string(n) +
+                                   " micro-batches cannot take turns. Write a number from 1 to "
+                                   "that of the step's micro-batches.");
+  return static_cast<int>(n);
+}
+
 /// Throws ashlar::error unless the file is for mesh `t` and has the input extents and the number of
 /// micro-batches of `net`.
 template <int N>
@@ -189,15 +202,25 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
         "format",
         "this is a plan in pipeline stages: io::load_pipeline reads it, and train_gpt takes it "
         "as --pipeline FILE.");
-  bool const first = check_format(j, "ashlar plan", plan_version) == 1;
+  auto const version = check_format(j, "ashlar plan", plan_version);
+  bool const first = version == 1;
   if (first)
     refuse_unknown_keys(j, "plan",
                         {"format", "version", "mesh", "input", "micro_batches", "elements"});
-  else
+  else if (version == 2)
     refuse_unknown_keys(
         j, "plan",
         {"format", "version", "mesh", "input", "micro_batches", "recomputed", "elements"});
+  else
+    refuse_unknown_keys(j, "plan",
+                        {"format", "version", "mesh", "input", "micro_batches", "interleaved",
+                         "recomputed", "elements"});
   check_mesh_and_batch(j, net, t);
+  if (auto const n = interleaved_of(j); n != net.interleaved)
+    throw error("interleaved", std::to_string(n) + " micro-batches take turns in the plan, but " +
+                                   std::to_string(net.interleaved) +
+                                   " in the problem. Set problem::interleaved to " +
+                                   std::to_string(n) + ".");
   search::basic_plan<N> plan;
   plan.mesh = t;
   if (!first) {
@@ -219,6 +242,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 struct plan_head {
   bool in_stages = false;  ///< whether the file is a pipeline (pipeline_file.hpp)
   int micro_batches = 1;   ///< the number of micro-batches with which the net must be described
+  int interleaved = 1;     ///< the number of them that take turns: problem::interleaved
 };
 
 /// Reads the head of a plan file and does not check the other entries. Throws ashlar::error if the
@@ -232,7 +256,7 @@ inline plan_head load_plan_head(std::string const& path) {
       throw error("format", "the format is \"" + format + "\", but a plan is needed.");
     if (n < 1 || n > std::numeric_limits<int>::max())
       throw error("micro_batches", std::to_string(n) + ": a step needs 1 or more.");
-    return plan_head{format == "ashlar pipeline", static_cast<int>(n)};
+    return plan_head{format == "ashlar pipeline", static_cast<int>(n), detail::interleaved_of(j)};
   });
 }
 

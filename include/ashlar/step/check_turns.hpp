@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Checks whether the micro-batches of a step can take turns as a problem says (turns.hpp). Searches
+// and nn::place call it.
+
+#include <ashlar/step/problem.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// Throws ashlar::error, which begins with `where`, in these cases:
+///
+///   - problem::interleaved is not between 1 and the number of micro-batches.
+///   - It is above 1, and a layer couples the rows of a batch (layer_spec::couples_rows).
+///   - problem::overlap is set, which no search minimizes yet.
+template <int N>
+constexpr void check_turns(basic_problem<N> const& net, char const* where) {
+  if (net.interleaved == 0)
+    throw error(
+        where, "interleaved = 0 lets the search choose how many micro-batches take turns, which it "
+               "cannot do yet. Set interleaved to a number from 1 to " +
+                   std::to_string(net.micro_batches) + ".");
+  if (net.interleaved < 0 || net.interleaved > net.micro_batches)
+    throw error(where, std::to_string(net.interleaved) +
+                           " micro-batches cannot take turns in a step of " +
+                           std::to_string(net.micro_batches) +
+                           ". Set interleaved to a number from 1, for none, to " +
+                           std::to_string(net.micro_batches) + ", or use more micro-batches.");
+  for (int i = 0; net.interleaved > 1 && i < net.size(); ++i)
+    if (net.spec(i).couples_rows)
+      throw error(where, "element " + std::to_string(i) + " (" + net.spec(i).name.text +
+                             ") couples the rows of a batch, so micro-batches cannot take turns. "
+                             "Set interleaved to 1, or use a layer that treats every row alone.");
+  if (net.overlap)
+    throw error(where,
+                "problem::overlap makes the overlapped time the objective, which no search can "
+                "minimize yet. Leave it off; the trainer overlaps transfers under any plan.");
+}
+
+}  // namespace step
+}  // namespace ashlar::search

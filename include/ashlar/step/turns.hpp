@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A pass that lets micro-batches take turns: while the redistributions of one micro-batch run, the
+// others of its group compute. early_moves.hpp then lets the redistributions begin early. The idea
+// is that of HiDup (Zhang et al., SoCC 2022), where two halves of a batch take turns.
+//
+//   group    `together` consecutive micro-batches of the step; the last group may be smaller
+//   turn     the actions of one micro-batch between two redistributions of activations, of their
+//            gradients or of statistics, in serial order
+//   order    turn 0 of every micro-batch of a group, then turn 1 of every one, and so on
+//   gathers  of a parameter, forward or backward: one for a group, before its first reader
+//
+// The last turn of the forward pass and the first turn of the backward pass are one, since nothing
+// is redistributed in between. The last turn of a group is joined with the first turn of the next
+// group in the same way: micro-batch by micro-batch, the former and then the latter.
+//
+// A gathered parameter stays in memory until the last micro-batch of the group has read it. So turns
+// also end before an element whose parameters are gathered (turn_ends). `at_gathers` needs the least
+// memory: the parameters of one element at a time. memory.hpp counts on it, and build.hpp makes such
+// programs. `at_moves` ends turns only where that exposes no redistribution. overlapped.hpp tries it.
+//
+// Every sum gets its addends in the order of the micro-batches, as in the given program. So losses
+// and gradients have the same bits.
+
+#include <ashlar/step/pass.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// Where turns end in addition to redistributions.
+///
+///   at_gathers   before every element whose parameters are gathered
+///   at_moves     before such an element if the turn up to it takes at least as long as the
+///                redistribution with which it begins, and the rest of the turn at least as long as
+///                the redistribution after it
+enum class turn_ends : signed char { at_gathers, at_moves };
+
+namespace step_detail {
+
+class turns_pass {
+ public:
+  constexpr turns_pass(program const& p, int together, turn_ends ends)
+      : p_(p), together_(static_cast<std::size_t>(together)), ends_(ends),
+        own_(static_cast<std::size_t>(p.micro_batches)), gathers_(own_.size()),
+        stands_for_(p.values.size()) {
+    for (std::size_t v = 0; v < stands_for_.size(); ++v) stands_for_[v] = static_cast<int>(v);
+    for (auto const& a : unreleased(p.actions)) {
+      auto const b = static_cast<std::size_t>(a.micro_batch);
+      if (a.phase == phase::synchronize) once_.push_back(a);
+      else if (a.move >= 0 && is_gather(p, p.move_of(a)))
+        gathers_[b].push_back({own_[b].size(), a});
+      else own_[b].push_back(a);
+    }
+  }
+
+  /// Returns whether every micro-batch has the same actions and no other part of a mesh takes part.
+  constexpr bool applies() const {
+    for (auto const& list : own_) {
+      if (list.size() != own_[0].size()) return false;
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if (list[i].kind != own_[0][i].kind || list[i].element != own_[0][i].element) return false;
+    }
+    return p_.crossings.empty();
+  }
+
+  constexpr program run() {
+    find_turns();
+    std::size_t const turns = begins_.size() - 1, batches = own_.size();
+    for (std::size_t first = 0; first < batches; first += together_) {
+      std::size_t const end = end_of(first);
+      drop_gathers(first, end);
+      // With one turn, micro-batches follow one another. Otherwise the last turn is left to the next
+      // group, which has taken its first turn with it.
+      std::size_t const from = first > 0 && turns > 1 ? 1 : 0;
+      std::size_t const to = end < batches && turns > 1 ? turns - 1 : turns;
+      for (std::size_t turn = from; turn < to; ++turn)
+        for (std::size_t b = first; b < end; ++b) emit(b, turn);
+      if (to == turns) continue;
+      drop_gathers(end, end_of(end));
+      for (std::size_t k = 0; k < together_; ++k) {
+        if (first + k < end) emit(first + k, turns - 1);
+        if (end + k < end_of(end)) emit(end + k, 0);
+      }
+    }
+    made_.insert(made_.end(), once_.begin(), once_.end());
+    program changed = p_;
+    changed.interleaved = static_cast<int>(together_);
+    changed.actions = made_;
+    return changed;
+  }
+
+ private:
+  /// The begin or the end of a gather, and the action of its micro-batch that follows it.
+  struct gather {
+    std::size_t before;
+    action what;
+  };
+
+  constexpr std::size_t end_of(std::size_t first) const {
+    return first + together_ < own_.size() ? first + together_ : own_.size();
+  }
+
+  /// Fills begins_ with the index of the first action of each turn, and with the number of actions.
+  constexpr void find_turns() {
+    auto const& list = own_[0];
+    std::size_t const n = list.size();
+    work_.assign(n + 1, 0);
+    computed_.assign(n + 1, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      work_[i + 1] = work_[i] + list[i].seconds;
+      computed_[i + 1] = computed_[i] + (computes(list[i].kind) ? 1 : 0);
+    }
+    std::vector<std::size_t> stages{0};
+    std::vector<double> arriving{0};  // seconds of the redistributions with which each stage begins
+    for (std::size_t i = 0; i < n; ++i) {
+      if (list[i].kind != action_kind::begin_move || p_.path_of(p_.move_of(list[i])).is_local())
+        continue;
+      if (computed_[i] > computed_[stages.back()]) {
+        stages.push_back(i);
+        arriving.push_back(0);
+      }
+      arriving.back() += p_.path_of(p_.move_of(list[i])).seconds;
+    }
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      bool const last = s + 1 == stages.size();
+      divide(stages[s], last ? n : stages[s + 1], arriving[s], last ? 0 : arriving[s + 1]);
+    }
+    begins_.push_back(n);
+  }
+
+  /// Adds the turns of a stage, which are the actions from .. to - 1 between two redistributions
+  /// that take `before` and `after` seconds.
+  constexpr void divide(std::size_t from, std::size_t to, double before, double after) {
+    auto const& list = own_[0];
+    begins_.push_back(from);
+    for (auto const& g : gathers_[0]) {
+      if (g.before < from || g.before >= to) continue;
+      std::size_t visit = g.before;  // where the computations of the same element begin
+      while (visit > from && list[visit - 1].element == g.what.element &&
+             list[visit - 1].phase == g.what.phase)
+        --visit;
+      std::size_t const last = begins_.back();
+      bool const hides = (last > from || work_[visit] - work_[from] >= before) &&
+                         work_[to] - work_[visit] >= after;
+      if (computed_[visit] > computed_[last] && (hides || ends_ == turn_ends::at_gathers))
+        begins_.push_back(visit);
+    }
+  }
+
+  /// Drops the gathers of the micro-batches of a group except those of its first one.
+  constexpr void drop_gathers(std::size_t first, std::size_t end) {
+    for (std::size_t b = first + 1; b < end; ++b) {
+      for (std::size_t k = 0; k < gathers_[b].size(); ++k)
+        stands_for_[result_of(gathers_[b][k])] = p_.move_of(gathers_[first][k].what).to;
+      gathers_[b].clear();
+    }
+  }
+  constexpr std::size_t result_of(gather const& g) const {
+    return static_cast<std::size_t>(p_.move_of(g.what).to);
+  }
+
+  /// Adds a turn of micro-batch b.
+  constexpr void emit(std::size_t b, std::size_t turn) {
+    std::size_t const from = begins_[turn], to = begins_[turn + 1];
+    auto next = gathers_[b].begin();
+    while (next != gathers_[b].end() && next->before < from) ++next;
+    for (std::size_t i = from; i < to; ++i) {
+      for (; next != gathers_[b].end() && next->before == i; ++next) made_.push_back(next->what);
+      action a = own_[b][i];
+      for (int& v : a.reads) v = stands_for_[static_cast<std::size_t>(v)];
+      made_.push_back(a);
+    }
+  }
+
+  program const& p_;
+  std::size_t together_;
+  turn_ends ends_;
+  std::vector<std::vector<action>> own_;  // of each micro-batch, without gathers
+  std::vector<std::vector<gather>> gathers_;
+  std::vector<action> once_, made_;
+  std::vector<int> stands_for_;      // per value: the value that is read in its place
+  std::vector<std::size_t> begins_;  // of the turns, and the number of actions
+  std::vector<double> work_;         // seconds of computations before each action
+  std::vector<int> computed_;        // computations before each action
+};
+
+}  // namespace step_detail
+
+/// Returns the program in which groups of `together` micro-batches take turns. Expects a program in
+/// serial order (build.hpp), or one in which as many micro-batches take turns already.
+/// Redistributions still end where they begin. `limit` is the most memory that a rank may use, in
+/// bytes; 0 means no limit. If the new program would exceed this limit, the result contains the
+/// given program.
+constexpr pass_result take_turns(program const& p, int together,
+                                 turn_ends ends = turn_ends::at_gathers, std::int64_t limit = 0) {
+  if (together < 2 || p.micro_batches < 2) return {p, false, "there is nothing to change"};
+  step_detail::turns_pass pass(p, together, ends);
+  if (!pass.applies()) return {p, false, "the schedule of a pipeline orders its micro-batches"};
+  return step_detail::finish_pass(p, pass.run(), limit);
+}
+
+}  // namespace step
+}  // namespace ashlar::search
