@@ -124,6 +124,11 @@ struct programmed {
         list.push_back(prefetch(list[3], {ahead, often}).made);
       }
     list.push_back(early_moves(list.back()).made);
+    for (auto const ends : {search::turn_ends::at_gathers, search::turn_ends::at_moves}) {
+      list.push_back(take_turns(serial, 2, ends).made);
+      list.push_back(early_moves(list.back()).made);
+      list.push_back(prefetch(early_synchronization(list.back(), 100).made).made);
+    }
     list.push_back(overlapped(serial, machine).made);
     return list;
   }

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The seconds of a step of two micro-batches that take turns, in closed form. It is the timeline
+// (timeline.hpp) of a program with one link and nothing but stages: each is a redistribution and the
+// computations behind it. Stage i of one micro-batch has m_i seconds of communication and p_i
+// seconds of work, and the first stage has no communication:
+//
+//   T = 2 Σ p_i + Σ over i > 1 of ( (m_i - p_{i-1})⁺ + (m_i - p_i)⁺ )
+//
+// This follows from equations 4 and 5 of HiDup (Zhang et al., "Accelerating Large-Scale Distributed
+// Neural Network Training with SPMD Parallelism", SoCC 2022), which add up the same seconds stage by
+// stage. There, both micro-batches wait for each other after every turn. The timeline has no such
+// barriers, but takes as long: in each turn both resources wait for the same two ends.
+//
+// Not in this form: several links, latencies of buckets, synchronization of gradients, gathers, and
+// weight gradients that run beside the move of their layer's dx. The timeline has all of these.
+
+#include <ashlar/step/names.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// The seconds of one stage of one micro-batch: of the redistribution with which it begins, and of
+/// its computations.
+struct duplex_stage {
+  double communication = 0;
+  double work = 0;
+};
+
+/// Returns the seconds in which two micro-batches that take turns pass through all stages. `stages`
+/// is a range of duplex_stage.
+template <class Stages>
+constexpr double duplex_seconds(Stages const& stages) {
+  double seconds = 0, before = 0;
+  bool is_first = true;
+  for (duplex_stage const& s : stages) {
+    seconds += 2 * s.work;
+    if (!is_first && s.communication > before) seconds += s.communication - before;
+    if (!is_first && s.communication > s.work) seconds += s.communication - s.work;
+    before = s.work;
+    is_first = false;
+  }
+  return seconds;
+}
+
+}  // namespace step
+}  // namespace ashlar::search
