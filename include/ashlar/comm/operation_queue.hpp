@@ -26,6 +26,7 @@
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/support/error.hpp>
 #include <ashlar/support/recycled.hpp>
+#include <ashlar/support/stopwatch.hpp>
 
 namespace ashlar {
 
@@ -63,8 +64,19 @@ class operation_queue {
   }
   void end(axis_list const& axes) { ++ended_[set_of(axes)]; }
 
-  void add(pending_operation& p) { whole_->under_way_.push_back(&p); }
-  void remove(pending_operation& p) { std::erase(whole_->under_way_, &p); }
+  void add(pending_operation& p) {
+    if (idle()) whole_->since_ = {};
+    whole_->under_way_.push_back(&p);
+  }
+  void remove(pending_operation& p) {
+    if (std::erase(whole_->under_way_, &p) > 0 && idle())
+      whole_->seconds_ += whole_->since_.seconds();
+  }
+  /// Returns the seconds during which operations were pending, without those of count_waiting. While
+  /// operations are pending, the seconds since the first one began do not count yet.
+  double seconds_hidden() const { return whole_->seconds_ - whole_->waited_; }
+  /// Adds seconds that the program spent in transfers while operations were pending.
+  void count_waiting(double seconds) { whole_->waited_ += seconds; }
   /// Records that a transfer with a ticket will never end, and calls the callback given to
   /// on_abandon. Later transfers would wait for this transfer forever.
   void abandon() {
@@ -97,6 +109,8 @@ class operation_queue {
   std::uint64_t ended_[1 << max_axes]{};
   operation_queue* whole_ = this;
   std::vector<pending_operation*> under_way_;
+  stopwatch since_;  // when the first of the pending operations was added
+  double seconds_ = 0, waited_ = 0;
   bool polling_ = false;
   bool abandoned_ = false;
   std::function<void()> tell_;

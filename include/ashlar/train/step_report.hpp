@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The report of a training step, and its output as one progress line. In a pipeline the line shows
+// The report of a training step, and its output as one progress line. If computations hid
+// communication, the line shows the overlap ratio. In a pipeline the line shows
 // the measured bubble beside the predicted one (step/pipeline/bubble.hpp). It shows the model flops
 // utilization (MFU) if the trainer's options have both step_flops and peak_flops:
 //
@@ -26,13 +27,25 @@ struct step_report {
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
-  double communication_share = 0;      ///< the fraction of `seconds` spent communicating or waiting
+  double communication_share = 0;  ///< the fraction of `seconds` spent communicating or waiting
+  /// The seconds of communication that the step waited for, with the copies that this rank made, and
+  /// those that computations hid: a transfer was pending, and this rank computed. A transfer is also
+  /// pending while it waits for another rank. On devices, the host measures both.
+  double exposed_seconds = 0, hidden_seconds = 0;
   double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
   /// In a pipeline: the share of the step's seconds in which a rank waits for other stages, as a
   /// mean over all ranks. Before the step ends, a rank waits for the last one too.
   double bubble = 0;
   double predicted_bubble = 0;  ///< as predicted; 0 if unknown (trainer_options.bubble)
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
+
+  /// Returns the overlap ratio: the hidden seconds as a fraction of the computation or of the
+  /// communication, whichever takes less time. 1 means that nothing is left to hide.
+  double overlap_ratio() const {
+    double const work = seconds - exposed_seconds, communication = exposed_seconds + hidden_seconds;
+    double const least = work < communication ? work : communication;
+    return least > 0 ? hidden_seconds / least : 0;
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
@@ -42,6 +55,10 @@ inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
                 static_cast<long long>(r.step), r.loss, r.gradient_norm, r.tokens_per_second,
                 r.unit, 100 * r.communication_share);
   out << line;
+  if (r.hidden_seconds > 0) {
+    std::snprintf(line, sizeof line, "   %4.1f %% overlap", 100 * r.overlap_ratio());
+    out << line;
+  }
   if (r.model_flops_utilization > 0) {
     std::snprintf(line, sizeof line, "   %4.1f %% MFU", 100 * r.model_flops_utilization);
     out << line;

@@ -112,7 +112,8 @@ class trainer {
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
     auto const& mesh = model_->mesh();
-    double const communicated = communication_seconds();
+    double const communicated = communication_seconds(),
+                 hidden = mesh.operations().seconds_hidden();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = static_cast<std::size_t>(model_->inputs());
     auto const of_x = static_cast<std::size_t>(model_->input_extents().elements());
@@ -171,7 +172,9 @@ class trainer {
 
     report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
-    report.communication_share = (communication_seconds() - communicated) / report.seconds;
+    report.exposed_seconds = communication_seconds() - communicated;
+    report.hidden_seconds = std::max(0.0, mesh.operations().seconds_hidden() - hidden);
+    report.communication_share = report.exposed_seconds / report.seconds;
     if (is_pipeline())
       report.bubble = std::max(0.0, summed - totals.back() / mesh.ranks()) / report.seconds;
     report.predicted_bubble = options_.bubble;
