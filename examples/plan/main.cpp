@@ -119,8 +119,8 @@ void run(example::options const& o) {
   t.compare(found.plan);
   std::fflush(stdout);
   if (o.program) {
-    auto few = t.problem;  // two micro-batches show all kinds of actions
-    few.micro_batches = std::min(few.micro_batches, 2);
+    auto few = t.problem;  // two micro-batches, or one group, show all kinds of actions
+    few.micro_batches = std::min(few.micro_batches, std::max(2, few.interleaved));
     auto const serial = search::build(few, found.plan, t.machine);
     std::cout << '\n' << search::print(few, search::overlapped(serial, t.machine).made, t.machine);
   }

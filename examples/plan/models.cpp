@@ -101,6 +101,7 @@ search::problem choose_model(options const& o) {
     problem.element_size = o.type == "bfloat16" ? 2 : o.type == "double" ? 8 : 4;
     problem.accumulation_size = o.type == "double" ? 8 : 4;
     problem.optimizer_states = o.optimizer_states;
+    problem.interleaved = o.interleaved;
     return problem;
   }
   throw ashlar::error("plan", "there is no model " + o.model + ".");

@@ -53,6 +53,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       "--micro-batches", o.micro_batches,
       "micro-batches in a step; auto: the fastest number, where --batch is the batch of the step",
       net);
+  number("--interleaved", o.interleaved, 1,
+         "micro-batches that take turns: transfers of one beside computations of the others", net);
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
   app.add_flag("--halo", o.halo,

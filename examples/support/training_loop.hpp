@@ -18,7 +18,7 @@ namespace example {
 
 /// Returns the overlap that the options select.
 inline ashlar::train::overlap overlap_of(training_options const& o) {
-  return o.no_overlap ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
+  return o.overlap == "none" ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
 }
 
 /// Continues the training in the folder of --checkpoint if --resume is given. Throws ashlar::error

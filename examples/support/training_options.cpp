@@ -40,8 +40,11 @@ void add_training_options(CLI::App& app, training_options& o) {
   add_number(app, "--keep", o.keep, 0, "checkpoints that stay in the folder; 0: all");
   app.add_flag("--resume", o.resume,
                "continue from the newest checkpoint, on any number of ranks and any --layout");
-  app.add_flag("--no-overlap", o.no_overlap,
-               "run computations and transfers one after the other (the same results)");
+  app.add_option("--overlap", o.overlap,
+                 "as_planned: transfers run beside computations where that is predicted to be "
+                 "faster; none: one after the other (the same results)")
+      ->check(CLI::IsMember({"as_planned", "none"}))
+      ->capture_default_str();
   app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");
 }
 

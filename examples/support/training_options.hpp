@@ -17,11 +17,11 @@ namespace example {
 
 struct training_options {
   std::string mesh, layout = "auto", save_layout, memory_limit, machine, trace, checkpoint;
-  std::string pipeline, schedule;
+  std::string pipeline, schedule, overlap = "as_planned";
   int batch = 8, steps = 100, warmup = 10, every = 10, every_steps = 100, keep = 2;
   double lr = 1e-3;
   std::uint64_t seed = 1;
-  bool exact_log = false, no_overlap = false, resume = false;
+  bool exact_log = false, resume = false;
 };
 
 /// Adds the training options to `app`. Their current values become the defaults.

@@ -73,6 +73,8 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   app.add_flag("--tied", o.tied, "use the embedding's table as the last matrix, as GPT-2 does");
   add_number(app, "--micro-batches", o.micro_batches, 1,
              "micro-batches in a step (gradient accumulation)");
+  add_number(app, "--interleaved", o.interleaved, 1,
+             "micro-batches that take turns: transfers of one beside computations of the others");
   add_number(app, "--sample", o.sample, 0, "bytes of text to generate at the end");
   add_training_options(app, o);
   add_pipeline_options(app, o);

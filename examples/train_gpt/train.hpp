@@ -49,7 +49,8 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
   byte_batches const data(load_text(mesh, o.text, ASHLAR_PROJECT_DIR),
                           std::int64_t{o.batch} * o.micro_batches, o.context, o.seed);
 
-  auto const problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
+  auto problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
+  problem.interleaved = o.interleaved;
   auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
   auto const plan = stages ? stages->chosen
                            : choose_layout(o, problem, mesh.topology(), mesh.machine());

@@ -13,6 +13,7 @@
 
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/io/plan_header.hpp>
 #include <ashlar/search/optimal.hpp>
 
 #include "search_nets.hpp"
@@ -98,6 +99,42 @@ TEST_CASE("the number of recomputed segments is kept, in version 2") {
   j["recomputed"] = s.net.segments + 1;
   write(path, j.dump());
   CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }), "recomputed: "));
+}
+
+TEST_CASE("the number of micro-batches that take turns is kept, in version 3") {
+  temporary_folder const f;
+  saved_plan s;
+  auto const path = f.file("plan.json");
+  s.net.micro_batches = 4;
+  predict(s.plan, s.net, s.machine);
+  auto const one = s.plan;
+  save_plan(path, s.net, s.plan);
+  CHECK(json::parse(text_of_file(path)).at("version") == 1);
+  CHECK(ashlar::io::load_plan_head(path).interleaved == 1);
+  s.net.interleaved = 3;
+  predict(s.plan, s.net, s.machine);
+  CHECK(s.plan.interleaved == 3);
+  CHECK(fingerprint(s.plan) != fingerprint(one));
+  CHECK(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); })
+            .find("interleaved: 1 micro-batches take turns in the plan, but 3 in the problem. Set "
+                  "problem::interleaved to 1.") != std::string::npos);
+  save_plan(path, s.net, s.plan);
+  auto j = json::parse(text_of_file(path));
+  CHECK(j.at("version") == 3);
+  CHECK(ashlar::io::load_plan_head(path).interleaved == 3);
+  auto const loaded = load_plan(path, s.net, s.mesh, s.machine);
+  CHECK(loaded.interleaved == 3);
+  CHECK(loaded.memory == s.plan.memory);
+  CHECK(fingerprint(loaded) == fingerprint(s.plan));
+  CHECK(search::with_capacity<search::dynamic_size>(loaded).interleaved == 3);
+  CHECK(has(ashlar::io::plan_header_text(s.net, s.plan, "plan"), "plan.interleaved = 3;"));
+  for (int const wrong : {0, 5, -1}) {
+    j["interleaved"] = wrong;
+    write(path, j.dump());
+    CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }),
+              "micro-batches cannot take turns. Write a number from 1 to that of the step's "
+              "micro-batches."));
+  }
 }
 
 TEST_CASE("saving leaves no temporary file and replaces an existing file") {
