@@ -51,4 +51,16 @@ constexpr bool is_right() {
 }
 static_assert(is_right());
 
+/// The same step of three micro-batches, of which two take turns.
+constexpr bool is_right_in_turns() {
+  auto net = c.net;
+  net.micro_batches = 3;
+  net.interleaved = 2;
+  auto const turns = build(net, c.plan, m);
+  auto const best = overlapped(turns, m);
+  return !check(turns).found() && !check(best.made).found() && turns.interleaved == 2 &&
+         high_water(turns).peak <= memory_per_rank(net, c.plan);
+}
+static_assert(is_right_in_turns());
+
 }  // namespace

@@ -49,8 +49,9 @@ void for_random_cases(unsigned seed, int cases, double most, Check check) {
   for (int done = 0; done < cases;) {
     auto const t = draw.mesh();
     auto const m = draw.machine();
-    auto const net = draw.net();
+    auto net = draw.net();
     if (combinations(net, t) > most) continue;
+    net.interleaved = 1 + done % net.micro_batches;  // micro-batches may take turns
     CAPTURE(done);
     CAPTURE(to_string(t));
     CAPTURE(net.size());

@@ -45,7 +45,7 @@ class turns_pass {
   constexpr turns_pass(program const& p, int together, turn_ends ends)
       : p_(p), together_(static_cast<std::size_t>(together)), ends_(ends),
         own_(static_cast<std::size_t>(p.micro_batches)), gathers_(own_.size()),
-        stands_for_(p.values.size()) {
+        stands_for_(p.values.size(), 0) {
     for (std::size_t v = 0; v < stands_for_.size(); ++v) stands_for_[v] = static_cast<int>(v);
     for (auto const& a : unreleased(p.actions)) {
       auto const b = static_cast<std::size_t>(a.micro_batch);
@@ -85,7 +85,7 @@ class turns_pass {
         if (end + k < end_of(end)) emit(end + k, 0);
       }
     }
-    made_.insert(made_.end(), once_.begin(), once_.end());
+    for (auto const& a : once_) made_.push_back(a);
     program changed = p_;
     changed.interleaved = static_cast<int>(together_);
     changed.actions = made_;
@@ -107,8 +107,8 @@ class turns_pass {
   constexpr void find_turns() {
     auto const& list = own_[0];
     std::size_t const n = list.size();
-    work_.assign(n + 1, 0);
-    computed_.assign(n + 1, 0);
+    work_.resize(n + 1, 0);
+    computed_.resize(n + 1, 0);
     for (std::size_t i = 0; i < n; ++i) {
       work_[i + 1] = work_[i] + list[i].seconds;
       computed_[i + 1] = computed_[i] + (computes(list[i].kind) ? 1 : 0);
