@@ -29,7 +29,7 @@ void take_gpt2(CLI::App const& app, options& o) {
     if (app.count(n.name) == 0) n.value = n.gpt2;
 }
 
-/// Refuses combinations of options that this build cannot run.
+/// Refuses combinations of options that cannot run, or not in this build.
 void check_device(options const& o) {
   if (o.device == "cpu" && o.precision != "float")
     throw CLI::ValidationError("--precision", o.precision +
@@ -37,6 +37,10 @@ void check_device(options const& o) {
                                                   "train in float.");
   if (o.device == "cuda" && !o.pipeline.empty())
     throw CLI::ValidationError("--pipeline", "pipelines do not run on GPUs yet.");
+  if (!o.pipeline.empty() && o.interleaved > 1)
+    throw CLI::ValidationError(
+        "--interleaved",
+        "the schedule of a pipeline orders its micro-batches, so they cannot take turns.");
   if (o.device == "cpu" && o.graph)
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
   if (o.device == "cuda" && !has_cuda())

@@ -98,6 +98,22 @@ TEST_CASE("steps as graphs and repeated steps agree bitwise") {
   same_bits({{"node", 2}, {"gpu", 2}}, 2, 5);
 }
 
+TEST_CASE("micro-batches that take turns agree bitwise with others, also as graphs") {
+  ashlar::topology const t{{"gpu", 2}};
+  fake::pause_up_to(20);
+  fake::all_ranks(2, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, t);
+    auto const problem = nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 3});
+    auto plan = ashlar::search::optimal(problem, t, slow_ranks);
+    auto const expected = steps(m, plan, false, 5);
+    plan.interleaved = 2;
+    for (bool const graph : {false, true})
+      if (steps(m, plan, graph, 5).numbers != expected.numbers)
+        throw std::logic_error("other losses or norms");
+  });
+  fake::pause_up_to(0);
+}
+
 TEST_CASE("a replayed step is a few calls of the host and does not allocate memory") {
   fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const m(w, {{"gpu", 1}});
