@@ -19,8 +19,9 @@
 //
 // A gathered parameter stays in memory until the last micro-batch of the group has read it. So turns
 // also end before an element whose parameters are gathered (turn_ends). `at_gathers` needs the least
-// memory: the parameters of one element at a time. memory.hpp counts on it, and build.hpp makes such
-// programs. `at_moves` ends turns only where that exposes no redistribution. overlapped.hpp tries it.
+// memory: the parameters of one element at a time, or of two where groups are joined. memory.hpp
+// counts on it, and build.hpp makes such programs. `at_moves` ends turns only where that exposes no
+// redistribution. overlapped.hpp tries it.
 //
 // Every sum gets its addends in the order of the micro-batches, as in the given program. So losses
 // and gradients have the same bits.
