@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// ranks: 1 2 3 4
+// ranks: 1 2 3 4 6
 
 // Tests training steps in which micro-batches take turns (step/turns.hpp), with and without overlap.
 // Losses, gradient norms and parameters must be bitwise equal to those of micro-batches that run one
@@ -88,7 +88,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
   auto const problem = any_length(nn::describe<double>(net, batch));
   int changed = 0, recomputed = 0, sharded = 0;
   for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2) continue;
+    if (t.axes() > 2 || (world_size() > 4 && t.axes() == 2 && t.extent(0) > 2)) continue;
     for (auto const on : {transport::messages, transport::shared_memory}) {
       auto const m = mesh_on(on, t, even_machine);
       std::vector<search::plan> plans{search::zero_3(problem, t, even_machine),
@@ -96,7 +96,8 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
       plan_source const source(problem, m);
       std::mt19937 random(on == transport::messages ? 6 : 7);
       plans.push_back(source.random(random));
-      plans.push_back(source.random(random));
+      if (world_size() <= 4) plans.push_back(source.random(random));
+      else plans.erase(plans.begin() + (on == transport::messages));  // ranks share cores
       for (auto const& plan : plans) {
         CAPTURE(describe(problem, plan));
         recomputed += plan.recomputed > 0;
@@ -119,7 +120,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
   if (world_size() == 1) return;
   CHECK(changed > 0);
   CHECK(sharded > 0);
-  if (problem.segments > 0) CHECK(recomputed > 0);
+  if (problem.segments > 0 && world_size() <= 4) CHECK(recomputed > 0);
 }
 
 }  // namespace
@@ -179,7 +180,7 @@ TEST_CASE("steps in turns need at most the predicted memory") {
   auto const described = any_length(nn::describe<double>(net, batch));
   auto const data = random_batch<std::int32_t>(batch, 64, 64, 1);
   ashlar::topology const t{{"gpu", world_size()}};
-  if (world_size() == 3) return;  // shards of unequal sizes are padded
+  if (world_size() % 3 == 0) return;  // shards of unequal sizes are padded
   for (auto const overlap : {train::overlap::none, train::overlap::as_planned})
     for (auto plan : {search::zero_3(described, t, even_machine),
                       search::tensor_parallel(described, t, even_machine)})
