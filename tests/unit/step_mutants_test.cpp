@@ -140,7 +140,7 @@ unsigned features(search::program const& p) {
   for (auto const& m : p.moves) {
     if (m.bucket >= 0) found |= 2u;
     for (auto const& s : p.path_of(m).steps)
-      if (communicates(s.kind)) groups |= 1u << search::step_detail::group_of(s);
+      if (communicates(s.kind)) groups |= 1u << ashlar::set_of(s.axes);
     if (p.path_of(m).steps.size() > 1 && !p.path_of(m).is_local()) found |= 4u;
   }
   if ((groups & (groups - 1)) != 0) found |= 8u;
