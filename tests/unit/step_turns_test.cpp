@@ -226,10 +226,11 @@ TEST_CASE("what cannot take turns is refused in one sentence") {
   refused(3, "3 micro-batches cannot take turns in a step of 2. Set interleaved to a "
              "number from 1, for none, to 2, or use more micro-batches.");
   refused(-1, "-1 micro-batches cannot take turns in a step of 2.");
-  refused(0, "interleaved = 0 lets the search choose how many micro-batches take turns, which it "
-             "cannot do yet. Set interleaved to a number from 1 to 2.");
+  refused(0, "interleaved = 0 lets the search choose how many micro-batches take turns, which "
+             "it does only for the overlapped time. Set problem::overlap, or set interleaved to a "
+             "number from 1 to 2.");
   net.overlap = true;
-  refused(2, "problem::overlap makes the overlapped time the objective");
+  refused(2, "problem::overlap asks for the least overlapped time.");
   net.overlap = false;
   net.interleaved = 2;
   CHECK_NOTHROW(search::check_problem(net, t));

@@ -11,6 +11,7 @@
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
 //   turns      micro-batches can take turns as the problem says (step/check_turns.hpp)
+//   overlap    not asked for. optimal_plan.hpp treats such problems before it calls a search
 //   bytes      fewer than 2^63 in total, for all tensors together with their gradients and
 //              optimizer states. Also fewer than 2^63 for each single tensor, counted as if every
 //              rank held a full copy
@@ -92,6 +93,10 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
                            std::to_string(net.accumulation_size) + " and " +
                            std::to_string(net.optimizer_states) + ".");
   check_turns(net, "search");
+  if (net.overlap)
+    throw error("search",
+                "problem::overlap asks for the least overlapped time. Only search::optimal and "
+                "search::exact minimize it, at run time. Leave it off for other searches.");
   checked_count sum;
   int const parameter_copies = 4 + net.optimizer_states +
                                (net.accumulation_size == net.element_size ? 0 : 1);

@@ -4,9 +4,11 @@
 #pragma once
 
 // Implements `optimal` (optimal.hpp). In constant expressions it uses only in_compiler.hpp; the
-// other methods run only at run time. `watch` follows the progress of the search.
+// other methods run only at run time. `watch` follows the progress of the search. If the problem
+// asks for the least overlapped time, overlap/overlapped_plan.hpp searches for it.
 
 #include <ashlar/search/in_compiler.hpp>
+#include <ashlar/search/overlap/overlapped_plan.hpp>
 #include <ashlar/search/search_on_mesh.hpp>
 
 namespace ashlar::search::detail {
@@ -18,6 +20,15 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
     return ASHLAR_IN_COMPILER ? optimal_by_roles(what, where, on)
                               : search_on_mesh<N>(what, where, on).plan();
   };
+  if (!ASHLAR_IN_COMPILER && net.overlap) {
+    auto const found = overlapped_plan(any_length(net), t, m, filter, [&](problem const& serial) {
+      no_watch unwatched;
+      return plan_within_limit(serial, t, m, filter, by_roles, unwatched);
+    });
+    watch.raise_bound(found.seconds * (1 - found.gap));
+    watch.improves(found.seconds);
+    return with_capacity<N>(found);
+  }
   return plan_within_limit(net, t, m, filter, by_roles, watch);
 }
 

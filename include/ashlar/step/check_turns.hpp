@@ -13,15 +13,16 @@ inline namespace step {
 
 /// Throws ashlar::error, which begins with `where`, in these cases:
 ///
-///   - problem::interleaved is not between 1 and the number of micro-batches.
+///   - problem::interleaved is not between 1 and the number of micro-batches. It may be 0 if
+///     problem::overlap is set.
 ///   - It is above 1, and a layer couples the rows of a batch (layer_spec::couples_rows).
-///   - problem::overlap is set, which no search minimizes yet.
 template <int N>
 constexpr void check_turns(basic_problem<N> const& net, char const* where) {
-  if (net.interleaved == 0)
+  if (net.interleaved == 0 && !net.overlap)
     throw error(
-        where, "interleaved = 0 lets the search choose how many micro-batches take turns, which it "
-               "cannot do yet. Set interleaved to a number from 1 to " +
+        where, "interleaved = 0 lets the search choose how many micro-batches take turns, which "
+               "it does only for the overlapped time. Set problem::overlap, or set interleaved to "
+               "a number from 1 to " +
                    std::to_string(net.micro_batches) + ".");
   if (net.interleaved < 0 || net.interleaved > net.micro_batches)
     throw error(where, std::to_string(net.interleaved) +
@@ -34,10 +35,6 @@ constexpr void check_turns(basic_problem<N> const& net, char const* where) {
       throw error(where, "element " + std::to_string(i) + " (" + net.spec(i).name.text +
                              ") couples the rows of a batch, so micro-batches cannot take turns. "
                              "Set interleaved to 1, or use a layer that treats every row alone.");
-  if (net.overlap)
-    throw error(where,
-                "problem::overlap makes the overlapped time the objective, which no search can "
-                "minimize yet. Leave it off; the trainer overlaps transfers under any plan.");
 }
 
 }  // namespace step

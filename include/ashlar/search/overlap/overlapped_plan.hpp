@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds the plan whose step takes the least time if redistributions overlap with computations
+// (problem::overlap). The time of a plan is that of its own program after the passes of
+// step/overlapped.hpp on the timeline. The search has three stages for each number of micro-batches
+// that may take turns:
+//
+//   serial plan      the plan of least serial seconds (optimal.hpp), priced on the timeline, is the
+//                    first one
+//   candidates       plans in the order of a lower bound of their overlapped seconds (turn_search.hpp)
+//   priced           candidates are priced on the timeline until the next bound is not below the best
+//                    plan, or until there were `most_priced`
+//
+// Without recomputation and on up to three axes, the least of these bounds is a lower bound of all
+// plans in this order of turns. In the other cases the bound is the work alone.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/overlap/turn_model.hpp>
+#include <ashlar/search/overlap/turn_search.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/high_water.hpp>
+#include <ashlar/step/overlapped.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+/// Returns the program of a plan after all passes that make it faster.
+inline overlap_result overlapped_program(problem const& net, plan const& chosen, machine const& m) {
+  overlap_options o;
+  o.limit = m.memory;
+  return overlapped(build(net, chosen, m), m, o);
+}
+
+class overlapped_search {
+ public:
+  static constexpr int most_priced = 24, most_axes = 3;
+  static constexpr std::int64_t most_labels = 200'000;
+  static constexpr double good_enough = 0.002;  ///< a gap that is not worth more labels
+
+  overlapped_search(problem const& net, topology const& t, machine const& m)
+      : net_(net), mesh_(t), machine_(m) {
+    net_.overlap = false;
+  }
+
+  /// Considers the plans in which `turns` micro-batches take turns. `serial(problem)` returns the
+  /// plan of least serial seconds.
+  template <class Filter, class Serial>
+  void consider(int turns, Filter const& filter, Serial const& serial) {
+    net_.interleaved = turns;
+    price(serial(net_));
+    int axes = 0;
+    for (int a = 0; a < mesh_.axes(); ++a) axes += mesh_.extent(a) > 1;
+    if (axes > most_axes || net_.recomputed > 0 || best_.recomputed > 0) {
+      double work = 0;
+      for (int i = 0; i < net_.size(); ++i)
+        work += whole_work_seconds(net_.spec(i), machine_, net_.element_size);
+      return bound_by(net_.micro_batches * work / mesh_.ranks());
+    }
+    turn_model model(net_, mesh_, machine_, filter);
+    // Few labels find a good plan, and more of them then prove how good it is.
+    double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
+    double least = 0;
+    for (int const labels : {2, 10, 50, 400}) {
+      turn_search search(model.chain(), {best_.seconds, labels, tolerance});
+      auto const found = search.run();
+      for (std::size_t k = 0; k < found.size() && k < most_priced; ++k) {
+        if (found[k].bound >= best_.seconds * (1 - 1e-9)) break;
+        price(model.plan_of(found[k].choices));
+      }
+      double const reached = found.empty() ? best_.seconds : found[0].bound - tolerance;
+      least = std::max(least, std::min({best_.seconds, search.lost(), reached}));
+      if (least >= best_.seconds * (1 - good_enough) || search.lost() >= reached ||
+          search.labels() > most_labels)
+        break;
+    }
+    bound_by(least);
+  }
+
+  plan best() const {
+    plan chosen = best_;
+    double const bound = std::min(bound_, chosen.seconds);
+    chosen.gap = bound < chosen.seconds * (1 - 1e-9) ? 1 - bound / chosen.seconds : 0;
+    return chosen;
+  }
+
+ private:
+  void bound_by(double seconds) { bound_ = bound_ < 0 ? seconds : std::min(bound_, seconds); }
+
+  void price(plan chosen) {
+    auto const made = overlapped_program(net_, chosen, machine_);
+    if (machine_.memory > 0 && high_water(made.made).peak > machine_.memory) return;
+    if (best_.size() > 0 && made.seconds >= best_.seconds) return;
+    chosen.seconds = made.seconds;
+    chosen.communication_seconds = timeline_of(made.made, machine_).exposed;
+    best_ = std::move(chosen);
+  }
+
+  problem net_;
+  topology mesh_;
+  machine machine_;
+  plan best_;
+  double bound_ = -1;
+};
+
+/// Returns the plan of least overlapped seconds. plan::communication_seconds are those in which the
+/// processor waits. `serial(problem)` returns the plan of least serial seconds of a problem.
+template <class Filter, class Serial>
+plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
+                     Serial const& serial) {
+  return best_storage(net, t, !std::is_same_v<Filter, any_choice>, [&](problem const& settled) {
+    overlapped_search search(settled, t, m);
+    if (net.interleaved > 0) {
+      search.consider(net.interleaved, filter, serial);
+    } else {
+      for (int turns = 1; turns <= std::min(4, net.micro_batches); ++turns)
+        search.consider(turns, filter, serial);
+    }
+    return search.best();
+  });
+}
+
+}  // namespace detail
+}  // namespace ashlar::search

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The numbers from which a plan is priced if several micro-batches take turns: while one of them
+// computes, the redistributions of the others are under way (HiDup, SoCC 2022).
+//
+// The elements of a chain and their choices are those of the problem (step/problem.hpp). All
+// numbers are seconds. Work and moves are those of one micro-batch:
+//
+//   forward, backward       the work of an element in the two passes
+//   beside                  the part of `backward` that runs beside a move of dx
+//   after_weights           the part of `backward` that can follow the gradients of the weights
+//   inside                  a redistribution inside its forward pass, such as that of a sum
+//   boundaries              redistributions between two neighbours in the two passes
+//   gathers                 of weights before their use, which no micro-batch waits for at a fixed
+//                           place. These are seconds of a step, by link
+//   synchronize             of the gradients of weights, when those of the last micro-batch are
+//                           there. These are seconds of a step, by link
+//
+// Elements with equal numbers share them, and so do boundaries. Equal moves share one entry.
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/support/inplace_vector.hpp>
+
+namespace ashlar::search {
+
+/// The largest number of micro-batches that can take turns.
+inline constexpr int max_turns = 8;
+
+/// The links that carry moves, one for each link_tier.
+inline constexpr int turn_links = 2;
+
+/// A step of a move, on one link.
+struct turn_step {
+  int link = 0;
+  double seconds = 0;
+  friend constexpr bool operator==(turn_step const&, turn_step const&) = default;
+};
+
+/// A redistribution: its steps, one after the other. Two neighbouring steps are on different links.
+/// Without any step, nothing is sent.
+struct turn_move {
+  inplace_vector<turn_step, 8> steps;
+
+  /// Adds a step, to the last one if that is on the same link.
+  constexpr void add(int link, double seconds) {
+    if (!steps.empty() && steps[steps.size() - 1].link == link)
+      steps[steps.size() - 1].seconds += seconds;
+    else steps.push_back({link, seconds});
+  }
+  constexpr double on(int link) const {
+    double sum = 0;
+    for (auto const& s : steps) sum += s.link == link ? s.seconds : 0;
+    return sum;
+  }
+  constexpr double seconds() const { return on(0) + on(1); }
+  friend constexpr bool operator==(turn_move const&, turn_move const&) = default;
+};
+
+/// The numbers of an element, by choice.
+struct turn_costs {
+  std::vector<double> forward, backward, beside, after_weights;
+  std::vector<int> inside;  ///< index into turn_chain::moves
+  std::vector<std::array<double, turn_links>> gathers, synchronize;
+  int size() const { return static_cast<int>(forward.size()); }
+};
+
+/// The redistributions between two neighbours, as indices into turn_chain::moves: [choice of the
+/// left one * choices of the right one + choice of the right one].
+struct turn_boundary {
+  std::vector<int> forward, backward;
+};
+
+struct turn_chain {
+  /// An element of the chain. The two ends of a residual have the same choice.
+  struct element {
+    int costs = 0;     ///< index into turn_chain::costs
+    int partner = -1;  ///< index of the other end of a residual; -1: no end of a residual
+  };
+  int turns = 2;        ///< the number of micro-batches that take turns, which are a group
+  int groups = 1;       ///< groups of so many micro-batches in a step
+  double per_step = 1;  ///< micro-batches of a step, divided by `turns`
+  std::vector<element> elements;
+  std::vector<turn_move> moves{1};  ///< the first one sends nothing
+  std::vector<turn_costs> costs;
+  std::vector<turn_boundary> boundaries;
+  std::vector<int> boundary_after;  ///< index into boundaries, per element but the last one
+
+  int size() const { return static_cast<int>(elements.size()); }
+  turn_costs const& at(int i) const {
+    return costs[static_cast<std::size_t>(elements[static_cast<std::size_t>(i)].costs)];
+  }
+  turn_boundary const& behind(int i) const {
+    return boundaries[static_cast<std::size_t>(boundary_after[static_cast<std::size_t>(i)])];
+  }
+  turn_move const& move(int index) const { return moves[static_cast<std::size_t>(index)]; }
+  int choices(int i) const { return at(i).size(); }
+};
+
+}  // namespace ashlar::search

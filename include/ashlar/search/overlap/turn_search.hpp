@@ -1,0 +1,402 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds the choices with the least seconds if micro-batches take turns (turn_times.hpp), by label
+// setting. A label is a choice for each element from the first one on, described by
+//
+//   forward, backward   the states of both passes
+//   load                the seconds that each link is busy
+//   weights             the seconds of gathers (0) and synchronizations (1) on each link
+//   hidden[p]           the seconds of the processor in pass p: of one micro-batch
+//   exposed[p]          the seconds of gathers (0) or synchronizations (1) that no work can hide
+//
+// The seconds of a label that has reached the end are at least
+// max(joined(forward, backward), load, busy + exposed). Moves of weights can use a link whenever it
+// is free, but need not find enough of such time. So this is a lower bound, and the plan's own
+// program tells the seconds (step/timeline.hpp).
+//
+// If a step has more groups of micro-batches than one, the last stage of a group and the first one
+// of the next group are one stage. The bound then leaves the work of these stages out of `forward`
+// and `backward`.
+//
+// Of two labels of the same choice, one is dropped if the other is at least as good whatever
+// follows. If A is behind B by f seconds in the forward pass and by b in the backward pass, A is at
+// least as good if f + b <= 0 and its other numbers are not worse.
+//
+// What follows a label takes at least as long as a weighted mean of three paths: of the processor and
+// of each link. The least of the rest of such a mean is additive over the chain, so it is computed
+// once for every choice and several weights. Choices and labels whose bound is not below the limit
+// are dropped.
+//
+// Inside a residual, labels of different choices of its begin are kept apart until its end.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/overlap/turn_times.hpp>
+
+namespace ashlar::search {
+
+/// A choice for every element of a chain.
+struct turn_result {
+  double bound = 0;  ///< lower bound of the seconds of a step
+  double load = 0;   ///< seconds of all redistributions of a step
+  std::vector<int> choices;
+};
+
+struct turn_options {
+  /// Results of this many seconds or more are not looked for.
+  double limit = std::numeric_limits<double>::infinity();
+  /// The number of labels that one choice of one element keeps. Others are dropped by their bounds,
+  /// which then bound what has been lost.
+  int labels = 4000;
+  /// The seconds by which the best result may be later than the least bound of all choices. A label
+  /// is also dropped if another one is that much later at most, divided by the number of elements.
+  double tolerance = 0;
+};
+
+class turn_search {
+ public:
+  explicit turn_search(turn_chain const& chain, turn_options const& o = {})
+      : chain_(chain), options_(o), slack_(o.tolerance / (2 * chain.size())) {
+    for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
+    for (int k = 0; k < weights; ++k) tabulate(k);
+    for (int on = 0; on < turn_links; ++on) tabulate_load(on);
+  }
+
+  /// Returns the results by their bounds, the least first. The list is not empty if any choice is
+  /// below the limit and no label was lost.
+  std::vector<turn_result> run() {
+    label_lists labels(static_cast<std::size_t>(chain_.choices(0)));
+    for (int c = 0; c < chain_.choices(0); ++c) {
+      if (dead_[0][at(c)]) continue;
+      label first;
+      first.node = -1;
+      labels[static_cast<std::size_t>(c)].push_back(first);
+    }
+    enter(0, labels);
+    labels = through(0, chain_.size() - 1, std::move(labels));
+    std::vector<label> all;
+    for (auto const& list : labels) all.insert(all.end(), list.begin(), list.end());
+    std::vector<turn_result> results;
+    for (auto const& it : all) {
+      turn_result r{seconds_of(it), chain_.per_step * (it.load[0] + it.load[1]),
+                    std::vector<int>(static_cast<std::size_t>(chain_.size()))};
+      if (r.bound >= options_.limit) continue;
+      for (int n = it.node; n >= 0; n = nodes_[static_cast<std::size_t>(n)].before) {
+        auto const& at = nodes_[static_cast<std::size_t>(n)];
+        r.choices[static_cast<std::size_t>(at.element)] = at.choice;
+      }
+      results.push_back(std::move(r));
+    }
+    std::stable_sort(results.begin(), results.end(), [](auto const& a, auto const& b) {
+      return a.bound != b.bound ? a.bound < b.bound : a.load < b.load;
+    });
+    return results;
+  }
+
+  /// Returns a lower bound of all choices that run() has dropped because there were too many labels;
+  /// infinity if it has dropped none.
+  double lost() const { return lost_; }
+  std::int64_t labels() const { return static_cast<std::int64_t>(nodes_.size()); }
+
+ private:
+  /// The weights of the paths of the processor and of the links. The first one is the processor
+  /// alone.
+  struct weight {
+    double processor, link[turn_links];
+  };
+  static constexpr int weights = 9;
+  static constexpr weight weight_of[weights]{
+      {1, {0, 0}},       {0, {1, 0}},     {0, {0, 1}},
+      {0.5, {0.5, 0}},   {0.5, {0, 0.5}}, {0.75, {0.25, 0}},
+      {0.75, {0, 0.25}}, {0, {0.5, 0.5}}, {1 / 3.0, {1 / 3.0, 1 / 3.0}}};
+
+  struct label {
+    turn_times forward, backward;
+    double load[turn_links]{}, weights[2][turn_links]{}, hidden[2]{}, exposed[2]{};
+    int node = -1;
+    double bound = 0;
+  };
+  using label_lists = std::vector<std::vector<label>>;  // by choice
+  /// A choice of an element, and the node of the element before it.
+  struct node {
+    int element, choice, before;
+  };
+
+  int turns() const { return chain_.turns; }
+
+  /// Returns whether all micro-batches of a step take turns.
+  bool is_one() const { return chain_.groups == 1; }
+
+  double seconds_of(label const& l) const {
+    return std::max({chain_.groups * joined(l.forward, l.backward, turns()),
+                     chain_.per_step * std::max(l.load[0], l.load[1]), busy(l)});
+  }
+
+  /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
+  double busy(label const& l) const {
+    return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
+  }
+
+  /// Adds the work of element i with choice c. Its moves inside end a stage.
+  void add(int i, int c, label& l) const {
+    auto const at = static_cast<std::size_t>(c);
+    auto const& own = chain_.at(i);
+    // The first micro-batch begins this work when the weights of this element and of all earlier
+    // ones have been gathered. If time runs backward, the last micro-batch begins it when their
+    // gradients have been synchronized.
+    for (int k = 0; k < turn_links; ++k) {
+      auto const on = link_at(k);
+      l.weights[0][k] += own.gathers[at][on];
+      l.weights[1][k] += own.synchronize[at][on];
+      l.load[k] += turns() * chain_.move(own.inside[at]).on(k) +
+                   (own.gathers[at][on] + own.synchronize[at][on]) / chain_.per_step;
+    }
+    wait_for_weights(l.forward, l, 0, 0);
+    wait_for_weights(l.backward, l, 1, own.after_weights[at]);
+    if (is_one() || l.forward.ready[0] > 0) l.forward.work(own.forward[at]);
+    l.forward.move(chain_.move(own.inside[at]), turns(), false);
+    if (is_one() || l.backward.ready[0] > 0) l.backward.work(own.backward[at], own.beside[at]);
+    l.hidden[0] += own.forward[at];
+    l.hidden[1] += own.backward[at];
+  }
+
+  /// Lets a pass wait for the moves of weights so far. `less` seconds of its work do not wait.
+  void wait_for_weights(turn_times& pass, label& l, int p, double less) const {
+    for (int k = 0; k < turn_links; ++k) {
+      double const moved = l.weights[p][k];
+      if (is_one()) pass.processor = std::max(pass.processor, moved - less - pass.open);
+      l.exposed[p] = std::max(l.exposed[p], moved - turns() * (l.hidden[p] + less));
+    }
+  }
+
+  /// Adds element i to labels that have no more than its choice, and drops those that need not be
+  /// kept.
+  void enter(int i, label_lists& labels) {
+    for (int c = 0; c < chain_.choices(i); ++c) {
+      auto& list = labels[static_cast<std::size_t>(c)];
+      for (auto& l : list) {
+        add(i, c, l);
+        l.bound = bound_of(i, c, l);
+      }
+      drop(list);
+      for (auto& l : list) {
+        nodes_.push_back({i, c, l.node});
+        l.node = static_cast<int>(nodes_.size()) - 1;
+      }
+    }
+  }
+
+  /// Takes labels of element `first` to element `last`.
+  label_lists through(int first, int last, label_lists labels) {
+    for (int i = first; i < last;) {
+      int const end = chain_.elements[static_cast<std::size_t>(i)].partner;
+      if (end > i) {
+        labels = through_residual(i, end, labels);
+        i = end;
+      } else {
+        labels = across(i, labels, -1);
+        enter(++i, labels);
+      }
+    }
+    return labels;
+  }
+
+  label_lists through_residual(int begin, int end, label_lists const& labels) {
+    label_lists all(labels.size());
+    for (std::size_t r = 0; r < labels.size(); ++r) {
+      if (labels[r].empty()) continue;
+      label_lists own(labels.size());
+      own[r] = labels[r];
+      int at = begin;
+      if (begin + 1 < end) {
+        own = across(begin, own, -1);
+        enter(begin + 1, own);
+        own = through(begin + 1, end - 1, std::move(own));
+        at = end - 1;
+      }
+      own = across(at, own, static_cast<int>(r));
+      enter(end, own);
+      all[r] = std::move(own[r]);
+    }
+    return all;
+  }
+
+  /// Takes labels over the boundary behind element i: to choice `only` of the next element, or to
+  /// all if it is negative.
+  label_lists across(int i, label_lists const& labels, int only) const {
+    auto const& move = chain_.behind(i);
+    int const n = chain_.choices(i + 1);
+    label_lists next(static_cast<std::size_t>(n));
+    for (std::size_t c = 0; c < labels.size(); ++c) {
+      if (labels[c].empty()) continue;
+      for (int k = only < 0 ? 0 : only; k < (only < 0 ? n : only + 1); ++k) {
+        if (dead_[at(i + 1)][at(k)]) continue;
+        std::size_t const both = c * at(n) + at(k);
+        auto const &forward = chain_.move(move.forward[both]),
+                   &backward = chain_.move(move.backward[both]);
+        for (auto l : labels[c]) {
+          l.forward.move(forward, turns(), false);
+          l.backward.move(backward, turns(), true);
+          for (int on = 0; on < turn_links; ++on)
+            l.load[on] += turns() * (forward.on(on) + backward.on(on));
+          next[static_cast<std::size_t>(k)].push_back(l);
+        }
+      }
+    }
+    return next;
+  }
+
+  /// Returns whether label a ends at most `slack_` later than label b, whatever follows.
+  bool is_no_worse(label const& a, label const& b) const {
+    double const each = slack_ / chain_.per_step;
+    for (int k = 0; k < turn_links; ++k)
+      if (a.load[k] > b.load[k] + each) return false;
+    for (int p = 0; p < 2; ++p)
+      for (int k = 0; k < turn_links; ++k)
+        if (a.weights[p][k] > b.weights[p][k] + slack_ / 2) return false;
+    // With one group, the work and what is exposed are part of the states.
+    for (int p = 0; p < 2 && !is_one(); ++p) {
+      double const more = turns() * (a.hidden[p] - b.hidden[p]);
+      if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack_ / 4) return false;
+      for (int k = 0; k < turn_links; ++k)
+        if (a.weights[p][k] - b.weights[p][k] > more + slack_ / 4) return false;
+    }
+    return a.forward.behind(b.forward, turns()) + a.backward.behind(b.backward, turns()) <=
+           slack_ / chain_.groups;
+  }
+
+  void drop(std::vector<label>& list) {
+    std::erase_if(list, [&](label const& l) { return l.bound >= options_.limit; });
+    std::stable_sort(list.begin(), list.end(), [](label const& a, label const& b) {
+      return a.bound != b.bound ? a.bound < b.bound : a.load[0] + a.load[1] < b.load[0] + b.load[1];
+    });
+    std::vector<label> kept;
+    for (auto const& l : list) {
+      bool const needed = std::none_of(kept.begin(), kept.end(),
+                                       [&](label const& k) { return is_no_worse(k, l); });
+      if (!needed) continue;
+      if (static_cast<int>(kept.size()) == options_.labels) {
+        lost_ = std::min(lost_, l.bound);
+        break;
+      }
+      std::erase_if(kept, [&](label const& k) { return is_no_worse(l, k); });
+      kept.push_back(l);
+    }
+    list = std::move(kept);
+  }
+
+  /// Returns a lower bound of the seconds of all that begins with a label of element i and choice c.
+  double bound_of(int i, int c, label const& l) const {
+    auto const own = static_cast<std::size_t>(c);
+    double const processor = l.forward.processor + l.backward.processor +
+                             turns() * (l.forward.open + l.backward.open);
+    double least = busy(l) + chain_.per_step * to_come_[0][at(i)][own];
+    for (int k = 0; k < weights; ++k) {
+      auto const& w = weight_of[k];
+      double path = w.processor * processor;
+      for (int on = 0; on < turn_links; ++on)
+        path += w.link[on] * (l.forward.link[on] + l.backward.link[on]);
+      least = std::max(least, chain_.groups * (path + to_come_[k][at(i)][own]));
+    }
+    for (int on = 0; on < turn_links; ++on)
+      least = std::max(least, chain_.per_step * (l.load[on] + load_to_come_[on][at(i)][own]));
+    return least;
+  }
+
+  static std::size_t link_at(int k) { return static_cast<std::size_t>(k); }
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  /// Returns the least sums of own(i, choice) and of between(move) over all elements behind each
+  /// one, by element and choice.
+  template <class Own>
+  std::vector<std::vector<double>> least_behind(std::vector<double> const& between, Own own) const {
+    int const n = chain_.size();
+    std::vector<std::vector<double>> least(at(n));
+    least[at(n - 1)].assign(at(chain_.choices(n - 1)), 0);
+    for (int i = n - 2; i >= 0; --i) {
+      auto const right = at(chain_.choices(i + 1));
+      auto const& moves = chain_.behind(i);
+      std::vector<double> behind(right);
+      for (std::size_t k = 0; k < right; ++k) behind[k] = own(i + 1, k) + least[at(i + 1)][k];
+      least[at(i)].assign(at(chain_.choices(i)), std::numeric_limits<double>::infinity());
+      for (std::size_t c = 0; c < at(chain_.choices(i)); ++c)
+        for (std::size_t k = 0; k < right; ++k)
+          least[at(i)][c] = std::min(least[at(i)][c],
+                                     between[at(moves.forward[c * right + k])] +
+                                         between[at(moves.backward[c * right + k])] + behind[k]);
+    }
+    return least;
+  }
+
+  /// Marks the choices for which the least of such sums over the whole chain is not below the
+  /// limit. `behind` is the result of least_behind, and a step has `times` times as much.
+  template <class Own>
+  void mark(std::vector<double> const& between, Own own, double times,
+            std::vector<std::vector<double>> const& behind) {
+    std::vector<double> before(at(chain_.choices(0)), 0);
+    for (int i = 0;; ++i) {
+      auto const n = at(chain_.choices(i));
+      for (std::size_t c = 0; c < n; ++c) {
+        before[c] += own(i, c);
+        if (times * (before[c] + behind[at(i)][c]) >= options_.limit) dead_[at(i)][c] = 1;
+      }
+      if (i + 1 == chain_.size()) return;
+      auto const right = at(chain_.choices(i + 1));
+      auto const& moves = chain_.behind(i);
+      std::vector<double> next(right, std::numeric_limits<double>::infinity());
+      for (std::size_t c = 0; c < n; ++c)
+        for (std::size_t k = 0; k < right; ++k)
+          next[k] = std::min(next[k], before[c] + between[at(moves.forward[c * right + k])] +
+                                          between[at(moves.backward[c * right + k])]);
+      before = std::move(next);
+    }
+  }
+
+  template <class Price>
+  std::vector<double> of_moves(Price price) const {
+    std::vector<double> list;
+    for (auto const& m : chain_.moves) list.push_back(price(m));
+    return list;
+  }
+
+  /// Computes the table of one of the weighted means.
+  void tabulate(int k) {
+    auto const& w = weight_of[k];
+    auto const moves = of_moves(
+        [&](turn_move const& m) { return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1)); });
+    auto const own = [&](int i, std::size_t c) {
+      auto const& of = chain_.at(i);
+      return turns() * w.processor * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])];
+    };
+    to_come_[k] = least_behind(moves, own);
+    mark(moves, own, chain_.per_step, to_come_[k]);
+  }
+  /// Computes the table of the seconds of one link, with the moves of weights.
+  void tabulate_load(int on) {
+    auto const moves = of_moves([&](turn_move const& m) { return turns() * m.on(on); });
+    auto const own = [&](int i, std::size_t c) {
+      auto const& of = chain_.at(i);
+      return moves[at(of.inside[c])] +
+             (of.gathers[c][link_at(on)] + of.synchronize[c][link_at(on)]) / chain_.per_step;
+    };
+    load_to_come_[on] = least_behind(moves, own);
+    mark(moves, own, chain_.per_step, load_to_come_[on]);
+  }
+
+  turn_chain const& chain_;
+  turn_options options_;
+  double slack_;  ///< seconds
+  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links];
+  std::vector<std::vector<char>> dead_;  ///< by element and choice: not below the limit
+  std::vector<node> nodes_;
+  double lost_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the seconds of micro-batches that take turns, and the search that minimizes them: against
+// HiDup's equation 5, against a simulation of the processor and the link, and against exhaustive
+// search.
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/search/overlap/turn_search.hpp>
+#include <ashlar/step/duplex_seconds.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace search = ashlar::search;
+
+/// Stage i has work[i], and the move before it is move[i]; move[0] has no steps. The last late[i] of
+/// the work are done beside the move behind it.
+struct stages {
+  std::vector<double> work, late;
+  std::vector<search::turn_move> move;
+};
+
+search::turn_move any_move(std::mt19937& draw, int links, double scale) {
+  std::uniform_real_distribution<double> seconds(0.01, 1);
+  search::turn_move m;
+  for (unsigned k = 0; k < 1 + draw() % (links == 1 ? 1 : 3); ++k)
+    m.add(links == 1 ? 0 : static_cast<int>(draw() % 2), scale * seconds(draw));
+  return m;
+}
+
+stages any_stages(std::mt19937& draw, int most, int links) {
+  std::uniform_real_distribution<double> seconds(0.01, 1);
+  stages s;
+  int const n = 1 + static_cast<int>(draw() % static_cast<unsigned>(most));
+  double const scale = draw() % 3 ? 1 : 3;
+  for (int i = 0; i < n; ++i) {
+    s.work.push_back(seconds(draw));
+    s.move.push_back(i == 0 ? search::turn_move{} : any_move(draw, links, scale));
+    s.late.push_back(0);
+  }
+  return s;
+}
+
+/// Runs the works and moves of K micro-batches in their order.
+double simulated(stages const& s, int turns) {
+  double processor = 0, link[2]{};
+  std::vector<double> arrival(static_cast<std::size_t>(turns), 0);
+  for (std::size_t i = 0; i < s.work.size(); ++i)
+    for (auto& own : arrival) {
+      processor = std::max(processor, own) + s.work[i] - s.late[i];
+      if (i + 1 < s.work.size()) {
+        own = processor;
+        for (auto const& step : s.move[i + 1].steps)
+          own = link[step.link] = std::max(link[step.link], own) + step.seconds;
+      }
+      processor += s.late[i];
+    }
+  return processor;
+}
+
+/// The same by turn_times, cut into a forward and a backward part in the middle of stage `cut`.
+double by_turn_times(stages const& s, int turns, std::size_t cut, double share) {
+  search::turn_times forward, backward;
+  for (std::size_t i = 0; i < cut; ++i) {
+    forward.work(s.work[i]);
+    forward.move(s.move[i + 1], turns, false);
+  }
+  forward.work(share * s.work[cut]);
+  for (std::size_t i = s.work.size() - 1; i > cut; --i) {
+    backward.work(s.work[i], s.late[i]);
+    backward.move(s.move[i], turns, true);
+  }
+  backward.work((1 - share) * s.work[cut], s.late[cut]);
+  return joined(forward, backward, turns);
+}
+
+search::turn_chain any_chain(std::mt19937& draw, int turns) {
+  std::uniform_real_distribution<double> seconds(0.01, 1);
+  search::turn_chain chain;
+  chain.turns = turns;
+  chain.groups = 1 + static_cast<int>(draw() % 2);
+  chain.per_step = chain.groups == 1 ? 1 : 2.5;
+  int const links = 1 + static_cast<int>(draw() % 2);
+  for (int k = 0; k < 6; ++k) chain.moves.push_back(any_move(draw, links, 2));
+  auto const move = [&](unsigned none) {
+    return draw() % none ? 0 : static_cast<int>(draw() % chain.moves.size());
+  };
+  int const n = 2 + static_cast<int>(draw() % 4);
+  int const begin = draw() % 2 ? static_cast<int>(draw() % static_cast<unsigned>(n)) : n;
+  int const end = begin + 1 + static_cast<int>(draw() % 3);
+  bool const weights = draw() % 2;
+  for (int i = 0; i < n; ++i) {
+    bool const ends = end < n && i == end;
+    search::turn_costs own;
+    std::size_t const choices = ends ? chain.costs[static_cast<std::size_t>(begin)].forward.size()
+                                     : 1 + draw() % 3;
+    for (std::size_t c = 0; c < choices; ++c) {
+      own.forward.push_back(seconds(draw));
+      own.backward.push_back(2 * seconds(draw));
+      own.beside.push_back(draw() % 2 ? own.backward.back() / 2 : 0);
+      own.after_weights.push_back(own.beside.back());
+      own.inside.push_back(move(4));
+      own.gathers.push_back({weights ? seconds(draw) : 0, 0});
+      own.synchronize.push_back({0, weights ? 3 * seconds(draw) : 0});
+    }
+    chain.costs.push_back(own);
+    chain.elements.push_back({i, ends ? begin : end < n && i == begin ? end : -1});
+    if (i == 0) continue;
+    search::turn_boundary moves;
+    auto const before = chain.costs[static_cast<std::size_t>(i - 1)].forward.size();
+    for (std::size_t k = 0; k < before * choices; ++k) {
+      moves.forward.push_back(move(1));
+      moves.backward.push_back(move(1));
+    }
+    chain.boundary_after.push_back(static_cast<int>(chain.boundaries.size()));
+    chain.boundaries.push_back(moves);
+  }
+  return chain;
+}
+
+/// Returns the chain in which each element has only one choice.
+search::turn_chain with_choices(search::turn_chain const& chain, std::vector<int> const& choices) {
+  search::turn_chain one = chain;
+  one.costs.clear(), one.boundaries.clear(), one.boundary_after.clear();
+  for (int i = 0; i < chain.size(); ++i) {
+    auto const c = static_cast<std::size_t>(choices[static_cast<std::size_t>(i)]);
+    auto const& of = chain.at(i);
+    one.costs.push_back({{of.forward[c]},
+                         {of.backward[c]},
+                         {of.beside[c]},
+                         {of.after_weights[c]},
+                         {of.inside[c]},
+                         {of.gathers[c]},
+                         {of.synchronize[c]}});
+    one.elements[static_cast<std::size_t>(i)].costs = i;
+    if (i == 0) continue;
+    auto const before = static_cast<std::size_t>(choices[static_cast<std::size_t>(i - 1)]);
+    std::size_t const at = before * static_cast<std::size_t>(chain.choices(i)) + c;
+    auto const& moves = chain.behind(i - 1);
+    one.boundary_after.push_back(i - 1);
+    one.boundaries.push_back({{moves.forward[at]}, {moves.backward[at]}});
+  }
+  return one;
+}
+
+/// Returns the bound of one choice per element.
+double bound_of(search::turn_chain const& chain, std::vector<int> const& choices) {
+  auto const one = with_choices(chain, choices);
+  return search::turn_search(one).run()[0].bound;
+}
+
+double least_of_all(search::turn_chain const& chain) {
+  std::vector<int> choices(static_cast<std::size_t>(chain.size()), 0);
+  double least = std::numeric_limits<double>::infinity();
+  for (;;) {
+    bool fits = true;
+    for (int i = 0; i < chain.size(); ++i)
+      if (int const p = chain.elements[static_cast<std::size_t>(i)].partner; p >= 0)
+        fits = fits && choices[static_cast<std::size_t>(i)] == choices[static_cast<std::size_t>(p)];
+    if (fits) least = std::min(least, bound_of(chain, choices));
+    int i = 0;
+    while (i < chain.size() && ++choices[static_cast<std::size_t>(i)] == chain.choices(i))
+      choices[static_cast<std::size_t>(i++)] = 0;
+    if (i == chain.size()) return least;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the seconds of two micro-batches on one link are those of HiDup") {
+  std::mt19937 draw(1);
+  for (int n = 0; n < 10000; ++n) {
+    auto const s = any_stages(draw, 12, 1);
+    std::vector<search::duplex_stage> list;
+    for (std::size_t i = 0; i < s.work.size(); ++i) list.push_back({s.move[i].on(0), s.work[i]});
+    CHECK(by_turn_times(s, 2, draw() % s.work.size(), 0.5) ==
+          doctest::Approx(search::duplex_seconds(list)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("the seconds of a pass cut anywhere are those of a simulation") {
+  std::mt19937 draw(2);
+  std::uniform_real_distribution<double> share(0, 1);
+  for (int n = 0; n < 3000; ++n) {
+    auto s = any_stages(draw, 8, 1 + n % 2);
+    int const turns = 1 + n % 5;
+    auto const cut = draw() % s.work.size();
+    double const before = share(draw);
+    // In the backward pass, some work is done beside a move.
+    for (std::size_t i = cut; i + 1 < s.work.size(); ++i)
+      if (draw() % 2) s.late[i] = share(draw) * (i == cut ? 1 - before : 1) * s.work[i];
+    double const seconds = by_turn_times(s, turns, cut, before);
+    CHECK(seconds == doctest::Approx(simulated(s, turns)).epsilon(1e-12));
+    double work = 0, link[2]{};
+    for (std::size_t i = 0; i < s.work.size(); ++i) {
+      work += s.work[i];
+      for (int on = 0; on < 2; ++on) link[on] += s.move[i].on(on);
+    }
+    CHECK(seconds >= turns * std::max({work, link[0], link[1]}) * (1 - 1e-12));
+    CHECK(seconds <= turns * (work + link[0] + link[1]) * (1 + 1e-12));
+  }
+}
+
+TEST_CASE("the search over micro-batches that take turns equals exhaustive search") {
+  std::mt19937 draw(3);
+  for (int n = 0; n < 600; ++n) {
+    auto const chain = any_chain(draw, 1 + n % 4);
+    double const least = least_of_all(chain);
+    search::turn_search all(chain);
+    auto const found = all.run();
+    REQUIRE(!found.empty());
+    CHECK(found[0].bound == doctest::Approx(least).epsilon(1e-12));
+    CHECK(bound_of(chain, found[0].choices) == doctest::Approx(least).epsilon(1e-12));
+    CHECK(all.lost() > 1e100);
+    // A limit just above the least value keeps it, and one at that value leaves nothing.
+    CHECK(search::turn_search(chain, {.limit = least * (1 + 1e-9)}).run()[0].bound ==
+          doctest::Approx(least).epsilon(1e-12));
+    CHECK(search::turn_search(chain, {.limit = least * (1 - 1e-9)}).run().empty());
+    // A tolerance costs no more than itself.
+    auto const near = search::turn_search(chain, {.tolerance = 0.05 * least}).run();
+    REQUIRE(!near.empty());
+    CHECK(near[0].bound <= least * (1.05 + 1e-12));
+    // With too few labels, what is lost is not better than its bound.
+    search::turn_search few(chain, {.labels = 1});
+    auto const some = few.run();
+    REQUIRE(!some.empty());
+    CHECK(some[0].bound >= least * (1 - 1e-12));
+    CHECK(std::min(few.lost(), some[0].bound) <= least * (1 + 1e-12));
+  }
+}
+
+}  // namespace ashlar_test
