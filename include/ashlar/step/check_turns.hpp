@@ -19,11 +19,11 @@ inline namespace step {
 template <int N>
 constexpr void check_turns(basic_problem<N> const& net, char const* where) {
   if (net.interleaved == 0 && !net.overlap)
-    throw error(
-        where, "interleaved = 0 lets the search choose how many micro-batches take turns, which "
-               "it does only for the overlapped time. Set problem::overlap, or set interleaved to "
-               "a number from 1 to " +
-                   std::to_string(net.micro_batches) + ".");
+    throw error(where,
+                "interleaved = 0 lets the search choose how many micro-batches take turns, which "
+                "it does only for the overlapped time. Set problem::overlap, or set interleaved to "
+                "a number from 1 to " +
+                    std::to_string(net.micro_batches) + ".");
   if (net.interleaved < 0 || net.interleaved > net.micro_batches)
     throw error(where, std::to_string(net.interleaved) +
                            " micro-batches cannot take turns in a step of " +

@@ -25,10 +25,7 @@
 // follows. If A is behind B by f seconds in the forward pass and by b in the backward pass, A is at
 // least as good if f + b <= 0 and its other numbers are not worse.
 //
-// What follows a label takes at least as long as a weighted mean of three paths: of the processor and
-// of each link. The least of the rest of such a mean is additive over the chain, so it is computed
-// once for every choice and several weights. Choices and labels whose bound is not below the limit
-// are dropped.
+// Choices and labels whose bound (turn_bounds.hpp) is not below the limit are dropped.
 //
 // Inside a residual, labels of different choices of its begin are kept apart until its end.
 
@@ -38,6 +35,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/search/overlap/turn_bounds.hpp>
 #include <ashlar/search/overlap/turn_times.hpp>
 
 namespace ashlar::search {
@@ -63,18 +61,15 @@ struct turn_options {
 class turn_search {
  public:
   explicit turn_search(turn_chain const& chain, turn_options const& o = {})
-      : chain_(chain), options_(o), slack_(o.tolerance / (2 * chain.size())) {
-    for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
-    for (int k = 0; k < weights; ++k) tabulate(k);
-    for (int on = 0; on < turn_links; ++on) tabulate_load(on);
-  }
+      : chain_(chain), options_(o), slack_(o.tolerance / (2 * chain.size())),
+        bounds_(chain, o.limit) {}
 
   /// Returns the results by their bounds, the least first. The list is not empty if any choice is
   /// below the limit and no label was lost.
   std::vector<turn_result> run() {
     label_lists labels(static_cast<std::size_t>(chain_.choices(0)));
     for (int c = 0; c < chain_.choices(0); ++c) {
-      if (dead_[0][at(c)]) continue;
+      if (bounds_.is_dead(0, c)) continue;
       label first;
       first.node = -1;
       labels[static_cast<std::size_t>(c)].push_back(first);
@@ -106,17 +101,6 @@ class turn_search {
   std::int64_t labels() const { return static_cast<std::int64_t>(nodes_.size()); }
 
  private:
-  /// The weights of the paths of the processor and of the links. The first one is the processor
-  /// alone.
-  struct weight {
-    double processor, link[turn_links];
-  };
-  static constexpr int weights = 9;
-  static constexpr weight weight_of[weights]{
-      {1, {0, 0}},       {0, {1, 0}},     {0, {0, 1}},
-      {0.5, {0.5, 0}},   {0.5, {0, 0.5}}, {0.75, {0.25, 0}},
-      {0.75, {0, 0.25}}, {0, {0.5, 0.5}}, {1 / 3.0, {1 / 3.0, 1 / 3.0}}};
-
   struct label {
     turn_times forward, backward;
     double load[turn_links]{}, weights[2][turn_links]{}, hidden[2]{}, exposed[2]{};
@@ -139,6 +123,19 @@ class turn_search {
                      chain_.per_step * std::max(l.load[0], l.load[1]), busy(l)});
   }
 
+  /// Returns a lower bound of the seconds of all that begins with a label of element i and choice c.
+  double bound_of(int i, int c, label const& l) const {
+    double link[turn_links], load[turn_links];
+    for (int on = 0; on < turn_links; ++on) {
+      link[on] = l.forward.link[on] + l.backward.link[on];
+      load[on] = l.load[on];
+    }
+    double const processor = l.forward.processor + l.backward.processor +
+                             turns() * (l.forward.open + l.backward.open);
+    return std::max(busy(l) + bounds_.work_behind(i, c),
+                    bounds_.behind(i, c, processor, link, load));
+  }
+
   /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
   double busy(label const& l) const {
     return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
@@ -152,7 +149,7 @@ class turn_search {
     // ones have been gathered. If time runs backward, the last micro-batch begins it when their
     // gradients have been synchronized.
     for (int k = 0; k < turn_links; ++k) {
-      auto const on = link_at(k);
+      auto const on = static_cast<std::size_t>(k);
       l.weights[0][k] += own.gathers[at][on];
       l.weights[1][k] += own.synchronize[at][on];
       l.load[k] += turns() * chain_.move(own.inside[at]).on(k) +
@@ -237,7 +234,7 @@ class turn_search {
     for (std::size_t c = 0; c < labels.size(); ++c) {
       if (labels[c].empty()) continue;
       for (int k = only < 0 ? 0 : only; k < (only < 0 ? n : only + 1); ++k) {
-        if (dead_[at(i + 1)][at(k)]) continue;
+        if (bounds_.is_dead(i + 1, k)) continue;
         std::size_t const both = c * at(n) + at(k);
         auto const &forward = chain_.move(move.forward[both]),
                    &backward = chain_.move(move.backward[both]);
@@ -292,109 +289,12 @@ class turn_search {
     list = std::move(kept);
   }
 
-  /// Returns a lower bound of the seconds of all that begins with a label of element i and choice c.
-  double bound_of(int i, int c, label const& l) const {
-    auto const own = static_cast<std::size_t>(c);
-    double const processor = l.forward.processor + l.backward.processor +
-                             turns() * (l.forward.open + l.backward.open);
-    double least = busy(l) + chain_.per_step * to_come_[0][at(i)][own];
-    for (int k = 0; k < weights; ++k) {
-      auto const& w = weight_of[k];
-      double path = w.processor * processor;
-      for (int on = 0; on < turn_links; ++on)
-        path += w.link[on] * (l.forward.link[on] + l.backward.link[on]);
-      least = std::max(least, chain_.groups * (path + to_come_[k][at(i)][own]));
-    }
-    for (int on = 0; on < turn_links; ++on)
-      least = std::max(least, chain_.per_step * (l.load[on] + load_to_come_[on][at(i)][own]));
-    return least;
-  }
-
-  static std::size_t link_at(int k) { return static_cast<std::size_t>(k); }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-  /// Returns the least sums of own(i, choice) and of between(move) over all elements behind each
-  /// one, by element and choice.
-  template <class Own>
-  std::vector<std::vector<double>> least_behind(std::vector<double> const& between, Own own) const {
-    int const n = chain_.size();
-    std::vector<std::vector<double>> least(at(n));
-    least[at(n - 1)].assign(at(chain_.choices(n - 1)), 0);
-    for (int i = n - 2; i >= 0; --i) {
-      auto const right = at(chain_.choices(i + 1));
-      auto const& moves = chain_.behind(i);
-      std::vector<double> behind(right);
-      for (std::size_t k = 0; k < right; ++k) behind[k] = own(i + 1, k) + least[at(i + 1)][k];
-      least[at(i)].assign(at(chain_.choices(i)), std::numeric_limits<double>::infinity());
-      for (std::size_t c = 0; c < at(chain_.choices(i)); ++c)
-        for (std::size_t k = 0; k < right; ++k)
-          least[at(i)][c] = std::min(least[at(i)][c],
-                                     between[at(moves.forward[c * right + k])] +
-                                         between[at(moves.backward[c * right + k])] + behind[k]);
-    }
-    return least;
-  }
-
-  /// Marks the choices for which the least of such sums over the whole chain is not below the
-  /// limit. `behind` is the result of least_behind, and a step has `times` times as much.
-  template <class Own>
-  void mark(std::vector<double> const& between, Own own, double times,
-            std::vector<std::vector<double>> const& behind) {
-    std::vector<double> before(at(chain_.choices(0)), 0);
-    for (int i = 0;; ++i) {
-      auto const n = at(chain_.choices(i));
-      for (std::size_t c = 0; c < n; ++c) {
-        before[c] += own(i, c);
-        if (times * (before[c] + behind[at(i)][c]) >= options_.limit) dead_[at(i)][c] = 1;
-      }
-      if (i + 1 == chain_.size()) return;
-      auto const right = at(chain_.choices(i + 1));
-      auto const& moves = chain_.behind(i);
-      std::vector<double> next(right, std::numeric_limits<double>::infinity());
-      for (std::size_t c = 0; c < n; ++c)
-        for (std::size_t k = 0; k < right; ++k)
-          next[k] = std::min(next[k], before[c] + between[at(moves.forward[c * right + k])] +
-                                          between[at(moves.backward[c * right + k])]);
-      before = std::move(next);
-    }
-  }
-
-  template <class Price>
-  std::vector<double> of_moves(Price price) const {
-    std::vector<double> list;
-    for (auto const& m : chain_.moves) list.push_back(price(m));
-    return list;
-  }
-
-  /// Computes the table of one of the weighted means.
-  void tabulate(int k) {
-    auto const& w = weight_of[k];
-    auto const moves = of_moves(
-        [&](turn_move const& m) { return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1)); });
-    auto const own = [&](int i, std::size_t c) {
-      auto const& of = chain_.at(i);
-      return turns() * w.processor * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])];
-    };
-    to_come_[k] = least_behind(moves, own);
-    mark(moves, own, chain_.per_step, to_come_[k]);
-  }
-  /// Computes the table of the seconds of one link, with the moves of weights.
-  void tabulate_load(int on) {
-    auto const moves = of_moves([&](turn_move const& m) { return turns() * m.on(on); });
-    auto const own = [&](int i, std::size_t c) {
-      auto const& of = chain_.at(i);
-      return moves[at(of.inside[c])] +
-             (of.gathers[c][link_at(on)] + of.synchronize[c][link_at(on)]) / chain_.per_step;
-    };
-    load_to_come_[on] = least_behind(moves, own);
-    mark(moves, own, chain_.per_step, load_to_come_[on]);
-  }
 
   turn_chain const& chain_;
   turn_options options_;
   double slack_;  ///< seconds
-  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links];
-  std::vector<std::vector<char>> dead_;  ///< by element and choice: not below the limit
+  turn_bounds bounds_;
   std::vector<node> nodes_;
   double lost_ = std::numeric_limits<double>::infinity();
 };

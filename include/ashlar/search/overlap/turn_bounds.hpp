@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Lower bounds of the seconds of micro-batches that take turns, for the search (turn_search.hpp).
+//
+// A step takes at least as long as a weighted mean of three paths: of the processor and of each link.
+// Such a mean is additive over the chain. So its least value behind every choice is computed once,
+// for several weights.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/overlap/turn_chain.hpp>
+
+namespace ashlar::search {
+
+class turn_bounds {
+ public:
+  /// Computes the bounds of a chain. Results of `limit` seconds or more are not looked for.
+  turn_bounds(turn_chain const& chain, double limit) : chain_(chain), limit_(limit) {
+    for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
+    for (int k = 0; k < weights; ++k) tabulate(k);
+    for (int on = 0; on < turn_links; ++on) tabulate_load(on);
+  }
+
+  /// Returns whether nothing with choice c of element i is below the limit.
+  bool is_dead(int i, int c) const { return dead_[at(i)][at(c)] != 0; }
+
+  /// Returns the least seconds of work in a step behind element i with choice c.
+  double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
+
+  /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c, take
+  /// `processor` and `link` seconds on the paths of a group of micro-batches, and `load` seconds of
+  /// each link.
+  double behind(int i, int c, double processor, double const (&link)[turn_links],
+                double const (&load)[turn_links]) const {
+    double least = 0;
+    for (int k = 0; k < weights; ++k) {
+      auto const& w = weight_of[k];
+      double const path = w.processor * processor + w.link[0] * link[0] + w.link[1] * link[1];
+      least = std::max(least, chain_.groups * (path + to_come_[k][at(i)][at(c)]));
+    }
+    for (int on = 0; on < turn_links; ++on)
+      least = std::max(least, chain_.per_step * (load[on] + load_to_come_[on][at(i)][at(c)]));
+    return least;
+  }
+
+ private:
+  /// The weights of the paths of the processor and of the links. The first one is the processor
+  /// alone.
+  struct weight {
+    double processor, link[turn_links];
+  };
+  static constexpr int weights = 9;
+  static constexpr weight weight_of[weights]{
+      {1, {0, 0}},       {0, {1, 0}},     {0, {0, 1}},
+      {0.5, {0.5, 0}},   {0.5, {0, 0.5}}, {0.75, {0.25, 0}},
+      {0.75, {0, 0.25}}, {0, {0.5, 0.5}}, {1 / 3.0, {1 / 3.0, 1 / 3.0}}};
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  int turns() const { return chain_.turns; }
+
+  /// Returns the least sums of own(i, choice) and of between(move) over all elements behind each
+  /// one, by element and choice.
+  template <class Own>
+  std::vector<std::vector<double>> least_behind(std::vector<double> const& between, Own own) const {
+    int const n = chain_.size();
+    std::vector<std::vector<double>> least(at(n));
+    least[at(n - 1)].assign(at(chain_.choices(n - 1)), 0);
+    for (int i = n - 2; i >= 0; --i) {
+      auto const right = at(chain_.choices(i + 1));
+      auto const& moves = chain_.behind(i);
+      std::vector<double> behind(right);
+      for (std::size_t k = 0; k < right; ++k) behind[k] = own(i + 1, k) + least[at(i + 1)][k];
+      least[at(i)].assign(at(chain_.choices(i)), std::numeric_limits<double>::infinity());
+      for (std::size_t c = 0; c < at(chain_.choices(i)); ++c)
+        for (std::size_t k = 0; k < right; ++k)
+          least[at(i)][c] = std::min(least[at(i)][c],
+                                     between[at(moves.forward[c * right + k])] +
+                                         between[at(moves.backward[c * right + k])] + behind[k]);
+    }
+    return least;
+  }
+
+  /// Marks the choices for which the least of such sums over the whole chain is not below the
+  /// limit. `behind` is the result of least_behind, and a step has `times` times as much.
+  template <class Own>
+  void mark(std::vector<double> const& between, Own own, double times,
+            std::vector<std::vector<double>> const& behind) {
+    std::vector<double> before(at(chain_.choices(0)), 0);
+    for (int i = 0;; ++i) {
+      auto const n = at(chain_.choices(i));
+      for (std::size_t c = 0; c < n; ++c) {
+        before[c] += own(i, c);
+        if (times * (before[c] + behind[at(i)][c]) >= limit_) dead_[at(i)][c] = 1;
+      }
+      if (i + 1 == chain_.size()) return;
+      auto const right = at(chain_.choices(i + 1));
+      auto const& moves = chain_.behind(i);
+      std::vector<double> next(right, std::numeric_limits<double>::infinity());
+      for (std::size_t c = 0; c < n; ++c)
+        for (std::size_t k = 0; k < right; ++k)
+          next[k] = std::min(next[k], before[c] + between[at(moves.forward[c * right + k])] +
+                                          between[at(moves.backward[c * right + k])]);
+      before = std::move(next);
+    }
+  }
+
+  template <class Price>
+  std::vector<double> of_moves(Price price) const {
+    std::vector<double> list;
+    for (auto const& m : chain_.moves) list.push_back(price(m));
+    return list;
+  }
+
+  /// Computes the table of one of the weighted means.
+  void tabulate(int k) {
+    auto const& w = weight_of[k];
+    auto const moves = of_moves(
+        [&](turn_move const& m) { return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1)); });
+    auto const own = [&](int i, std::size_t c) {
+      auto const& of = chain_.at(i);
+      return turns() * w.processor * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])];
+    };
+    to_come_[k] = least_behind(moves, own);
+    mark(moves, own, chain_.per_step, to_come_[k]);
+  }
+  /// Computes the table of the seconds of one link, with the moves of weights.
+  void tabulate_load(int on) {
+    auto const moves = of_moves([&](turn_move const& m) { return turns() * m.on(on); });
+    auto const own = [&](int i, std::size_t c) {
+      auto const& of = chain_.at(i);
+      return moves[at(of.inside[c])] +
+             (of.gathers[c][at(on)] + of.synchronize[c][at(on)]) / chain_.per_step;
+    };
+    load_to_come_[on] = least_behind(moves, own);
+    mark(moves, own, chain_.per_step, load_to_come_[on]);
+  }
+
+  turn_chain const& chain_;
+  double limit_;
+  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links];
+  std::vector<std::vector<char>> dead_;  ///< by element and choice
+};
+
+}  // namespace ashlar::search
