@@ -171,18 +171,13 @@ ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape 
 }
 #endif
 
-/// Refuses a routed tensor as the input of a layer that computes with dense tensors.
-[[noreturn]] inline void refuse_rows(char const* layer) {
-  throw error(layer, "the input of the layer is rows of experts. Put nn::combine before it.");
-}
-
 /// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Compares the
 /// input of the spec with `x`, and the parameters of the spec with the parameters that the layer's
 /// type declares. Also checks the signature rows of the spec.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   if constexpr (!requires { Layer::takes_rows; })
-    if (x.is_routed()) refuse_rows(spec.name.text);
+    if (x.is_routed()) search::refuse_rows(spec.name.text);
   using declared = typename decltype(parameter_ranks<Layer>())::type;
   auto const ranks = declared::all();
   ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));
