@@ -7,6 +7,7 @@
 //
 //   moe         dispatch, experts, combine
 //   moe_block   a block of a transformer whose feed-forward net is a mixture of experts
+//   moe_gpt     a GPT in which every second block has experts
 //
 // Between these layers, rows of tokens go to the ranks that have their experts and back. These are
 // redistributions as others are: the plan says where tokens, experts and hidden features are split.
@@ -27,6 +28,21 @@ constexpr auto moe(std::int64_t features, moe_options const& o = {}) {
 constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options const& o = {}) {
   return chain(residual(chain(layer_norm(features), self_attention(features, heads))),
                residual(chain(layer_norm(features), moe(features, o))));
+}
+/// Returns the same block with dropout after both parts, with probability `p`.
+constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options const& o,
+                         double p) {
+  return chain(residual(chain(layer_norm(features), self_attention(features, heads), dropout(p))),
+               residual(chain(layer_norm(features), moe(features, o), dropout(p))));
+}
+
+/// Returns a GPT with `g.layers` blocks, of which every second one has experts. An odd number of
+/// blocks is rounded down.
+constexpr auto moe_gpt(gpt_options const& g, moe_options const& o) {
+  return chain(embedding(g.vocabulary, g.features),
+               repeat(g.layers / 2,
+                      chain(gpt_block(g.features, g.heads), moe_block(g.features, g.heads, o))),
+               layer_norm(g.features), linear(g.features, g.vocabulary, false));
 }
 
 }  // namespace ashlar::nn
