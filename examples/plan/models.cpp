@@ -4,11 +4,13 @@
 #include "models.hpp"
 
 #include <ashlar/io/json/machine_file.hpp>
+#include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/hidup_models.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/schedule_choice.hpp>
@@ -61,13 +63,46 @@ search::problem dlrm(options const& o) {
   return any_length(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
 }
 
+/// Returns the experts that the options give, or else the model's own numbers.
+nn::moe_options experts(options const& o, int by_default, int chosen) {
+  return {.experts = o.experts > 0 ? o.experts : by_default, .chosen = o.top > 0 ? o.top : chosen};
+}
+search::problem gpt_moe(options const& o) {
+  if (o.layers % 2 != 0)
+    throw ashlar::error("--layers", "in a gpt-moe every second block has experts. Give an even "
+                                    "number of blocks.");
+  return nn::describe(nn::moe_gpt({o.layers, o.d_model, o.heads, o.vocabulary}, experts(o, 8, 2)),
+                      tokens(o));
+}
+template <int Chosen>
+search::problem bert_moe(options const& o) {
+  return nn::describe(nn::bert_moe(experts(o, ashlar::parse_topology(o.mesh).ranks(), Chosen)),
+                      tokens(o));
+}
+template <int Chosen>
+search::problem vit_moe(options const& o) {
+  ashlar::shape const patches{o.batch, o.image / 4 * (o.image / 4), 48};
+  return any_length(
+      nn::describe(nn::vit_moe(experts(o, 2 * ashlar::parse_topology(o.mesh).ranks(), Chosen)),
+                   patches, o.micro_batches));
+}
+
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
 };
-constexpr model models[] = {{"gpt", gpt},     {"mlp", mlp},     {"bert", bert},
-                            {"vgg13", vgg13}, {"vgg16", vgg16}, {"alexnet", alexnet},
-                            {"dlrm", dlrm}};
+constexpr model models[] = {{"gpt", gpt},
+                            {"mlp", mlp},
+                            {"bert", bert},
+                            {"vgg13", vgg13},
+                            {"vgg16", vgg16},
+                            {"alexnet", alexnet},
+                            {"dlrm", dlrm},
+                            {"gpt-moe", gpt_moe},
+                            {"bert-sgmoe", bert_moe<2>},
+                            {"bert-switch", bert_moe<1>},
+                            {"vit-sgmoe", vit_moe<2>},
+                            {"vit-switch", vit_moe<1>}};
 
 template <class List, class Name>
 std::string joined(List const& list, Name name) {

@@ -60,6 +60,16 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   app.add_flag("--halo", o.halo,
                "plans may also split the rows of images and exchange the rows at the borders")
       ->group(net);
+  app.add_option(
+         "--experts", o.experts,
+         "experts of each mixture; default: 8 of gpt-moe, one for each rank of bert-*, two of "
+         "vit-*")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(net);
+  app.add_option("--top", o.top,
+                 "experts that are chosen for each token; default: 1 of *-switch, 2 of others")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
   number("--rows", o.rows, 1, "rows of each table", net);
   app.add_option("--widths", o.widths,

@@ -23,6 +23,7 @@ struct options {
   std::int64_t image = 224, classes = 1000;                  ///< for image nets
   bool halo = false;
   std::int64_t tables = 26, rows = 1'000'000;  ///< for dlrm
+  int experts = 0, top = 0;                    ///< 0: what the model has by default
   std::string type = "float";
 
   std::string mesh = "node=1,gpu=8", machine = "h200_server", memory_limit;

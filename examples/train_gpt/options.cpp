@@ -43,6 +43,16 @@ void check_device(options const& o) {
         "the schedule of a pipeline orders its micro-batches, so they cannot take turns.");
   if (o.device == "cpu" && o.graph)
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
+  if (o.experts > 0 && o.device == "cuda")
+    throw CLI::ValidationError("--experts", "experts do not run on GPUs yet.");
+  if (o.experts > 0 && o.tied)
+    throw CLI::ValidationError("--experts",
+                               "a net with experts has a last matrix of its own. Leave "
+                               "out --tied.");
+  if (o.experts > 0 && o.layers % 2 != 0)
+    throw CLI::ValidationError("--experts",
+                               "every second block has experts. Give an even number of "
+                               "--layers.");
   if (o.device == "cuda" && !has_cuda())
     throw CLI::ValidationError(
         "--device",
@@ -74,6 +84,9 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   add_number(app, "--heads", o.heads, 1, "attention heads; must divide --d-model");
   add_number(app, "--context", o.context, 1, "bytes in a sequence");
   add_number(app, "--vocabulary", o.vocabulary, 256, "rows of the embedding; bytes use 256");
+  add_number(app, "--experts", o.experts, 0,
+             "experts in every second block; 0: plain blocks. On the host only");
+  add_number(app, "--top", o.top, 1, "experts that are chosen for each token");
   app.add_flag("--tied", o.tied, "use the embedding's table as the last matrix, as GPT-2 does");
   add_number(app, "--micro-batches", o.micro_batches, 1,
              "micro-batches in a step (gradient accumulation)");
@@ -87,6 +100,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
     app.add_option(name, value, help)->check(valid)->capture_default_str();
   };
   real("--clip", o.clip, CLI::Range(1e-6, 1e6), "largest global gradient norm");
+  real("--balance", o.balance, CLI::NonNegativeNumber, "factor of the experts' balance loss");
   real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber,
        "weight decay of weights and tables");
   real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "dropout probability");

@@ -8,6 +8,7 @@
 
 #include <ashlar/ashlar.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
+#include <ashlar/nn/moe.hpp>
 #include <ashlar/step/model_flops.hpp>
 
 #include "../support/layout.hpp"
@@ -38,6 +39,17 @@ inline auto tied_gpt(options const& o) {
   return nn::tied(nn::embedding(o.vocabulary, o.d_model),
                   nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
                   nn::layer_norm(o.d_model), nn::output_embedding(o.d_model, o.vocabulary));
+}
+
+/// Returns the net in which every second block has experts, for --experts.
+inline auto moe_gpt(options const& o) {
+  namespace nn = ashlar::nn;
+  nn::moe_options const experts{.experts = o.experts, .chosen = o.top, .balance = o.balance};
+  return nn::chain(
+      nn::embedding(o.vocabulary, o.d_model),
+      nn::repeat(o.layers / 2, nn::chain(nn::gpt_block(o.d_model, o.heads, o.dropout),
+                                         nn::moe_block(o.d_model, o.heads, experts, o.dropout))),
+      nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
 }
 
 /// Trains a net on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
@@ -90,7 +102,9 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
 /// Trains the net that the options describe.
 template <class T, class Mesh>
 void train(options const& o, Mesh const& mesh, peak const& limit) {
-  if (o.tied) train_net<T>(o, mesh, limit, tied_gpt(o));
+  if (o.experts > 0) {  // on the host only, as options.cpp checks
+    if constexpr (Mesh::processor_type::is_host) train_net<T>(o, mesh, limit, moe_gpt(o));
+  } else if (o.tied) train_net<T>(o, mesh, limit, tied_gpt(o));
   else train_net<T>(o, mesh, limit, gpt(o));
 }
 

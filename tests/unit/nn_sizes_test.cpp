@@ -3,12 +3,15 @@
 
 // Tests that the networks of the papers have the published numbers of parameters.
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
+#include <ashlar/nn/hidup_models.hpp>
 #include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/step/model_flops.hpp>
@@ -74,6 +77,23 @@ TEST_CASE("AutoDDL's Transformers, whose last matrix is the embedding's") {
   for (auto const& o :
        {nn::gpt_sizes::a100_small, nn::gpt_sizes::a100_large, nn::gpt_sizes::pipeline_deep})
     CHECK(o.features % o.heads == 0);
+}
+
+TEST_CASE("HiDup's nets with n and 2 n experts: 89 + 19 n and 38 + 38 n million parameters") {
+  auto const text = [](int n) {
+    return static_cast<double>(count(nn::bert_moe({.experts = n}), 512)) * 1e-6;
+  };
+  auto const images = [](int n) {
+    ashlar::shape const patches{1, 64, 48};
+    return static_cast<double>(
+               nn::parameter_count(nn::describe(nn::vit_moe({.experts = 2 * n}), patches, 1))) *
+           1e-6;
+  };
+  double const of_text = (text(8) - text(4)) / 4, of_images = (images(8) - images(4)) / 4;
+  CHECK(std::round(of_text) == 19);
+  CHECK(std::round(text(8) - 8 * of_text) == 89);
+  CHECK(std::round(of_images) == 38);
+  CHECK(std::round(images(8) - 8 * of_images) == 38);
 }
 
 TEST_CASE("DLRM with MLPerf's layers; most parameters are in the tables") {

@@ -17,6 +17,12 @@ using namespace ashlar_test;
 
 namespace {
 
+/// Returns the extents of a routed tensor.
+ashlar::shape routed(ashlar::shape extents, int chosen) {
+  extents.chosen = chosen;
+  return extents;
+}
+
 ashlar::topology mesh_of(std::vector<int> const& extents, int between_nodes) {
   char const* const names[] = {"a", "b", "c", "d", "e", "f"};
   ashlar::topology t;
@@ -70,11 +76,11 @@ TEST_CASE("a price from the tables is step_seconds, for every step") {
   struct {
     ashlar::shape extents;
     ashlar::topology t;
-  } const cases[] = {{{7, 5}, mesh_of({2, 3, 2}, 1)},
-                     {{29, 3}, mesh_of({2, 3, 4}, 2)},
-                     {{0, 4}, mesh_of({2, 1, 2}, 1)},
-                     {{13, 64, 1}, mesh_of({3, 2}, 1)},
-                     {{1000, 17}, mesh_of({2, 2, 3}, 0)}};
+  } const cases[] = {
+      {{7, 5}, mesh_of({2, 3, 2}, 1)},           {{29, 3}, mesh_of({2, 3, 4}, 2)},
+      {{0, 4}, mesh_of({2, 1, 2}, 1)},           {{13, 64, 1}, mesh_of({3, 2}, 1)},
+      {{1000, 17}, mesh_of({2, 2, 3}, 0)},       {routed({36, 8, 5}, 3), mesh_of({2, 3}, 1)},
+      {routed({7, 5, 3}, 1), mesh_of({2, 2}, 1)}};
   for (auto const& [extents, t] : cases)
     for (auto const& m : {ashlar::machine{}, ashlar::machines::gpu_cluster, calibrated()}) {
       ashlar::step_prices const price(extents, 4, t, m);
@@ -104,6 +110,7 @@ TEST_CASE("plans on three to five axes cost what Dijkstra finds in the whole gra
   check_against_graph({64, 48, 2, 9}, mesh_of({4, 2, 3}, 1), {}, 20, 40);
   check_against_graph({4096, 4096}, mesh_of({2, 2, 2, 2, 2}, 2), gpus, 4, 25);
   check_against_graph({60, 7}, mesh_of({3, 2, 2, 1, 5}, 1), {}, 4, 25);
+  check_against_graph(routed({64, 12, 9}, 2), mesh_of({2, 3, 2}, 1), gpus, 20, 40);
   check_against_graph({512, 512}, mesh_of({2, 2, 3, 2}, 1), calibrated(), 20, 40);
   check_against_graph({7, 5, 3}, mesh_of({2, 3, 2}, 1), calibrated(), 20, 40);
 }

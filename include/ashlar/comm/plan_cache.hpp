@@ -111,6 +111,7 @@ class plan_cache {
     }
     key& add(shape const& s) {
       for (auto const n : s.extent) add(n);
+      if (s.is_routed()) add(-s.chosen);
       return *this;
     }
     key& add(placement const& p) {

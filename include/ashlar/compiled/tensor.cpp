@@ -26,6 +26,8 @@ template std::shared_ptr<void> new_shard(basic_mesh<device::host::processor> con
 template class running_plan<device::host::processor>;
 template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
                                                       prepared_plan const&);
+template any_tensor<device::host::processor> run_routed_plan(any_tensor<device::host::processor>,
+                                                             redistribution_plan const&);
 template any_tensor<device::host::processor> with_halo(any_tensor<device::host::processor> const&,
                                                        halo_transfers const&);
 template any_tensor<device::host::processor>

@@ -19,9 +19,12 @@
 
 namespace ashlar {
 
-/// An axis-aligned box of a tensor's index space.
+/// An axis-aligned box of a tensor's index space. In a box of a routed tensor (shape.hpp), only the
+/// share chosen / experts of the indices counts as elements.
 struct box {
   inplace_vector<interval, max_rank> dim;
+  int chosen = 0;  ///< 0: not of a routed tensor
+  std::int64_t experts = 0;
 
   constexpr int rank() const { return dim.size(); }
   constexpr interval const& operator[](int d) const { return dim[d]; }
@@ -29,7 +32,7 @@ struct box {
   constexpr std::int64_t elements() const {
     std::int64_t n = 1;
     for (int d = 0; d < dim.size(); ++d) n *= dim[d].size;
-    return n;
+    return chosen == 0 ? n : n * chosen / experts;
   }
   constexpr shape extents() const {
     shape s;
@@ -60,6 +63,10 @@ constexpr box local_box(shape const& s, topology const& t, placement const& p,
   box b;
   b.dim.resize(s.rank());
   for (int d = 0; d < s.rank(); ++d) b.dim[d] = {0, s[d]};
+  if (s.is_routed()) {
+    b.chosen = s.chosen;
+    b.experts = s.experts();
+  }
   // One pass per depth, because outer axes must be applied before inner ones.
   for (int depth = 0; depth < p.axes(); ++depth)
     for (int a = 0; a < p.axes(); ++a)

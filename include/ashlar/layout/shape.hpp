@@ -5,6 +5,12 @@
 
 // Holds the global extents of a tensor. Every tensor stores them, because they cannot be inferred
 // from shards: if five rows on two ranks are split into 3 and 2, neither rank knows the total.
+//
+// A routed tensor [tokens.., experts, features] of a mixture of experts has rows of features for
+// only `chosen` experts of each token (layout/routing.hpp). All other rows are zero and are not
+// stored. Its placements are those of a dense tensor with these extents. How many rows a shard has
+// depends on the routes. Where bytes or seconds are predicted, elements are counted as for routes
+// that are distributed evenly: with the share chosen / experts of the dense number.
 
 #include <cstdint>
 #include <string>
@@ -16,6 +22,7 @@ namespace ashlar {
 
 struct shape {
   inplace_vector<std::int64_t, max_rank> extent;
+  int chosen = 0;  ///< of a routed tensor: the experts of a token, in the dim before the last
 
   constexpr shape() = default;
   constexpr shape(std::initializer_list<std::int64_t> list) : extent(list) {}
@@ -24,10 +31,14 @@ struct shape {
   constexpr std::int64_t& operator[](int d) { return extent[d]; }
   constexpr std::int64_t operator[](int d) const { return extent[d]; }
 
+  constexpr bool is_routed() const { return chosen != 0; }
+  /// Returns the number of experts of a routed tensor.
+  constexpr std::int64_t experts() const { return extent[extent.size() - 2]; }
+
   constexpr std::int64_t elements() const {
     std::int64_t n = 1;
     for (int d = 0; d < extent.size(); ++d) n *= extent[d];
-    return n;
+    return is_routed() ? n * chosen / experts() : n;
   }
 
   friend constexpr bool operator==(shape const&, shape const&) = default;
@@ -43,11 +54,13 @@ constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
 }
 }  // namespace detail
 
-/// Returns text such as "512x1024", or "scalar" for rank 0.
+/// Returns text such as "512x1024", or "scalar" for rank 0. A routed tensor of which each token has 2
+/// of 8 experts is "512x2/8x1024".
 inline std::string to_string(shape const& s) {
   std::string text;
   for (int d = 0; d < s.rank(); ++d) {
     if (d > 0) text += 'x';
+    if (s.is_routed() && d == s.rank() - 2) text += std::to_string(s.chosen) + '/';
     text += std::to_string(s[d]);
   }
   return s.rank() == 0 ? "scalar" : text;

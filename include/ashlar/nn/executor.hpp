@@ -212,11 +212,12 @@ class executor {
     operation_label const named(mesh_, names_[static_cast<std::size_t>(a.move)].c_str());
     auto const& all = program_->actions;
     auto const next = static_cast<std::size_t>(i) + 1;
-    if (next < all.size() && all[next].kind == step::action_kind::end_move &&
-        all[next].move == a.move) {
-      auto const& move = program_->move_of(a);
-      on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
-      return 1;
+    bool const ends = next < all.size() && all[next].kind == step::action_kind::end_move &&
+                      all[next].move == a.move;
+    auto const& own = program_->move_of(a);
+    if (ends || source_of(own).extents().is_routed()) {  // rows never move in the background
+      on_.set(own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
+      return ends ? 1 : 0;
     }
     // On the host, the redistributions of a bucket begin together. On a device, each redistribution
     // begins by itself.
@@ -248,6 +249,7 @@ class executor {
   }
   void end(step::action const& a) {
     auto& moving = moving_[static_cast<std::size_t>(a.move)];
+    if (moving.run == nullptr) return;  // rows, which are there already
     mesh_.wait(*moving.run);
     on_.set(program_->move_of(a).to, moving.run->result(moving.place));
     moving = {};

@@ -21,6 +21,7 @@
 //   static constexpr bool takes_tokens       first layer of a net: whether its input is token ids
 //   static constexpr int x_rank              first layer of a net: the number of dims of its input
 //   void check(span of values) const         first layer of a net: throws for invalid input
+//   static constexpr bool takes_rows         its input is a routed tensor (tensor/routed.hpp)
 //   static constexpr bool runs_on_devices    its passes call only operations of the processor
 //   template <int XRank>
 //   static constexpr int y_rank              the number of dims of its output; default: XRank
@@ -175,6 +176,8 @@ ASHLAR_INLINE void check_spec_at_run_time(search::layer_spec const& spec, shape 
 /// type declares. Also checks the signature rows of the spec.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
+  if constexpr (!requires { Layer::takes_rows; })
+    if (x.is_routed()) search::refuse_rows(spec.name.text);
   using declared = typename decltype(parameter_ranks<Layer>())::type;
   auto const ranks = declared::all();
   ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));

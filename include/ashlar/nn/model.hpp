@@ -319,8 +319,8 @@ class model {
     made.data = std::move(data);
     made.targets = std::move(targets);
     made.context = std::move(context);
-    made.pass = [seed = state_->seed, first, training](int b) {
-      return nn::pass{training, seed, first + b};
+    made.pass = [seed = state_->seed, first, training, share = 1.0 / micro_batches()](int b) {
+      return nn::pass{training, seed, first + b, share};
     };
     made.scale = 1.0 / (static_cast<double>(rows()) * micro_batches());
     made.total = total;

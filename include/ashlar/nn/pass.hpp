@@ -15,6 +15,7 @@ struct pass {
   bool training = true;  ///< whether dropout is active
   std::uint64_t seed = 0;
   std::int64_t number = 0;  ///< the number of the pass: step · micro-batches + micro-batch
+  double share = 1;         ///< of the step's loss: 1 / (number of micro-batches)
 };
 
 }  // namespace ashlar::nn

@@ -40,6 +40,7 @@ class step_prices {
  public:
   constexpr step_prices(shape const& extents, int element_size, topology const& t, machine const& m)
       : sets_(1 << t.axes()), rank_(extents.rank()), element_size_(element_size),
+        chosen_(extents.chosen), experts_(extents.is_routed() ? extents.experts() : 1),
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
@@ -81,6 +82,9 @@ class step_prices {
       before.largest *= x.largest, before.least *= x.least, after.largest *= y.largest;
       kept *= x.least < y.least ? x.least : y.least;
     }
+    if (chosen_ != 0)  // a routed tensor: as box::elements counts
+      for (auto* n : {&before.largest, &before.least, &after.largest, &kept})
+        *n = *n * chosen_ / experts_;
     int const l = kind != collective::permute ? static_cast<int>(kind)
                   : pairwise                  ? pairs
                                               : scattered;
@@ -99,6 +103,8 @@ class step_prices {
   int sets_;
   int rank_;
   int element_size_;
+  int chosen_;  // of a routed tensor; otherwise 0
+  std::int64_t experts_;
   scratch<std::int64_t> ranks_;   // indexed by set of axes
   scratch<link> link_;            // indexed by set of axes and kind of link
   scratch<shard_elements> size_;  // indexed by dim and set of axes that split it

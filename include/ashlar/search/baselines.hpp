@@ -15,6 +15,9 @@
 //                     last axis follows Megatron-LM. The first of two linear layers is split by
 //                     columns and the second one by rows. Attention is split by heads, an embedding
 //                     by its vocabulary or features. Activations between blocks are replicated.
+//   expert parallel   Data parallel, but the experts of a mixture are split along all axes, with
+//                     their parameters. So rows of tokens go to the ranks of their experts and back
+//                     (GShard, Lepikhin et al. 2021).
 //   Summa             Both operands and the result of a matrix product are split in both dims
 //                     (Optimus, Xu et al. 2021). All axes but the last are data parallel, with
 //                     parameters stored split along them. On the last axis, weights are split by
@@ -71,12 +74,14 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
 /// height, width], and its output is a batch of images or flattened images. The input of attention
 /// also has four dims, but attention has no row that splits the second dim.
 constexpr bool is_image(layer_spec const& spec) {
-  if (spec.x.rank() != 4) return false;
+  if (spec.x.rank() != 4 || spec.x.is_routed()) return false;
   return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();
 }
 
 /// Returns the index of the dim of x that counts features, classes or heads.
-constexpr int feature_dim(layer_spec const& spec) { return spec.x.rank() > 2 ? 2 : 1; }
+constexpr int feature_dim(layer_spec const& spec) {
+  return spec.x.is_routed() ? spec.x.rank() - 1 : spec.x.rank() > 2 ? 2 : 1;
+}
 
 /// Returns whether a signature row qualifies for the tensor-parallel axis:
 /// - A layer that can split a weight must do so, by columns (x replicated) or by rows (y partial).
@@ -86,6 +91,7 @@ constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)
     if (splits_weight(other)) return splits_weight(r);
+  if (spec.x.is_routed()) return r.x.is_partial();  // the sum over the experts of a token
   if (is_whole(r)) return true;
   return spec.parameters.empty() && r.x.is_split_of(feature_dim(spec));
 }
@@ -176,6 +182,18 @@ constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology co
   return detail::constrained(
       net, t, m, false, [&](int a, training_row const& r, layer_spec const& spec) {
         return a + 1 == t.axes() ? detail::is_tensor_row(r, spec) : detail::is_data_row(r);
+      });
+}
+
+/// Returns the plan in which the experts of mixtures are split along all axes and all else is data
+/// parallel. Arguments, units and errors are as for `optimal`.
+template <int N>
+constexpr basic_plan<N> expert_parallel(basic_problem<N> const& net, topology const& t,
+                                        machine const& m) {
+  return detail::constrained(
+      net, t, m, false, [](int, training_row const& r, layer_spec const& spec) {
+        return spec.x.is_routed() && !spec.parameters.empty() ? r.x.is_split_of(spec.x.rank() - 2)
+                                                              : detail::is_data_row(r);
       });
 }
 

@@ -13,6 +13,7 @@
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/signature/training_row.hpp>
 #include <ashlar/step/names.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
 inline namespace step {
@@ -121,6 +122,11 @@ struct layer_spec {
   bool couples_rows = false;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
+
+/// Refuses a routed tensor (layout/shape.hpp) as the input of a layer that takes dense tensors.
+[[noreturn]] inline void refuse_rows(char const* layer) {
+  throw error(layer, "the input of the layer is rows of experts. Put nn::combine before it.");
+}
 
 /// Returns the spec of a layer whose dx is not needed because its input is the data of the net. If
 /// the layer must compute dx, returns its spec unchanged.

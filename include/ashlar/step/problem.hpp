@@ -104,6 +104,7 @@ struct basic_problem {
   /// Adds an element to the chain. Equal layers are stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
                      int partner = -1) {
+    if (spec.x.is_routed() && kind != element_kind::layer) refuse_rows(spec.name.text);
     int index = -1;
     for (int i = 0; i < length(layers) && index < 0; ++i)
       if (layer(i) == spec) index = i;

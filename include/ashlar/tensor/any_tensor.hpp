@@ -64,6 +64,21 @@ class any_tensor {
     return {m, extents, p, b, type};
   }
 
+  /// Makes a tensor of which this rank has the array `shard`, of box `b` (routed.hpp).
+  static any_tensor with_shard(mesh_type const& m, shape const& extents, ashlar::placement const& p,
+                               box const& b, element_type type, std::shared_ptr<void> shard) {
+    any_tensor made;
+    made.mesh_ = m;
+    made.extents_ = extents;
+    made.placement_ = p;
+    made.box_ = b;
+    made.type_ = type;
+    made.data_ = std::move(shard);
+    return made;
+  }
+  /// Returns the shared pointer that owns the shard.
+  std::shared_ptr<void> const& shard() const { return data_; }
+
   /// Returns a new tensor on the same mesh, with the same extents and element type, but at
   /// placement `p`. Its shard is not initialized.
   any_tensor like(ashlar::placement const& p) const {

@@ -15,6 +15,7 @@
 #include <ashlar/plan/text.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
+#include <ashlar/tensor/routed.hpp>
 #include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -37,6 +38,7 @@ template <class Processor>
 any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) {
   auto const m = x.mesh();
   if (!m.is_here()) return x.like(p.plan.to);
+  if (x.extents().is_routed()) return run_routed_plan(std::move(x), p.plan);
   struct half_done {  // Abandons the mesh if an exception leaves the plan half done.
     basic_mesh<Processor> const& m;
     bool begun = false;

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The transfer of one step of a redistribution of a routed tensor (layout/routing.hpp). The step is
+// that of a dense tensor with the same extents. Only the numbers of elements differ: they depend on
+// the routes, which every rank knows. The arrays that travel are flat:
+//
+//   source   for each member, the rows of (my box before ∩ its box after), one member after another;
+//            of an all-gather, my shard; of an all-reduce, my shard
+//   target   from each member, the rows of (its box before ∩ my box after), one member after another;
+//            of a reduce-scatter and an all-reduce, the sums of my rows after
+//
+// Rows of a part are in the order in which shards store them. Making a transfer takes time
+// proportional to the number of tokens times the number of members.
+
+#include <ashlar/comm/transfer.hpp>
+#include <ashlar/layout/routing.hpp>
+
+namespace ashlar {
+
+struct routed_transfer {
+  transfer what;
+  std::vector<box> gives;  ///< of each member: the rows that this rank sends to it
+  std::vector<box> takes;  ///< of each member: the rows that this rank receives from it
+  std::int64_t source_elements = 0, target_elements = 0;
+};
+
+/// Returns the elements of the part of a routed tensor that is in a box.
+inline std::int64_t elements_in(routing const& routes, shape const& extents, box const& b) {
+  return count_rows(routes, extents, b) * b[b.rank() - 1].size;
+}
+
+/// Returns the transfer of the rank at coordinates `here` for step `s` of a routed tensor. Expects a
+/// step that communicates.
+inline routed_transfer make_routed_transfer(redistribution_step const& s, shape const& extents,
+                                            routing const& routes, topology const& t,
+                                            coordinates const& here) {
+  auto const elements = [&](box const& b) { return elements_in(routes, extents, b); };
+  auto const box_of = [&](placement const& p, coordinates const& c) {
+    return local_box(extents, t, p, c);
+  };
+  routed_transfer made;
+  transfer& x = made.what;
+  if (s.kind == collective::all_reduce) {
+    auto const n = elements(box_of(s.from, here));
+    x = flat_all_reduce(n, s.axes, t, here, s.from.op());
+    made.source_elements = made.target_elements = n;
+  }
+  x.kind = s.kind;
+  x.axes = s.axes;
+  x.op = s.from.op();
+  x.extents = extents;
+  x.before = s.from;
+  x.after = s.to;
+  x.members = t.group_size(s.axes);
+  x.index = t.index_in_group(here, s.axes);
+  x.set_fingerprint();
+  if (s.kind == collective::all_reduce) return made;
+
+  bool const pairwise = s.kind == collective::permute && is_pairwise(s, t);
+  if (pairwise) x.partner = t.index_in_group(permute_partner(s, here), s.axes);
+  std::vector<coordinates> member;
+  for (int j = 0; j < x.members; ++j) member.push_back(t.member(here, s.axes, j));
+  /// What member `from` sends to member `to`.
+  auto const part = [&](int from, int to) {
+    auto const &giver = member[static_cast<std::size_t>(from)],
+               &taker = member[static_cast<std::size_t>(to)];
+    if (pairwise && !(permute_partner(s, giver) == taker)) return empty_box(extents.rank());
+    return intersect(box_of(s.from, giver), box_of(s.to, taker));
+  };
+  bool const gathers = s.kind == collective::all_gather;
+  bool const reduces = s.kind == collective::reduce_scatter;
+  auto const size = [&](int from, int to) { return elements(part(from, to)); };
+  /// Where the part that member `from` sends to member `to` begins in the array of member `from`.
+  auto const source_offset = [&](int from, int to) {
+    std::int64_t before = 0;
+    for (int i = 0; i < to && !gathers; ++i) before += size(from, i);
+    return before;
+  };
+  auto const target_offset = [&](int from, int to) {
+    std::int64_t before = 0;
+    for (int j = 0; j < from && !reduces; ++j) before += size(j, to);
+    return before;
+  };
+  auto const block = [&](int from, int to) {
+    auto b = detail::flat_block({0, size(from, to)}, size(from, to));
+    b.source_offset = source_offset(from, to);
+    b.target_offset = target_offset(from, to);
+    return b;
+  };
+  int const me = x.index;
+  for (int j = 0; j < x.members; ++j) {
+    made.gives.push_back(part(me, j));
+    made.takes.push_back(part(j, me));
+    x.sends.push_back(block(me, j));
+    x.receives.push_back(block(j, me));
+    std::int64_t const own = elements(box_of(s.from, member[static_cast<std::size_t>(j)]));
+    x.largest_source = std::max(x.largest_source, own);
+    if (!gathers) made.source_elements += x.sends.back().elements;
+    if (!reduces) made.target_elements += x.receives.back().elements;
+  }
+  if (gathers) made.source_elements = x.sends[static_cast<std::size_t>(me)].elements;
+  if (reduces) made.target_elements = x.receives[static_cast<std::size_t>(me)].elements;
+  x.from = detail::flat_box({0, made.source_elements});
+  x.to = detail::flat_box({0, made.target_elements});
+  return made;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The routes of a mixture of experts: which experts each token goes to. The routes say which rows of
+// a routed tensor [tokens.., experts, features] exist (shape.hpp), and so what each rank has of it.
+//
+//   routing       the experts of all tokens of a micro-batch. Every rank has the routes of all tokens.
+//   routed_rows   the rows of a box of the tensor: by expert, and by token within an expert
+//
+// A token is numbered by its position in the row-major order of all tokens of the micro-batch. As the
+// order of rows and the routes are the same on all ranks, each rank knows without any message which
+// rows every other rank has. So a redistribution of rows has no messages for their numbers, and rows
+// travel without their indices. What this costs is one number for each token and expert that it is
+// routed to, which all ranks get once (nn/dispatch.hpp).
+
+#include <memory>
+#include <vector>
+
+#include <ashlar/layout/layout.hpp>
+
+namespace ashlar {
+
+struct routing {
+  std::int64_t tokens = 0;
+  int experts = 0;
+  int chosen = 0;  ///< the experts of each token
+  /// The experts of each token, in ascending order: [tokens, chosen]. The number of an expert that
+  /// dropped the token is -1.
+  std::vector<std::int32_t> expert;
+
+  std::int32_t const* experts_of(std::int64_t token) const {
+    return expert.data() + token * chosen;
+  }
+};
+
+/// The rows of a box of a routed tensor, in the order in which they are stored.
+struct routed_rows {
+  std::shared_ptr<routing const> routes;
+  box within;
+  std::vector<std::int64_t> token;  ///< of each row: the number of its token among all tokens
+  std::vector<std::int64_t>
+      place;  ///< of each row: the position of its token among those of the box
+  std::vector<std::int64_t> first;  ///< of each expert of the box: its first row; and their number
+
+  std::int64_t size() const { return first.back(); }
+  std::int64_t features() const { return within[within.rank() - 1].size; }
+  interval experts() const { return within[within.rank() - 2]; }
+};
+
+namespace detail {
+
+/// Calls visit(token, place) for each token of the box, in ascending order.
+template <class Visit>
+void for_each_token(shape const& extents, box const& b, Visit const& visit) {
+  int const dims = extents.rank() - 2;
+  std::int64_t places = 1;
+  for (int d = 0; d < dims; ++d) places *= b[d].size;
+  for (std::int64_t place = 0; place < places; ++place) {
+    std::int64_t token = 0, rest = place, stride = 1;
+    for (int d = dims - 1; d >= 0; --d) {
+      token += (b[d].begin + rest % b[d].size) * stride;
+      rest /= b[d].size;
+      stride *= extents[d];
+    }
+    visit(token, place);
+  }
+}
+
+inline bool has(interval const& range, std::int64_t index) {
+  return index >= range.begin && index < range.end();
+}
+
+inline bool has_token(shape const& extents, box const& b, std::int64_t token) {
+  for (int d = extents.rank() - 3; d >= 0; --d) {
+    if (!has(b[d], token % extents[d])) return false;
+    token /= extents[d];
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// Returns the number of rows that a box of a routed tensor has.
+inline std::int64_t count_rows(routing const& routes, shape const& extents, box const& b) {
+  std::int64_t rows = 0;
+  auto const& experts = b[b.rank() - 2];
+  if (experts.size == 0) return 0;
+  detail::for_each_token(extents, b, [&](std::int64_t token, std::int64_t) {
+    for (int k = 0; k < routes.chosen; ++k)
+      rows += detail::has(experts, routes.experts_of(token)[k]) ? 1 : 0;
+  });
+  return rows;
+}
+
+/// Returns the rows that a box of a routed tensor has.
+inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape const& extents,
+                           box const& b) {
+  routed_rows rows{routes, b, {}, {}, {}};
+  auto const& experts = b[b.rank() - 2];
+  std::vector<std::int64_t> next(static_cast<std::size_t>(experts.size) + 1);
+  auto const for_each_row = [&](auto const& visit) {
+    detail::for_each_token(extents, b, [&](std::int64_t token, std::int64_t place) {
+      for (int k = 0; k < routes->chosen; ++k)
+        if (auto const e = routes->experts_of(token)[k]; detail::has(experts, e))
+          visit(static_cast<std::size_t>(e - experts.begin), token, place);
+    });
+  };
+  for_each_row([&](std::size_t e, std::int64_t, std::int64_t) { ++next[e + 1]; });
+  for (std::size_t e = 1; e < next.size(); ++e) next[e] += next[e - 1];
+  rows.first = next;
+  rows.token.resize(static_cast<std::size_t>(rows.size()));
+  rows.place.resize(rows.token.size());
+  for_each_row([&](std::size_t e, std::int64_t token, std::int64_t place) {
+    auto const row = static_cast<std::size_t>(next[e]++);
+    rows.token[row] = token;
+    rows.place[row] = place;
+  });
+  return rows;
+}
+
+/// Calls visit(row) for each of the rows that are in the box `region` too, in ascending order.
+template <class Visit>
+void for_each_row_in(routed_rows const& rows, shape const& extents, box const& region,
+                     Visit const& visit) {
+  auto const own = rows.experts(), wanted = region[region.rank() - 2];
+  for (std::int64_t e = 0; e < own.size; ++e) {
+    if (!detail::has(wanted, own.begin + e)) continue;
+    for (auto r = rows.first[static_cast<std::size_t>(e)];
+         r < rows.first[static_cast<std::size_t>(e) + 1]; ++r)
+      if (detail::has_token(extents, region, rows.token[static_cast<std::size_t>(r)])) visit(r);
+  }
+}
+
+}  // namespace ashlar

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The first layer of a mixture of experts: routes each token to `chosen` of the experts.
+//
+//   logits   = x router        in accumulation_t, in the order of the features
+//   p        = softmax(logits)
+//   experts  = those with the largest p; of equal ones those with the lower numbers
+//   row      = (x, p of the expert), for each token and each of its experts
+//
+// The result is a routed tensor [tokens.., experts, features + 1]. The last feature of a row is its
+// gate, which the experts apply. Every rank gets the choices of all tokens (layout/routing.hpp), as a
+// statistic that the plan gathers: `chosen` numbers a token, twice as many with a capacity. So ranks
+// need no messages for the numbers of rows that later travel.
+//
+// The gradient of the balance loss is added to that of the probabilities. It depends on how many
+// tokens of the whole micro-batch chose each expert, and so neither on mesh nor on plan. The loss
+// that a trainer reports does not include the balance loss.
+
+#include <cmath>
+
+#include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/routes.hpp>
+#include <ashlar/signature/routed.hpp>
+#include <ashlar/tensor/routed.hpp>
+
+namespace ashlar::nn {
+
+/// Routes tokens x [tokens.., features] to experts. Communicates: all ranks get the choices of all
+/// tokens.
+class dispatch {
+ public:
+  using parameters = ranks<2>;
+  template <int XRank>
+  static constexpr int y_rank = XRank + 1;
+  template <int XRank>
+  using statistics = ranks<XRank, XRank>;
+
+  /// Throws ashlar::error if the options fit no mixture of experts.
+  constexpr dispatch(std::int64_t features, moe_options const& o) : features_(features), o_(o) {
+    nn::check(o);
+  }
+
+  constexpr search::layer_spec spec(shape const& x) const {
+    int const r = x.rank();
+    if (r < 2 || r >= max_rank || x[r - 1] != features_ || x.is_routed())
+      throw error("nn::dispatch", "the input is " + to_string(x) + " but must be [tokens.., " +
+                                      std::to_string(features_) + "].");
+    search::layer_spec s;
+    s.name = "dispatch";
+    s.x = x;
+    shape probabilities = x, choices = x;
+    probabilities[r - 1] = o_.experts;
+    choices[r - 1] = numbers_of_choices(o_);
+    s.y = probabilities;
+    s.y.extent.push_back(features_ + 1);
+    s.y.chosen = o_.chosen;
+    s.statistics = {probabilities, choices};
+    s.parameters.push_back({"router", {features_, o_.experts}, true});
+    s.rows = dispatch_training_rows(r);
+    auto const values = static_cast<double>(x.elements());
+    auto const rows = static_cast<double>(s.y.elements());
+    s.forward_flops = 2 * values * o_.experts;
+    s.backward_flops = 2 * s.forward_flops;
+    s.forward_values = 2 * rows;
+    s.backward_values = 2 * rows + values;
+    s.saved_values = values + static_cast<double>(probabilities.elements());
+    return s;
+  }
+
+  initial_values initial(int) const {
+    return normal_deviates(1 / std::sqrt(static_cast<double>(features_)));
+  }
+
+  /// Part 0 computes the probabilities, part 1 the choices of this rank's tokens. After that, all
+  /// ranks have all choices, and part 2 makes the rows.
+  template <int Part, class Call>
+  auto forward(Call const& c) const {
+    if constexpr (Part == 0) return probabilities(c);
+    else if constexpr (Part == 1) return choices(c);
+    else return rows(c);
+  }
+
+  template <class Call>
+  auto backward(Call const& c) const {
+    using A = typename Call::accumulated;
+    using T = typename Call::value_type;
+    auto const& x = c.template kept<0>();
+    auto const& p = c.template kept<1>();
+    std::vector<double> const& of_balance = c.template kept<2>();
+    auto const router = c.template parameter<0>();
+    auto const sum = c.template gradient<0>();
+    auto const& rows = rows_of(c.dy());
+    auto dx = c.make_dx();
+    std::int64_t const tokens = tokens_of(x), d = features_, n = o_.experts;
+    buffer<A> gradient(c.memory(), tokens * d), logits(c.memory(), tokens * n);
+    std::fill_n(gradient.data(), tokens * d, A(0));
+    for (std::int64_t t = 0; t < tokens; ++t)
+      for (std::int64_t e = 0; e < n; ++e)
+        logits.data()[t * n + e] = A(of_balance[static_cast<std::size_t>(e)]);
+    for_each_row(rows, [&](std::int64_t row, std::int64_t e, std::int64_t t) {
+      T const* const of_row = c.dy().data() + row * (d + 1);
+      for (std::int64_t i = 0; i < d; ++i) gradient.data()[t * d + i] += A(of_row[i]);
+      logits.data()[t * n + e] += A(of_row[d]);
+    });
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      A* const of_logits = logits.data() + t * n;
+      A const* const own = p.data() + t * n;
+      A mean = 0;
+      for (std::int64_t e = 0; e < n; ++e) mean += own[e] * of_logits[e];
+      for (std::int64_t e = 0; e < n; ++e) of_logits[e] = own[e] * (of_logits[e] - mean);
+      for (std::int64_t i = 0; i < d; ++i) {
+        A const value = A(x.data()[t * d + i]);
+        A more = 0;
+        for (std::int64_t e = 0; e < n; ++e) {
+          sum.data()[i * n + e] += value * of_logits[e];
+          more += A(router.data()[i * n + e]) * of_logits[e];
+        }
+        dx.data()[t * d + i] = static_cast<T>(gradient.data()[t * d + i] + more);
+      }
+    }
+    return dx;
+  }
+
+ private:
+  template <class X>
+  static std::int64_t tokens_of(X const& x) {
+    std::int64_t n = 1;
+    for (int d = 0; d + 1 < X::rank; ++d) n *= x.local_size(d);
+    return n;
+  }
+  /// Calls visit(row, expert, token) for each row: the numbers of the expert among all and of the
+  /// token among this rank's.
+  template <class Visit>
+  static void for_each_row(routed_rows const& rows, Visit const& visit) {
+    auto const experts = rows.experts();
+    for (std::int64_t e = 0; e < experts.size; ++e)
+      for (auto r = rows.first[static_cast<std::size_t>(e)];
+           r < rows.first[static_cast<std::size_t>(e) + 1]; ++r)
+        visit(r, experts.begin + e, rows.place[static_cast<std::size_t>(r)]);
+  }
+
+  template <class Call>
+  auto probabilities(Call const& c) const {
+    using A = typename Call::accumulated;
+    auto const router = c.template parameter<0>();
+    auto p = c.template make_statistic<0>();
+    std::int64_t const tokens = tokens_of(c.x()), n = o_.experts;
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      A* const own = p.data() + t * n;
+      std::fill_n(own, n, A(0));
+      for (std::int64_t i = 0; i < features_; ++i) {
+        A const value = A(c.x().data()[t * features_ + i]);
+        for (std::int64_t e = 0; e < n; ++e) own[e] += value * A(router.data()[i * n + e]);
+      }
+      A const most = *std::max_element(own, own + n);
+      A sum = 0;
+      for (std::int64_t e = 0; e < n; ++e) sum += own[e] = std::exp(own[e] - most);
+      for (std::int64_t e = 0; e < n; ++e) own[e] /= sum;
+    }
+    return p;
+  }
+  template <class Call>
+  auto choices(Call const& c) const {
+    auto const p = c.template statistic<0>();
+    auto made = c.template make_statistic<1>();
+    std::int64_t const tokens = tokens_of(p);
+    for (std::int64_t t = 0; t < tokens; ++t)
+      choose(o_, p.data() + t * o_.experts, made.data() + t * numbers_of_choices(o_));
+    return made;
+  }
+  template <class Call>
+  auto rows(Call const& c) const {
+    using T = typename Call::value_type;
+    auto const p = c.template statistic<0>();
+    auto const all = c.template statistic<1>();
+    auto const made_routes = routes_from(o_, all.data(), tokens_of(all));
+    auto y = make_routed<decltype(c.make_y())>(c.mesh(), c.spec().y, as_value(c.at().y()),
+                                               made_routes.routes);
+    std::int64_t const d = features_;
+    for_each_row(rows_of(y), [&](std::int64_t row, std::int64_t e, std::int64_t t) {
+      T* const made_row = y.data() + row * (d + 1);
+      std::copy_n(c.x().data() + t * d, d, made_row);
+      made_row[d] = static_cast<T>(p.data()[t * o_.experts + e]);
+    });
+    return made(y, c.x(), p, balance_gradient(c, made_routes));
+  }
+
+  /// Returns the gradient of the balance loss by the probability of each expert, which is the same
+  /// for all tokens. It is 0 where another rank adds it to the same partial sum.
+  template <class Call>
+  std::vector<double> balance_gradient(Call const& c, routes_and_loads const& made_routes) const {
+    std::vector<double> of_experts(static_cast<std::size_t>(o_.experts));
+    if (o_.balance == 0 || made_routes.routes->tokens == 0) return of_experts;
+    auto const x = as_value(c.at().x()), dx = as_value(c.at().dx());
+    for (int a = 0; a < x.axes(); ++a)
+      if (dx[a].is_partial() && c.mesh().coordinate()[static_cast<std::size_t>(a)] != 0)
+        return of_experts;
+    auto const tokens = static_cast<double>(made_routes.routes->tokens);
+    for (std::size_t e = 0; e < of_experts.size(); ++e) {
+      double const part = static_cast<double>(made_routes.chosen_by[e]) / (tokens * o_.chosen);
+      of_experts[e] = o_.balance * o_.experts * part / tokens * c.pass().share;
+    }
+    return of_experts;
+  }
+
+  std::int64_t features_;
+  moe_options o_;
+};
+
+}  // namespace ashlar::nn

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The sizes of a mixture of experts, and how it routes tokens.
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::nn {
+
+/// The capacity with which no expert drops a token.
+inline constexpr double dropless = std::numeric_limits<double>::infinity();
+
+struct moe_options {
+  int experts = 8;
+  int chosen = 2;  ///< the experts of each token
+  /// The features between the two products of an expert. 0: four times those of a token.
+  std::int64_t hidden = 0;
+  /// The factor of the balance loss: experts · Σ f p over the experts. f is the part of all routes of
+  /// the micro-batch that lead to the expert, p the mean of its probability over all tokens.
+  double balance = 0;
+  /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up: those with the
+  /// largest gates, and of equal gates those that come first in the micro-batch.
+  double capacity = dropless;
+
+  friend constexpr bool operator==(moe_options const&, moe_options const&) = default;
+};
+
+/// Throws ashlar::error if no mixture of experts can have these options.
+constexpr void check(moe_options const& o) {
+  if (o.experts < 1)
+    throw error("nn::moe", std::to_string(o.experts) + " experts. Give 1 or more.");
+  if (o.chosen < 1 || o.chosen > o.experts)
+    throw error("nn::moe", std::to_string(o.chosen) + " of " + std::to_string(o.experts) +
+                               " experts are chosen for each token. Choose at least 1 and at most "
+                               "all of them.");
+  if (!(o.capacity > 0))
+    throw error("nn::moe", "the capacity is " + std::to_string(o.capacity) +
+                               ", with which the experts take no token. Give a positive number, or "
+                               "leave it out: then no token is dropped.");
+  if (!(o.balance >= 0))
+    throw error("nn::moe", "the factor of the balance loss is " + std::to_string(o.balance) +
+                               ". Give 0 or more.");
+  if (o.hidden < 0)
+    throw error("nn::moe",
+                "experts with " + std::to_string(o.hidden) +
+                    " hidden features. Give 1 or more, or 0 for four times the features.");
+}
+
+}  // namespace ashlar::nn

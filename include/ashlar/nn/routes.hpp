@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// From the probabilities of a router to the routes of all tokens. A token's choices are `chosen`
+// numbers of experts in ascending order, and with a capacity also their gates. All ranks have the
+// choices of all tokens, so that they all find the same routes, the same tokens to drop and the same
+// faults.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <ashlar/layout/routing.hpp>
+#include <ashlar/nn/moe_options.hpp>
+
+namespace ashlar::nn {
+
+/// Returns how many numbers a token's choices are.
+constexpr int numbers_of_choices(moe_options const& o) {
+  return o.capacity < dropless ? 2 * o.chosen : o.chosen;
+}
+
+/// Writes the choices of one token: the experts with the largest probabilities, and of equal ones
+/// those with the lower numbers. If a probability is not finite, the first choice is -1.
+template <class A>
+void choose(moe_options const& o, A const* probability, A* choices) {
+  bool finite = true;
+  for (int e = 0; e < o.experts; ++e) finite = finite && std::isfinite(probability[e]);
+  for (int k = 0; k < o.chosen; ++k) {
+    int best = -1;
+    for (int e = 0; e < o.experts; ++e)
+      if (std::find(choices, choices + k, A(e)) == choices + k &&
+          (best < 0 || probability[e] > probability[best]))
+        best = e;
+    choices[k] = A(best);
+  }
+  std::sort(choices, choices + o.chosen);
+  if (numbers_of_choices(o) > o.chosen)
+    for (int k = 0; k < o.chosen; ++k)
+      choices[o.chosen + k] = probability[static_cast<int>(choices[k])];
+  if (!finite) choices[0] = A(-1);
+}
+
+/// Throws ashlar::error unless the routes lead to experts that exist and that differ for each token.
+inline void check_routes(routing const& r) {
+  if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
+    throw error("routes", std::to_string(r.expert.size()) + " routes for " +
+                              std::to_string(r.tokens) + " tokens with " +
+                              std::to_string(r.chosen) + " experts each.");
+  for (std::int64_t t = 0; t < r.tokens; ++t)
+    for (int k = 0; k < r.chosen; ++k) {
+      auto const e = r.experts_of(t)[k];
+      if (e < -1 || e >= r.experts)
+        throw error("routes",
+                    "token " + std::to_string(t) + " goes to expert " + std::to_string(e) +
+                        ", but there are " + std::to_string(r.experts) +
+                        " experts. Number them from 0; -1 means that the token is dropped.");
+      if (k > 0 && e >= 0 && e <= r.experts_of(t)[k - 1])
+        throw error("routes", "the experts of token " + std::to_string(t) +
+                                  " are not in ascending order, or one of them is there twice.");
+    }
+}
+
+namespace detail {
+
+/// Takes from the experts the tokens that exceed their capacity.
+template <class A>
+void drop_beyond_capacity(moe_options const& o, A const* choices, routing& routes) {
+  int const numbers = numbers_of_choices(o);
+  double const even = double(o.chosen) * double(routes.tokens) / o.experts;
+  auto const most = static_cast<std::size_t>(
+      std::min(std::ceil(o.capacity * even), double(routes.tokens)));
+  std::vector<std::vector<std::int64_t>> entries(static_cast<std::size_t>(o.experts));
+  for (std::int64_t t = 0; t < routes.tokens; ++t)
+    for (int k = 0; k < o.chosen; ++k)
+      entries[static_cast<std::size_t>(routes.experts_of(t)[k])].push_back(t * o.chosen + k);
+  auto const gate = [&](std::int64_t entry) {
+    return choices[entry / o.chosen * numbers + o.chosen + entry % o.chosen];
+  };
+  for (auto& own : entries) {
+    std::stable_sort(own.begin(), own.end(), [&](auto a, auto b) { return gate(a) > gate(b); });
+    for (std::size_t i = most; i < own.size(); ++i)
+      routes.expert[static_cast<std::size_t>(own[i])] = -1;
+  }
+}
+
+}  // namespace detail
+
+/// The routes of a micro-batch, and how many tokens chose each expert before tokens were dropped.
+struct routes_and_loads {
+  std::shared_ptr<routing const> routes;
+  std::vector<std::int64_t> chosen_by;
+};
+
+/// Returns the routes that the choices of all tokens make. Throws ashlar::error if a probability of a
+/// token was not finite.
+template <class A>
+routes_and_loads routes_from(moe_options const& o, A const* choices, std::int64_t tokens) {
+  auto routes = std::make_shared<routing>(routing{tokens, o.experts, o.chosen, {}});
+  routes->expert.reserve(static_cast<std::size_t>(tokens * o.chosen));
+  std::vector<std::int64_t> chosen_by(static_cast<std::size_t>(o.experts));
+  int const numbers = numbers_of_choices(o);
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    A const* const own = choices + t * numbers;
+    if (own[0] < 0)
+      throw error("nn::dispatch", "the router's logits of token " + std::to_string(t) +
+                                      " of the micro-batch are not finite, so it has no experts. "
+                                      "Lower the learning rate, or clip gradients.");
+    for (int k = 0; k < o.chosen; ++k) {
+      routes->expert.push_back(static_cast<std::int32_t>(own[k]));
+      ++chosen_by[static_cast<std::size_t>(own[k])];
+    }
+  }
+  if (o.capacity < dropless) detail::drop_beyond_capacity(o, choices, *routes);
+  return {std::move(routes), std::move(chosen_by)};
+}
+
+}  // namespace ashlar::nn

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the search on nets with mixtures of experts: the exact search finds what enumeration finds, is
+// never above the baselines, splits experts where links are fast, and routes on every rank alike where
+// they are slow. Elements of routed tensors count with the share of the experts that tokens choose.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/machine/presets.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/hidup_models.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/stages.hpp>
+
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+
+namespace {
+
+int element_named(search::problem const& net, char const* name) {
+  for (int i = 0; i < net.size(); ++i)
+    if (net.spec(i).name == search::label(name)) return i;
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("a routed tensor has the elements of the experts that are chosen") {
+  ashlar::shape s{6, 8, 5};
+  CHECK(s.elements() == 240);
+  s.chosen = 2;
+  CHECK(s.elements() == 60);
+  CHECK(to_string(s) == "6x2/8x5");
+  ashlar::topology const t{{"gpu", 2}};
+  CHECK(max_local_elements(s, t, ashlar::parse_placement("S(1)")) == 30);
+  CHECK(max_local_elements(s, t, ashlar::parse_placement("P")) == 60);
+}
+
+TEST_CASE("the search over nets with experts is exact, and no baseline is cheaper") {
+  auto const net = search::any_length(nn::describe(
+      nn::chain(nn::linear(6, 8), nn::moe(8, {.experts = 4, .chosen = 1, .hidden = 12})),
+      ashlar::shape{12, 6}, 1));
+  for (auto const& t : {ashlar::topology{{"gpu", 2}}, ashlar::topology{{"gpu", 4}}})
+    for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster}) {
+      auto const plan = search::optimal(net, t, m);
+      auto const all = search::exhaustive(net, t, m);
+      CHECK(plan.seconds == doctest::Approx(all.seconds));
+    }
+  auto const gpt = search::any_length(
+      nn::describe(nn::moe_gpt({2, 64, 4, 300}, {.experts = 8}), nn::token_batch{16, 32}));
+  ashlar::topology const t{{"node", 2}, {"gpu", 4}};
+  auto const& m = ashlar::machines::gpu_cluster;
+  auto const best = search::optimal(gpt, t, m).seconds;
+  CHECK(best <= search::data_parallel(gpt, t, m).seconds);
+  CHECK(best <= search::expert_parallel(gpt, t, m).seconds);
+  CHECK(best <= search::zero_3(gpt, t, m).seconds);
+  CHECK(best <= search::tensor_parallel(gpt, t, m).seconds);
+}
+
+TEST_CASE("expert parallelism moves tokens with all-to-alls, there and back") {
+  auto const net = search::any_length(
+      nn::describe(nn::bert_moe({.experts = 8, .chosen = 2}), nn::token_batch{64, 64}));
+  ashlar::topology const t{{"gpu", 8}};
+  auto const plan = search::expert_parallel(net, t, ashlar::machines::gpu_cluster);
+  int const e = element_named(net, "experts");
+  CHECK(plan[e - 1].y[0].is_split_of(0));
+  CHECK(plan[e].x[0].is_split_of(2));
+  CHECK(plan[e + 1].x[0].is_split_of(0));
+  CHECK(plan[e].parameters[0].use[0].is_split_of(0));
+}
+
+TEST_CASE("no stage of a pipeline ends within a mixture of experts") {
+  auto const net = search::any_length(nn::describe(
+      nn::chain(nn::linear(6, 8), nn::moe(8), nn::linear(8, 3)), ashlar::shape{12, 6}, 1));
+  CHECK(search::detail::cutting_points(net) == std::vector<int>{0, 1, 4, 5, 6});
+}
