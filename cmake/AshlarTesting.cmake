@@ -7,7 +7,8 @@
 #   include/ashlar/**/*.hpp       compiled by itself; label headers
 #   tests/static/*.cpp            compiled and not run; label static
 #   tests/unit/*_test.cpp         doctest, one process; label unit
-#   tests/mpi/*_test.cpp          doctest, several ranks; labels mpi, npN
+#   tests/mpi/*_test.cpp          doctest, several ranks; labels mpi, npN; with all their cases,
+#                                 label thorough
 #   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
 #                                 (exit 77) if there is no GPU
 #   tests/cuda/fake/*_test.cpp    one process with fake versions of CUDA and NCCL on the host;
@@ -167,6 +168,24 @@ function(ashlar_rank_counts out source)
   set(${out} "${counts}" PARENT_SCOPE)
 endfunction()
 
+# ashlar_thorough_runs(<variable> <counts> <source>): returns the environment variable and the
+# numbers of the line `// thorough: NAME=value 2 4` among the first 15 lines of the source, or
+# nothing. With this variable the source runs all its cases, for the preset thorough.
+function(ashlar_thorough_runs variable counts source)
+  file(STRINGS "${source}" head LIMIT_COUNT 15)
+  list(FILTER head INCLUDE REGEX "^// thorough: [A-Z_]+=[a-z0-9]+( [0-9]+)+ *$")
+  set(${variable} "" PARENT_SCOPE)
+  set(${counts} "" PARENT_SCOPE)
+  if(head)
+    string(REGEX REPLACE "^// thorough: ([^ ]+) (.*[0-9]) *$" "\\1;\\2" parts "${head}")
+    list(GET parts 0 setting)
+    list(GET parts 1 numbers)
+    string(REPLACE " " ";" numbers "${numbers}")
+    set(${variable} "${setting}" PARENT_SCOPE)
+    set(${counts} "${numbers}" PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(ashlar_add_mpi_tests)
   ashlar_glob(sources mpi *_test.cpp)
   # Open MPI refuses to start more ranks than cores without this option. Other launchers do not know
@@ -200,21 +219,31 @@ function(ashlar_add_mpi_tests)
   foreach(source target IN ZIP_LISTS sources targets)
     cmake_path(GET source STEM name)
     ashlar_rank_counts(counts "${source}")
-    foreach(count IN LISTS counts)
+    ashlar_thorough_runs(setting thorough_counts "${source}")
+    list(TRANSFORM thorough_counts APPEND /all)
+    foreach(run IN LISTS counts thorough_counts)
+      string(REPLACE "/all" "" count "${run}")
       if(count GREATER ashlar_most_ranks)
         continue()
       endif()
-      add_test(NAME mpi/${name}/np${count} COMMAND
+      set(test mpi/${name}/np${run})
+      add_test(NAME ${test} COMMAND
         "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:${target}> "--source-file=*/mpi/${name}.cpp" ${MPIEXEC_POSTFLAGS})
-      ashlar_test_properties(mpi/${name}/np${count} mpi np${count})
+      if(run STREQUAL count)
+        ashlar_test_properties(${test} mpi np${count})
+      else()
+        ashlar_test_properties(${test} thorough)
+        set_tests_properties(${test} PROPERTIES TIMEOUT 3700
+          ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
+      endif()
       # A test counts as at most two processors, because CTest would never start a test that counts
       # as eight on a machine with two cores.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)
       endif()
-      set_tests_properties(mpi/${name}/np${count} PROPERTIES PROCESSORS ${processors}
+      set_tests_properties(${test} PROPERTIES PROCESSORS ${processors}
         FAIL_REGULAR_EXPRESSION "\\[0\\] 0 cases on ")
     endforeach()
   endforeach()

@@ -130,6 +130,11 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
                          "blocks, others cut it where the step is shortest")
           ->capture_default_str()
           ->group(how);
+  auto* const in_flight = app.add_option("--in-flight", o.in_flight,
+                                         "the most micro-batches that a stage may have in flight; "
+                                         "schedules that need more are left out")
+                              ->check(CLI::PositiveNumber)
+                              ->group(how);
 
   char const* const what = "Output";
   app.add_flag("--explain", o.explain, "print every placement and collective")->group(what);
@@ -159,6 +164,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
     if (o.stages == 1 && schedule->count() > 0)
       throw CLI::ValidationError("--schedule is for plans with pipeline stages. Add --pipeline.");
+    if (o.stages == 1 && in_flight->count() > 0)
+      throw CLI::ValidationError("--in-flight is for plans with pipeline stages. Add --pipeline.");
   } catch (CLI::ParseError const& e) {
     exit_code = app.exit(e) == 0 ? 0 : 2;
   }

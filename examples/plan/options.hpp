@@ -17,6 +17,7 @@ struct options {
   int layers = 12, optimizer_states = 2;
   int stages = 1, micro_batches = 1;  ///< 0: the fastest number is searched
   int interleaved = 1;                ///< micro-batches that take turns
+  int in_flight = 0;                  ///< micro-batches that a stage may have; 0: any number
   std::string schedule = "auto";      ///< of pipeline stages; auto: the fastest one is searched
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
   std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< for mlp

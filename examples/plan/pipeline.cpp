@@ -87,6 +87,7 @@ std::optional<options> run_pipeline(options const& o) {
     if (o.schedule == "auto") how.schedules = search::all_schedules();
     else how.schedules = {o.schedule};
     how.any_cuts = o.schedule != "1f1b";
+    how.in_flight = o.in_flight;
     if (how.stages == std::vector{1}) how.schedules = {"1f1b"};
     return search::pipeline(net_of, mesh, m, how, layout);
   };

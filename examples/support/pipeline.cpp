@@ -14,6 +14,7 @@
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/pipeline/bubble.hpp>
 #include <ashlar/step/pipeline/dual_pipe_v.hpp>
+#include <ashlar/step/pipeline/in_flight.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>
@@ -91,6 +92,10 @@ void add_pipeline_options(CLI::App& app, training_options& o) {
          "order of a pipeline's passes: gpipe, 1f1b, eager, interleaved:V (V stages on each "
          "part), zb_h1, zb_h2, zb_v, dual_pipe_v, or a file (default: the plan's, or 1f1b)")
       ->needs("--pipeline");
+  app.add_option("--in-flight", o.in_flight,
+                 "the most micro-batches that a stage may have in flight (default: any number)")
+      ->check(CLI::PositiveNumber)
+      ->needs("--pipeline");
 }
 
 pipelines::schedule schedule_named(std::string const& name, int positions, int micro_batches) {
@@ -127,9 +132,13 @@ std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
               : o.pipeline == "auto"
                   ? in_stages({})
                   : ashlar::io::load_pipeline(o.pipeline, problem, mesh, machine);
-  if (plan.stages.size() == 1 || o.schedule.empty()) return plan;
+  if (plan.stages.size() == 1) return plan;
   bool const is_file = parts == 0 && o.pipeline != "auto";
-  return with_schedule(problem, plan, o.schedule, is_file, machine);
+  if (!o.schedule.empty()) plan = with_schedule(problem, plan, o.schedule, is_file, machine);
+  if (o.in_flight > 0)
+    pipelines::refuse_in_flight(search::schedule_of(plan),
+                                std::vector<int>(plan.stages.size(), o.in_flight));
+  return plan;
 }
 
 double predicted_bubble(search::pipeline_plan const& plan) {

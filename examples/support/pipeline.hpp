@@ -11,6 +11,7 @@
 //   --schedule   (none)     the order that the plan has, or 1F1B
 //                NAME       of schedule_named
 //                FILE       the text form of a schedule (step/pipeline/text.hpp)
+//   --in-flight  NUMBER     a schedule with more micro-batches in flight in a stage is refused
 
 #pragma once
 
@@ -24,7 +25,7 @@
 
 namespace example {
 
-/// Adds --pipeline and --schedule to `app`.
+/// Adds --pipeline, --schedule and --in-flight to `app`.
 void add_pipeline_options(CLI::App& app, training_options& o);
 
 /// Returns the schedule that --schedule names, for parts of a mesh in a row. The names are gpipe, 1f1b,

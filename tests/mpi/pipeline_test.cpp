@@ -6,7 +6,6 @@
 // norms and parameters have the same bits as on a mesh of the ranks of one stage, with the same
 // placements. The nets have dropout, and gradients are clipped.
 
-#include <cstring>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -14,6 +13,7 @@
 #include <support/nets.hpp>
 #include <support/placed.hpp>
 #include <support/plans.hpp>
+#include <support/staged_nets.hpp>
 
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
@@ -21,7 +21,6 @@
 #include <ashlar/nn/skip.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/step/check.hpp>
-#include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/pipeline/interleaved.hpp>
 #include <ashlar/step/pipeline/split_backward.hpp>
 #include <ashlar/step/pipeline/text.hpp>
@@ -48,18 +47,6 @@ auto const pipelined_skips = nn::chain(
         nn::segment(nn::chain(nn::linear(6, 2), nn::skip<2>(nn::linear(2, 2)), nn::gelu())))),
     nn::layer_norm(8), nn::linear(8, 7));
 
-/// Draws stages of at least one unit each: elements or whole residuals.
-std::vector<int> random_limits(search::problem const& net, int stages, std::mt19937& random) {
-  auto points = search::detail::cutting_points(net);
-  std::vector<int> inner(points.begin() + 1, points.end() - 1), limits{0};
-  std::shuffle(inner.begin(), inner.end(), random);
-  inner.resize(static_cast<std::size_t>(stages) - 1);
-  std::sort(inner.begin(), inner.end());
-  limits.insert(limits.end(), inner.begin(), inner.end());
-  limits.push_back(net.size());
-  return limits;
-}
-
 std::vector<pipelines::schedule> schedules_of(int positions, int m) {
   std::vector<pipelines::schedule> list{
       pipelines::gpipe(positions, m), pipelines::one_f_one_b(positions, m),
@@ -67,18 +54,6 @@ std::vector<pipelines::schedule> schedules_of(int positions, int m) {
       pipelines::zb_h2(positions, m), pipelines::zb_v(positions, m)};
   if (m % positions == 0) list.push_back(pipelines::interleaved(positions, m, 2));
   return list;
-}
-
-/// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others
-/// than on one stage, where the sum may stay divided: then the results agree within rounding.
-bool arrive_whole(search::problem const& net, search::plan const& chosen,
-                  std::vector<int> const& limits) {
-  bool whole = true;
-  for (auto const& skip : ashlar::search::cut_skips(net, limits))
-    whole = whole && !chosen[skip.end].x.has_partial() && !chosen[skip.begin].dy.has_partial();
-  for (std::size_t s = 1; s + 1 < limits.size(); ++s)
-    whole = whole && !chosen[limits[s]].x.has_partial() && !chosen[limits[s] - 1].dy.has_partial();
-  return whole;
 }
 
 /// Returns a plan for two micro-batches in random stages, one on each rank, under 1F1B.
@@ -152,20 +127,7 @@ void check_training(Net const& net, Batch batch, unsigned seed) {
           auto const a = trained(batch, staged), b = trained(batch, serial);
           for (std::size_t k = 0; k < a.size(); ++k) CHECK(near(a[k], b[k], 1e-12));
           if (same_bits) CHECK(a == b);
-          std::vector<ashlar::nn::parameter<ashlar::device::host::processor> const*> expected;
-          serial.for_each_parameter([&](auto const& p) { expected.push_back(&p); });
-          std::size_t k = 0;
-          staged.for_each_parameter([&](auto const& p) {
-            auto const& other = *expected[k++];
-            CHECK(p.path() == other.path());
-            if (!p.value().mesh().is_here()) return;
-            auto const *x = p.value().template data_as<double>(),
-                       *y = other.value().template data_as<double>();
-            double largest = 0;
-            for (std::int64_t i = 0; i < p.value().local_elements(); ++i)
-              largest = std::max(largest, std::abs(x[i] - y[i]));
-            CHECK(largest <= (same_bits ? 0 : 1e-9));
-          });
+          CHECK(gap_of_parameters(staged, serial) <= (same_bits ? 0 : 1e-9));
         }
       }
     }

@@ -99,6 +99,9 @@ refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --mesh nod
 refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
 refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory-limit 1MB
+refused "no schedule stays within the limit: stage 0 may have at most 3 micro-batches in flight" "${pipeline[@]}" \
+  --stages 4 --micro-batches 8 --schedule 1f1b --in-flight 3
+refused "--in-flight is for plans with pipeline stages" "${gpt[@]}" --in-flight 3
 refused "many is neither auto nor a number of 1 or more" "${pipeline[@]}" --stages many
 refused "0 is neither auto nor a number of 1 or more" "${pipeline[@]}" --micro-batches 0
 refused "is not a valid C++ variable name" "${gpt[@]}" --header "$work/h.hpp" --name 2x

@@ -59,6 +59,9 @@ refused "lacks the number of stages on each part" "${net[@]}" --pipeline 2 --sch
 refused "do not divide the net's 2 equal blocks" "${net[@]}" --pipeline 2 --schedule zb_v
 refused "but with --pipeline it says how the ranks of a stage work together" "${net[@]}" --pipeline 2 \
   --layout "$plans/gpt_2x2.json"
+refused "stage 0 may have at most 1 micro-batches in flight, but the schedule needs 2" "${net[@]}" --pipeline 2 \
+  --micro-batches 2 --in-flight 1
+refused "--in-flight requires --pipeline" "${net[@]}" --in-flight 2
 refused "--schedule requires --pipeline" "${net[@]}" --schedule eager
 refused "adam_w: lr is nan, but must be a finite number" "${net[@]}" --lr nan
 refused "nn::repeat: 1000000000 copies of a net of 14 elements are too many" --layers 1000000000

@@ -117,9 +117,22 @@ void append_records(std::vector<ashlar::collective_record>& records,
                              move.plan.element_size});
 }
 
+/// Returns the record of an all-reduce of `n` numbers of 8 bytes on the whole mesh.
+template <class Processor>
+ashlar::collective_record record_of_sums(std::int64_t n, ashlar::basic_mesh<Processor> const& m) {
+  ashlar::collective_record sums;
+  sums.kind = ashlar::collective::all_reduce;
+  for (int a = 0; a < m.axes(); ++a) sums.axes.push_back(static_cast<signed char>(a));
+  std::int64_t const p = m.ranks(), r = m.rank();
+  std::int64_t const block = n / p + (r < n % p ? 1 : 0);
+  sums.received_bytes = ((p - 1) * block + (n - block)) * 8;
+  return sums;
+}
+
 /// Returns the collectives that this rank must record in a training step. First come the
-/// collectives of each micro-batch, then the synchronization of gradients. The last collective is
-/// the trainer's all-reduce of the loss and the gradient norms.
+/// collectives of each micro-batch, then the synchronization of gradients. Then comes the trainer's
+/// all-reduce of the loss and the gradient norms. In the checked mode, another all-reduce compares
+/// the hashes of all parameters of all ranks.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,
@@ -132,18 +145,14 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   for (auto const& move : moves)
     if (move.phase == search::phase::synchronize) append_records(records, move, m);
 
-  ashlar::collective_record totals;
-  totals.kind = ashlar::collective::all_reduce;
-  for (int a = 0; a < m.axes(); ++a) totals.axes.push_back(static_cast<signed char>(a));
+  std::int64_t parameters = 0;
+  for (int i = 0; i < net.size(); ++i) parameters += net.spec(i).parameters.size();
+  parameters -= net.ties.size();
   // The loss, the addends of the check that all ranks have the same batch, and one squared norm per
   // parameter.
-  std::int64_t sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends);
-  for (int i = 0; i < net.size(); ++i) sums += net.spec(i).parameters.size();
-  sums -= net.ties.size();
-  std::int64_t const p = m.ranks(), r = m.rank();
-  std::int64_t const block = sums / p + (r < sums % p ? 1 : 0);
-  totals.received_bytes = ((p - 1) * block + (sums - block)) * 8;
-  records.push_back(totals);
+  auto const sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends) + parameters;
+  records.push_back(record_of_sums(sums, m));
+  if (m.is_checked()) records.push_back(record_of_sums(parameters * m.ranks(), m));
   return records;
 }
 

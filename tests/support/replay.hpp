@@ -74,6 +74,13 @@ class basic_replay {
     return values;
   }
 
+  /// Returns the elements of a rank by their row-major indices in the full tensor.
+  value_map const& held_by(int rank) const { return at(ranks_, rank); }
+  /// Gives a simulated rank these elements.
+  void give(int rank, value_map elements) {
+    ranks_[static_cast<std::size_t>(rank)] = std::move(elements);
+  }
+
   /// Performs the step on all ranks. Returns the traffic of each rank.
   std::vector<moved> run(ashlar::redistribution_step const& s) {
     using ashlar::collective;

@@ -66,7 +66,10 @@ TEST_CASE("no pair of placements is cheaper") {
           double best = 1e300;
           for (auto const& a : all)
             for (auto const& b : all) {
-              if (a.has_partial() || b.has_partial()) continue;
+              // Addends cross only if there are some at the source: padding with zeros is for targets.
+              if ((a.has_partial() && !all[i].has_partial()) ||
+                  detail::addends_of(a, source.axes) != detail::addends_of(b, target.axes))
+                continue;
               best = std::min(best,
                               plan_redistribution(s, 4, all[i], a, source.axes, m).seconds +
                                   plan_crossing(s, 4, source, a, target, b, whole, m).seconds +
@@ -88,6 +91,11 @@ TEST_CASE("strategies are found by cost") {
   auto const sums = between_halves(large, "P,P", "S(0),B");
   CHECK_FALSE(sums.before.steps.empty());
   CHECK_FALSE(sums.before.to.has_partial());
+  // Addends cross as they are if bytes cost less than the latencies of reducing them.
+  auto const addends = between_halves(small, "B,P", "B,P");
+  CHECK(addends.before.to.has_partial());
+  CHECK(addends.after.from.has_partial());
+  CHECK_FALSE(between_halves(large, "B,P", "B,P").before.to.has_partial());
   // A partial target needs no more bytes than a whole one: the rest is made of zeros.
   CHECK(between_halves(large, "S(0),B", "P,P").seconds <=
         between_halves(large, "S(0),B", "B,B").seconds);

@@ -51,9 +51,11 @@ void for_each_depths(int positions, int most, std::vector<int> depths,
   }
 }
 
-/// Returns the seconds of the fastest pipeline of all cuts and orders, or 0 if none fits.
+/// Returns the seconds of the fastest pipeline of all cuts and orders, or 0 if none fits. A stage has
+/// at most `in_flight` micro-batches in flight (0: any number).
 double fastest_schedule(search::problem const& net, int parts, ashlar::topology const& t,
-                        ashlar::machine const& m, std::vector<std::string> const& schedules) {
+                        ashlar::machine const& m, std::vector<std::string> const& schedules,
+                        int in_flight) {
   auto const points = search::detail::cutting_points(net);
   int const batches = net.micro_batches;
   auto const mesh = search::stage_mesh(t, 0, parts);
@@ -61,7 +63,8 @@ double fastest_schedule(search::problem const& net, int parts, ashlar::topology 
   unlimited.memory = 0;
   auto const chosen = search::optimal(net, mesh, unlimited);
   double best = 0;
-  for (auto const& choice : search::schedule_choices(schedules, {2})) {
+  for (auto choice : search::schedule_choices(schedules, {2})) {
+    choice.in_flight = in_flight;
     if (!choice.permits(parts, batches)) continue;
     int const stages = parts * choice.chunks;
     for_each_cut(static_cast<int>(points.size()) - 1, stages, {0}, [&](auto const& cut) {
@@ -71,6 +74,9 @@ double fastest_schedule(search::problem const& net, int parts, ashlar::topology 
         auto const p = search::price_pipeline(
             net, chosen, limits, std::vector<int>(std::size_t(stages)), 0, batches, m, order);
         if (m.memory > 0 && p.chosen.memory > m.memory) return p;
+        if (in_flight > 0 && pipelines::in_flight_fault(
+                                 order, std::vector<int>(std::size_t(stages), in_flight)) != "")
+          return p;
         if (best == 0 || p.seconds() < best) best = p.seconds();
         return p;
       };
@@ -91,7 +97,7 @@ TEST_CASE("the search finds the fastest of all cuts, schedules and warm-ups") {
   std::vector<std::string> const lists[] = {
       {"1f1b"},  {"searched"},    {"eager", "gpipe"},     {"interleaved"},
       {"zb_h1"}, {"dual_pipe_v"}, search::all_schedules()};
-  int limited = 0, uneven = 0;
+  int limited = 0, uneven = 0, refused = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
     random_cases draw(seed);
     int const blocks = 3 + draw.below(6), batches = 1 + draw.below(6);
@@ -120,7 +126,7 @@ TEST_CASE("the search finds the fastest of all cuts, schedules and warm-ups") {
       CAPTURE(batches);
       for (bool const tight : {false, true}) {
         CAPTURE(tight);
-        double const least = fastest_schedule(chain(batches), parts, t, m, schedules);
+        double const least = fastest_schedule(chain(batches), parts, t, m, schedules, 0);
         search::pipeline_options const how{{parts}, {batches}, schedules, {2}, true};
         if (least == 0) {
           CHECK_THROWS_AS(search::pipeline(chain, t, m, how), ashlar::error);
@@ -135,10 +141,53 @@ TEST_CASE("the search finds the fastest of all cuts, schedules and warm-ups") {
         m.memory = found.chosen.memory * 9 / 10;
       }
       m.memory = 0;
+      if (seed > 10 || schedules.size() > 2) continue;
+      for (int const in_flight : {1, 2, 3}) {
+        CAPTURE(in_flight);
+        double const least = fastest_schedule(chain(batches), parts, t, m, schedules, in_flight);
+        auto const found = [&] {
+          return search::pipeline(chain, t, m,
+                                  {{parts}, {batches}, schedules, {2}, true, in_flight});
+        };
+        if (least == 0) {
+          ++refused;
+          CHECK(message_of(found) != "nothing was thrown");
+        } else {
+          CHECK(found().seconds() == doctest::Approx(least).epsilon(1e-9));
+        }
+      }
     }
   }
   CHECK(limited > 20);
   CHECK(uneven > 50);
+  CHECK(refused > 20);
+}
+
+TEST_CASE("a limit of micro-batches in flight that no schedule stays within is refused") {
+  auto const chain = [](int m) {
+    search::problem net;
+    net.micro_batches = m;
+    for (int b = 0; b < 4; ++b)
+      net.add(map_spec("map", {4, 4}, ashlar::nonlinear_training_rows("md"), 1));
+    net.add(cross_entropy_spec({4, 4}));
+    return net;
+  };
+  ashlar::topology const t{{"node", 4, ashlar::link_tier::inter_node}};
+  auto const with = [&](std::vector<std::string> const& schedules, int in_flight) {
+    return search::pipeline(chain, t, ashlar::machines::workstation,
+                            {{4}, {8}, schedules, {2}, true, in_flight});
+  };
+  CHECK(message_of([&] { with({"1f1b"}, 3); }) ==
+        "search::pipeline: no schedule stays within the limit: stage 0 may have at most 3 "
+        "micro-batches in flight, but the schedule needs 4. Raise the limit, or choose a schedule "
+        "that runs fewer forward passes ahead.");
+  CHECK(has(message_of([&] { with({"searched"}, -1); }), "stage 0 may have at most -1 "));
+  CHECK(with({"1f1b"}, 4).in_flight(0) == 4);
+  for (auto const* const name : {"searched", "zb_h1", "zb_h2"})
+    for (int const most : {1, 2, 3}) {
+      auto const found = with({name}, most);
+      for (int s = 0; s < 4; ++s) CHECK(found.in_flight(s) <= most);
+    }
 }
 
 TEST_CASE("the memory of a part counts what waits for its weight pass") {

@@ -14,6 +14,7 @@
 #include <ashlar/step/pipeline/best_warm_ups.hpp>
 #include <ashlar/step/pipeline/bound.hpp>
 #include <ashlar/step/pipeline/check.hpp>
+#include <ashlar/step/pipeline/in_flight.hpp>
 #include <ashlar/step/pipeline/lower.hpp>
 
 #include "step_pipeline_schedules.hpp"
@@ -234,7 +235,29 @@ TEST_CASE("split schedules exist for all costs, within their limits") {
   CHECK(has(message_of([] {
               split_backward(2, 2, 2, wiring::vee, equal(4, 1, 1, 1, 0), {{2, 2}, {1, 1}});
             }),
-            "a limit is below 2, the number of chunks"));
+            "position 1 may have 1 in flight, but one micro-batch needs 2, one for each chunk. "
+            "Raise the limit."));
+}
+
+TEST_CASE("a schedule that exceeds a limit of micro-batches in flight names the stage") {
+  CHECK(in_flight_fault(one_f_one_b(4, 8), {4, 3, 2, 1}) == "");
+  CHECK(in_flight_fault(zb_v(2, 4), std::vector<int>(4, 4)) == "");
+  CHECK(message_of([] {
+          refuse_in_flight(one_f_one_b(4, 8), {4, 2, 2, 1});
+        }) ==
+        "pipelines::refuse_in_flight: stage 1 may have at most 2 micro-batches in flight, but the "
+        "schedule needs 3. Raise the limit, or choose a schedule that runs fewer forward passes "
+        "ahead.");
+  auto const own = parse_schedule("0: F0 F1 F2 B0 B1 B2\n1: F0 I0 F1 I1 W0 W1 F2 B2\n");
+  CHECK(in_flight_fault(own, {3, 2}) == "");
+  CHECK(has(in_flight_fault(own, {3, 1}), "stage 1 may have at most 1 "));
+  CHECK(has(in_flight_fault(own, {2, 1}), "stage 0 may have at most 2 "));
+  CHECK(in_flight_fault(own, {3}) ==
+        "1 limits of micro-batches in flight are given, but the schedule has 2 stages. Give one "
+        "for each stage.");
+  for (int most = 1; most <= 5; ++most)
+    for (auto const& made : {zb_h1(3, 8, {}, most), zb_h2(3, 8, {}, most)})
+      CHECK(in_flight_fault(made, {most, most, most}) == "");
 }
 
 TEST_CASE("memory: what is in flight") {

@@ -13,6 +13,11 @@
 // it finds by cost whether to send each shard once and gather it on the target, whether to reduce
 // before the crossing, and whether to slice first, so that more nodes send.
 //
+// Addends of a partial source may also cross unreduced (crossing/unit_task.hpp), where the target has
+// equally many in some placement from which it reaches its own. That saves latencies of reducing them,
+// or reduces them where links are faster. Each addend is as large as the tensor, so ranks that share the
+// interface of their node mostly reduce first.
+//
 // Most crossings are not worked out: pairs of placements are tried in the order of a lower bound.
 // It is the steps on both sides, plus what every crossing between the two placements takes.
 
@@ -73,27 +78,30 @@ constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& 
   return load;
 }
 
-/// The placements of a tensor on one side of a crossing that are not partial, each with the seconds
-/// of the steps between it and a given placement.
+/// The placements of a tensor on one side of a crossing, each with the seconds of the steps between it
+/// and a given placement. Partial ones are there only if `adds`.
 class crossing_side {
  public:
   struct state {
     placement at;
     double seconds = 0;  ///< of the steps
+    int addends = 1;
     crossing_load load;
   };
 
   constexpr crossing_side(shape const& extents, int element_size, mesh_part const& part,
-                          placement const& given, bool is_source, machine const& m) {
-    placement_graph const graph(extents.rank(), part.axes, given.op());
+                          placement const& given, bool is_source, bool adds, reduction op,
+                          machine const& m) {
+    placement_graph const graph(extents.rank(), part.axes, op);
     auto const cost = graph.price(extents, element_size, m);
     int const at = graph.find(given);
     if (at < 0)
       throw std::invalid_argument("plan_cross_mesh: this is not a placement of the tensor");
     auto const paths = is_source ? graph.shortest_from(at, cost) : graph.shortest_to(at, cost);
     for (int i = 0; i < graph.states(); ++i)
-      if (!graph.state(i).has_partial() && paths.weight.data()[i] < unreachable)
-        states_.push_back({graph.state(i), paths.weight.data()[i], {}});
+      if ((adds || !graph.state(i).has_partial()) && paths.weight.data()[i] < unreachable)
+        states_.push_back(
+            {graph.state(i), paths.weight.data()[i], addends_of(graph.state(i), part.axes), {}});
     std::sort(states_.begin(), states_.end(),
               [](state const& a, state const& b) { return a.seconds < b.seconds; });
   }
@@ -151,10 +159,12 @@ constexpr double least_seconds_inside(crossing_load const& source, crossing_load
   for (std::size_t i = 0; i < target.tiles.size(); ++i)
     for (int const n : target.nodes.data()[i]) {
       auto const& wanted = target.tiles.data()[i].region;
+      int const addend = target.tiles.data()[i].addend;
       std::int64_t found = 0;
       for (std::size_t k = 0; k < source.tiles.size(); ++k) {
         auto const& own = source.nodes.data()[k];
-        if (std::find(own.begin(), own.end(), n) != own.end())
+        if (source.tiles.data()[k].addend == addend &&
+            std::find(own.begin(), own.end(), n) != own.end())
           found += intersect(wanted, source.tiles.data()[k].region).elements();
       }
       inside = std::max(inside, found);
@@ -179,8 +189,10 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (int const a : nodes.of(source.ranks))
     for (int const b : nodes.of(target.ranks)) apart = apart && a != b;
 
-  detail::crossing_side before(extents, element_size, source, from, true, m);
-  detail::crossing_side after(extents, element_size, target, to, false, m);
+  bool const adds = from.has_partial() && (!to.has_partial() || to.op() == from.op());
+  detail::crossing_side before(extents, element_size, source, from, true, adds, from.op(), m);
+  detail::crossing_side after(extents, element_size, target, to, false, adds,
+                              adds ? from.op() : to.op(), m);
   int sharing = 1;
   for (int n = 0; n < nodes.nodes(); ++n)
     sharing = std::max(sharing, static_cast<int>(nodes.in_node(target.ranks, n).size()));
@@ -197,6 +209,7 @@ constexpr cross_mesh_plan plan_cross_mesh(shape const& extents, int element_size
   for (std::size_t i = 0; i < before.states().size(); ++i)
     for (std::size_t j = 0; j < after.states().size(); ++j) {
       auto const &a = before.states().data()[i], &b = after.states().data()[j];
+      if (a.addends != b.addends) continue;
       double const across = detail::least_seconds(a.load, b.load, sharing, apart, element_size, m);
       pairs.push_back({a.seconds + b.seconds + across, static_cast<int>(i), static_cast<int>(j)});
     }

@@ -30,6 +30,7 @@
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/recompute_to_fit.hpp>
 #include <ashlar/search/stages_alone.hpp>
+#include <ashlar/step/pipeline/in_flight.hpp>
 
 namespace ashlar::search {
 
@@ -47,6 +48,9 @@ struct pipeline_options {
   /// Whether stages may begin at any element that is in no residual block. Otherwise all stages
   /// have equally many repeated blocks.
   bool any_cuts = false;
+  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need more
+  /// are not tried.
+  int in_flight = 0;
 };
 
 /// The default layout of pipeline(): the placements that the exact search finds.
@@ -121,6 +125,7 @@ class pipeline_search {
                        ? std::vector<schedule_choice>{{}}
                        : schedule_choices(options.schedules, options.chunks)) {
     unlimited_.memory = 0;
+    for (auto& s : schedules_) s.in_flight = options.in_flight;
   }
 
   /// Adds the candidates of a chain. Throws ashlar::error if a requested number is not possible.
@@ -159,6 +164,8 @@ class pipeline_search {
       if (a.estimate >= known()) break;
       attempt(candidates_[a.candidate], a.choice);
     }
+    if (!found_ && !too_many_.empty())
+      throw error("search::pipeline", "no schedule stays within the limit: " + too_many_);
     if (!found_)
       throw error(
           "search::pipeline",
@@ -234,6 +241,9 @@ class pipeline_search {
     auto const blocks = find_blocks(net);
     for (auto const& choice : schedules_) {
       if (!permits(c, choice)) continue;
+      if (!choice.fits_costs() &&
+          exceeds(make_schedule(choice, c.parts, net.micro_batches, {}, {})))
+        continue;
       auto const limits = options_.any_cuts ? std::vector<int>{}
                                             : equal_limits(net, blocks, c.parts * choice.chunks);
       if (!options_.any_cuts && limits.empty()) continue;
@@ -241,6 +251,15 @@ class pipeline_search {
       double const estimate = cuts.least_of(limits);
       if (estimate < unreachable) attempts_.push_back({k, choice, estimate});
     }
+  }
+
+  /// Returns whether a stage has more micro-batches in flight than it may have.
+  bool exceeds(pipelines::schedule const& order) {
+    if (options_.in_flight == 0) return false;
+    auto const fault = pipelines::in_flight_fault(
+        order, std::vector<int>(static_cast<std::size_t>(order.stages()), options_.in_flight));
+    if (!fault.empty()) too_many_ = fault;
+    return !fault.empty();
   }
 
   double known() const { return found_ ? best_.seconds() : unreachable; }
@@ -259,6 +278,7 @@ class pipeline_search {
     if (order == pipelines::one_f_one_b(c.parts, net.micro_batches)) p.order = {};
     offered const own{p.seconds(), p.chosen.memory};
     if ((machine_.memory > 0 && own.memory > machine_.memory) || own.seconds >= known()) return own;
+    if (exceeds(order)) return own;
     best_ = std::move(p);
     found_ = true;
     return own;
@@ -296,8 +316,12 @@ class pipeline_search {
   static pipelines::schedule first_order(candidate const& c, schedule_choice const& choice,
                                          int micro_batches, stage_model<N>& model,
                                          std::vector<int> const& limits) {
-    if (choice.kind == schedule_kind::searched)
-      return pipelines::one_f_one_b(c.parts, micro_batches);
+    if (choice.kind == schedule_kind::searched) {
+      std::vector<int> depths;
+      for (int j = c.parts; j > 0; --j)
+        depths.push_back(choice.in_flight > 0 ? std::min(j, choice.in_flight) : j);
+      return pipelines::with_warm_ups(depths, micro_batches);
+    }
     auto shape = choice.shape(c.parts, micro_batches);
     shape.order.resize(static_cast<std::size_t>(c.parts));
     auto const costs = costs_of(priced_stages(model, limits, shape));
@@ -356,6 +380,7 @@ class pipeline_search {
   std::set<candidate const*> unfit_;  // whose plan does not fit even if all segments are recomputed
   bool found_ = false;
   std::string refused_;
+  std::string too_many_;  // micro-batches in flight, in the last schedule that needs more
 };
 
 template <int N>

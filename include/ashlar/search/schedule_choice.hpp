@@ -19,7 +19,9 @@
 // `interleaved` without a number stands for several: one choice for each number of chunks that is
 // to be tried.
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +48,9 @@ enum class schedule_kind : signed char {
 struct schedule_choice {
   schedule_kind kind = schedule_kind::one_f_one_b;
   int chunks = 1;
+  /// The most micro-batches that a stage may have in flight; 0: any number. `searched`, zb_h1 and
+  /// zb_h2 fit themselves to it. The other schedules may need more (pipelines::in_flight_fault).
+  int in_flight = 0;
 
   constexpr bool splits() const { return kind >= schedule_kind::zb_h1; }
   constexpr pipelines::wiring wired() const {
@@ -125,16 +130,20 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
                                          std::vector<int> const& most) {
+  int const in_flight = c.in_flight > 0 ? c.in_flight : std::numeric_limits<int>::max();
   switch (c.kind) {
     case schedule_kind::one_f_one_b: break;
     case schedule_kind::eager: return pipelines::eager(parts, micro_batches);
     case schedule_kind::gpipe: return pipelines::gpipe(parts, micro_batches);
-    case schedule_kind::searched:
-      return pipelines::with_warm_ups(pipelines::best_warm_ups(micro_batches, costs, most),
+    case schedule_kind::searched: {
+      auto depths = most;
+      for (int& d : depths) d = std::min(d, in_flight);
+      return pipelines::with_warm_ups(pipelines::best_warm_ups(micro_batches, costs, depths),
                                       micro_batches);
+    }
     case schedule_kind::interleaved: return pipelines::interleaved(parts, micro_batches, c.chunks);
-    case schedule_kind::zb_h1: return pipelines::zb_h1(parts, micro_batches, costs);
-    case schedule_kind::zb_h2: return pipelines::zb_h2(parts, micro_batches, costs);
+    case schedule_kind::zb_h1: return pipelines::zb_h1(parts, micro_batches, costs, in_flight);
+    case schedule_kind::zb_h2: return pipelines::zb_h2(parts, micro_batches, costs, in_flight);
     case schedule_kind::zb_v: return pipelines::zb_v(parts, micro_batches, costs);
     case schedule_kind::dual_pipe_v: return pipelines::dual_pipe_v(parts, micro_batches);
   }

@@ -22,7 +22,6 @@
 // step.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -274,18 +273,21 @@ class trainer {
   std::vector<double> sum_totals(std::uint64_t hash, double busy) {
     auto const& mesh = model_->mesh();
     [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
-    std::array<double, agreement_addends + 1> mine{};
     auto const agreement = agreement_of(hash);
-    std::copy(agreement.begin(), agreement.end(), mine.begin());
-    mine.back() = busy;
-    upload(mesh.processor(), static_cast<double const*>(mine.data()), addends(),
-           totals_.data() + totals_.size() - addends());
+    auto const sums = totals_.size() - is_pipeline();
+    upload(mesh.processor(), static_cast<double const*>(agreement.data()),
+           static_cast<std::int64_t>(agreement_addends),
+           totals_.data() + sums - static_cast<std::int64_t>(agreement_addends));
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
     auto const& stage = model_->stage_mesh();
-    stage.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
+    // An all-reduce adds the parts of an array in different orders. Without the seconds the array
+    // is as long as without a pipeline, so every sum has the same order and the same bits.
+    stage.all_reduce(static_cast<double const*>(totals_.data()),
+                     std::span<double>(totals).first(static_cast<std::size_t>(sums)));
     if (is_pipeline()) {
       if (stage.rank() != 0) std::fill(totals.begin(), totals.end(), 0.0);
+      totals.back() = busy;
       mesh.all_reduce(std::span<double>(totals));
     }
     auto const last = std::span(totals).last(static_cast<std::size_t>(addends()));

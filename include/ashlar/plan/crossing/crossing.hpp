@@ -4,8 +4,8 @@
 #pragma once
 
 // How a tensor crosses from one part of a mesh to another, as data (plan_crossing.hpp makes it).
-// The ranks of the two parts are different. The tensor has a placement on each part, neither of
-// them partial. Its unit tasks (unit_task.hpp) are carried in two stages, through which chunks
+// The ranks of the two parts are different. The tensor has a placement on each part. Either neither
+// of them is partial, or both have equally many addends of one reduction. Its unit tasks (unit_task.hpp) are carried in two stages, through which chunks
 // flow:
 //
 //   between   what a node needs and does not hold comes over its network interface, once, to one of

@@ -127,8 +127,8 @@ constexpr double bound_of(crossing_ports const& p, machine const& m, int element
   return bound * element_size;
 }
 
-/// Plans the crossing of a tensor. Expects placements without partial axes, on parts of the mesh
-/// with these nodes that have no common ranks.
+/// Plans the crossing of a tensor. Expects placements as unit_tasks does, on parts of the mesh with
+/// these nodes that have no common ranks.
 constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_part const& source,
                                  placement const& from, mesh_part const& target,
                                  placement const& to, nodes_of_mesh const& nodes,

@@ -11,8 +11,12 @@
 //   owners      the ranks that hold the tile of the source
 //   receivers   the ranks that hold the tile of the target
 //
-// Tiles are the distinct boxes that the ranks of a mesh hold. The term is that of the paper on
-// cross-mesh resharding (section 2.2), which cuts at the tiles of the source alone. Cutting at both
+// If the tensor is partial on both meshes, its addends cross unreduced: addend k of the source, in the
+// order of the ranks along its partial axes, becomes addend k of the target. So both have equally
+// many, and their sum, maximum or minimum stays the same. Tasks then join tiles of one addend.
+//
+// Tiles are the distinct boxes that the ranks of a mesh hold, for each addend. The term is that of the
+// paper on cross-mesh resharding (section 2.2), which cuts at the tiles of the source alone. Cutting at both
 // sides' tiles is what its example with 64 unit tasks counts.
 
 #include <vector>
@@ -30,28 +34,41 @@ struct unit_task {
 
 namespace detail {
 
-/// A box of a tensor and the ranks that hold it.
+/// A box of a tensor, or of an addend of it, and the ranks that hold it.
 struct tile {
   box region;
   std::vector<int> ranks;
+  int addend = 0;
 };
+
+/// Returns the number of addends of a tensor. One that is not partial counts as one addend.
+constexpr int addends_of(placement const& p, topology const& t) {
+  int n = 1;
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_partial()) n *= t.extent(a);
+  return n;
+}
 
 /// Returns the tiles of a tensor on a part of a mesh, without empty ones, in the order of their
 /// first ranks on the part.
 constexpr std::vector<tile> tiles(shape const& extents, mesh_part const& part, placement const& p) {
   std::vector<tile> found;
-  // Ranks with equal coordinates along all axes that split the tensor hold the same tile.
+  // Ranks that differ only along axes where the tensor is broadcast hold the same tile.
   scratch<int> number(part.ranks.size(), -1);
   for (int i = 0; i < part.axes.ranks(); ++i) {
     auto first = part.axes.coordinates_of(i);
     for (int a = 0; a < p.axes(); ++a)
-      if (!p[a].is_split()) first[static_cast<std::size_t>(a)] = 0;
+      if (p[a].is_broadcast()) first[static_cast<std::size_t>(a)] = 0;
     int const same = part.axes.rank_of(first);
     if (same == i) {
       auto const region = local_box(extents, part.axes, p, first);
       if (region.elements() == 0) continue;
       number.data()[i] = static_cast<int>(found.size());
-      found.push_back({region, {}});
+      int addend = 0;
+      for (int a = 0; a < p.axes(); ++a)
+        if (p[a].is_partial())
+          addend = addend * part.axes.extent(a) + first[static_cast<std::size_t>(a)];
+      found.push_back({region, {}, addend});
     }
     int const k = number.data()[same];
     if (k >= 0) found.data()[k].ranks.push_back(part.ranks.data()[i]);
@@ -62,7 +79,7 @@ constexpr std::vector<tile> tiles(shape const& extents, mesh_part const& part, p
 }  // namespace detail
 
 /// Returns the unit tasks of a crossing of a tensor, in the order of the tiles of the target and then of the source.
-/// Expects placements without partial axes.
+/// Expects placements with equally many addends, of one reduction if there are several.
 constexpr std::vector<unit_task> unit_tasks(shape const& extents, mesh_part const& source,
                                             placement const& from, mesh_part const& target,
                                             placement const& to) {
@@ -71,6 +88,7 @@ constexpr std::vector<unit_task> unit_tasks(shape const& extents, mesh_part cons
   auto const wanted = detail::tiles(extents, target, to);
   for (auto const& b : wanted)
     for (auto const& a : given) {
+      if (a.addend != b.addend) continue;
       auto const common = intersect(a.region, b.region);
       if (common.elements() > 0) tasks.push_back({common, a.ranks, b.ranks});
     }

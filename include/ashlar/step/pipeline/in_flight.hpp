@@ -12,11 +12,15 @@
 //
 // Both are largest while a forward pass runs. They differ only if the backward pass is split.
 // split_backward.hpp limits the same two numbers, but as sums over all stages of a part.
+//
+// refuse_in_flight compares a schedule, for example one of a user's, with what fits in each stage.
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include <ashlar/step/pipeline/schedule.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar::pipelines {
 
@@ -47,6 +51,29 @@ constexpr std::vector<flight> in_flight(schedule const& s) {
   std::vector<flight> each;
   for (int stage = 0; stage < s.stages(); ++stage) each.push_back(in_flight(s, stage));
   return each;
+}
+
+/// Returns one sentence about the first stage that has more than `most` micro-batches in flight, until
+/// the gradients of the parameters, or an empty text. `most` has a number for each stage. Expects a
+/// schedule without faults (check.hpp).
+inline std::string in_flight_fault(schedule const& s, std::vector<int> const& most) {
+  if (static_cast<int>(most.size()) != s.stages())
+    return std::to_string(most.size()) + " limits of micro-batches in flight are given, but the " +
+           "schedule has " + std::to_string(s.stages()) + " stages. Give one for each stage.";
+  for (int stage = 0; stage < s.stages(); ++stage) {
+    int const needed = in_flight(s, stage).held, limit = most[static_cast<std::size_t>(stage)];
+    if (needed > limit)
+      return "stage " + std::to_string(stage) + " may have at most " + std::to_string(limit) +
+             " micro-batches in flight, but the schedule needs " + std::to_string(needed) +
+             ". Raise the limit, or choose a schedule that runs fewer forward passes ahead.";
+  }
+  return {};
+}
+
+/// Throws ashlar::error if a stage has more than `most` micro-batches in flight, as in_flight_fault.
+inline void refuse_in_flight(schedule const& s, std::vector<int> const& most) {
+  if (auto const fault = in_flight_fault(s, most); !fault.empty())
+    throw error("pipelines::refuse_in_flight", fault);
 }
 
 }  // namespace ashlar::pipelines

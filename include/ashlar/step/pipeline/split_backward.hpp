@@ -146,16 +146,19 @@ class split_builder {
 
 /// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs`
 /// has an entry for each stage and `limits` one for each position. Throws ashlar::error if a limit
-/// is below the number of chunks, so that not even one micro-batch has room, or if the limits let
-/// the positions wait for each other for ever.
+/// is below the number of chunks, so that not even one micro-batch has room.
 constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
                                   pipeline_costs const& costs,
                                   std::vector<split_limits> const& limits) {
-  for (auto const& l : limits)
-    if (l.ahead < chunks || l.held < chunks)
-      throw error("pipelines::split_backward",
-                  "a limit is below " + std::to_string(chunks) +
-                      ", the number of chunks, so that not even one micro-batch has room.");
+  for (std::size_t p = 0; p < limits.size(); ++p) {
+    auto const& own = limits.data()[p];
+    if (own.ahead < chunks || own.held < chunks)
+      throw error("pipelines::split_backward", "position " + std::to_string(p) + " may have " +
+                                                   std::to_string(std::min(own.ahead, own.held)) +
+                                                   " in flight, but one micro-batch needs " +
+                                                   std::to_string(chunks) +
+                                                   ", one for each chunk. Raise the limit.");
+  }
   schedule best{positions, micro_batches, chunks, wired, {}};
   double const least = bound(best, costs, true) * (1 + 1e-12);
   double seconds = std::numeric_limits<double>::infinity();
@@ -205,15 +208,17 @@ constexpr schedule split_with(int positions, int micro_batches, int chunks, wiri
 }  // namespace detail
 
 /// In the following functions, `costs` has an entry for each stage. If it is empty, all passes take
-/// equal time, and transfers none.
-constexpr schedule zb_h1(int positions, int micro_batches, pipeline_costs const& costs = {}) {
+/// equal time, and transfers none. No stage has more than `most` micro-batches in flight.
+constexpr schedule zb_h1(int positions, int micro_batches, pipeline_costs const& costs = {},
+                         int most = std::numeric_limits<int>::max()) {
   return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, [&](int j) {
-    return split_limits{positions - j, positions};
+    return split_limits{std::min(positions - j, most), std::min(positions, most)};
   });
 }
-constexpr schedule zb_h2(int positions, int micro_batches, pipeline_costs const& costs = {}) {
+constexpr schedule zb_h2(int positions, int micro_batches, pipeline_costs const& costs = {},
+                         int most = std::numeric_limits<int>::max()) {
   return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, [&](int j) {
-    return split_limits{2 * (positions - j) - 1, 2 * positions - 1};
+    return split_limits{std::min(2 * (positions - j) - 1, most), std::min(2 * positions - 1, most)};
   });
 }
 constexpr schedule zb_v(int positions, int micro_batches, pipeline_costs const& costs = {}) {

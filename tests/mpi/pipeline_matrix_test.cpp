@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 2 4
+// thorough: ASHLAR_PIPELINES=all 2 4 6 8
+
+// Tests that four nets train in pipeline stages exactly as on one stage: a small GPT with and without
+// tied embeddings, a VGG and a U-Transformer, all with dropout and with clipped gradients. After 20
+// steps the losses, gradient norms and parameters have the same bits as on a mesh of the ranks of
+// one stage with the same placements, and equal those of one rank within rounding. The cases are
+// all combinations of
+//
+//   stages       2 and 4 parts of the mesh, each with all other ranks; one or two stages a part
+//   cuts         even; random
+//   schedules    GPipe, 1F1B, eager, interleaved, ZB-H1, ZB-H2, ZB-V, DualPipeV, random warm-ups
+//   backward     as the schedule has it; split if it is whole, whole if it is split
+//   recompute    nothing; a random number of segments of each stage
+//
+// The number of micro-batches is below, at and above the number of parts, in turn. The environment
+// variable ASHLAR_PIPELINES=all runs all cases. Otherwise one in 23 runs.
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <random>
+#include <string_view>
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+#include <support/staged_nets.hpp>
+
+#include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/u_transformer.hpp>
+#include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/search/schedule_choice.hpp>
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/pipeline/text.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+namespace pipelines = ashlar::pipelines;
+
+constexpr double matrix_clip = 0.02;
+constexpr int matrix_steps = 20;
+
+template <class Net, class Batch, class Model>
+std::vector<double> matrix_run(Net const& net, Batch const& batch, Model& model) {
+  using input = std::conditional_t<Batch::holds_tokens, std::int32_t, double>;
+  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = matrix_clip});
+  std::vector<double> all;
+  for (unsigned step = 0; step < matrix_steps; ++step) {
+    auto const report = trainer.step(data_for<input>(net, batch, 7, 5, step, 4));
+    CHECK(report.gradient_norm > matrix_clip);
+    all.push_back(report.loss);
+    all.push_back(report.gradient_norm);
+  }
+  return all;
+}
+
+/// Returns a random plan. Tensors arrive as sums at even cuts into `stages` or twice as many stages.
+inline search::plan plan_with_sums(search::problem const& net, plan_source const& plans, int stages,
+                                   std::mt19937& random) {
+  for (int draws = 0; draws < 10000; ++draws) {
+    auto const plan = plans.random(random);
+    if (arrive_whole(net, plan, even_limits(net, stages)) &&
+        arrive_whole(net, plan, even_limits(net, 2 * stages)))
+      return plan;
+  }
+  return plans.whole();
+}
+
+/// The training of a net on one stage. Number 0 is on one rank. Number 1 has a plan for even cuts
+/// into `stages` or twice as many, and the plan of number 2 is any.
+template <class Net, class Batch>
+struct matrix_reference {
+  matrix_reference(Net const& net, Batch const& b, ashlar::mesh const& m, int number, int stages)
+      : batch(b), problem(any_length(nn::describe<double>(net, batch))), chosen([&] {
+          plan_source const plans(problem, m);
+          std::mt19937 random(static_cast<unsigned>(10 * b.micro_batches + number));
+          return number == 0   ? plans.whole()
+                 : number == 1 ? plan_with_sums(problem, plans, stages, random)
+                               : plans.random(random);
+        }()),
+        model(nn::place<double>(net, m, chosen, 5)), run(matrix_run(net, batch, model)),
+        values(values_of(model)) {}
+
+  Batch batch;
+  search::problem problem;
+  search::plan chosen;
+  decltype(nn::place<double>(std::declval<Net const&>(), std::declval<ashlar::mesh const&>(),
+                             std::declval<search::plan const&>(), 5)) model;
+  std::vector<double> run;
+  whole_parameters values;
+};
+
+/// What all cases have done.
+struct matrix_count {
+  int cases = 0, same_bits = 0, recomputed = 0, references = 0;
+  double largest_gap = 0;  ///< of the parameters of those within rounding
+};
+
+/// Returns the schedule of a kind, or nothing if it permits no such numbers.
+std::optional<pipelines::schedule> matrix_schedule(std::string const& name, int positions, int m,
+                                                   std::mt19937& random) {
+  if (name == "warm-ups") {
+    std::vector<int> depths;
+    for (int j = 0; j < positions; ++j)
+      depths.push_back(1 + static_cast<int>(random() % static_cast<unsigned>(m)));
+    std::sort(depths.rbegin(), depths.rend());
+    return pipelines::with_warm_ups(depths, m);
+  }
+  auto const kind = search::schedule_choices(name).front();
+  if (!kind.permits(positions, m)) return {};
+  return search::make_schedule(kind, positions, m, {}, {});
+}
+
+template <class Net, class Batch>
+class pipeline_matrix {
+ public:
+  pipeline_matrix(Net const& net, Batch const& batch) : net_(net), batch_(batch) {}
+
+  void run() {
+    for (int const positions : {2, 4})
+      if (world_size() % positions == 0) run(positions);
+    if (world_rank() == 0)
+      MESSAGE(count_.cases, " pipelines, ", count_.same_bits, " with the bits of one stage, ",
+              count_.recomputed, " with recomputation; ", count_.references,
+              " trainings on one stage; largest difference of the others ", count_.largest_gap);
+    CHECK(count_.cases > 0);
+    if (runs_all()) CHECK(2 * count_.same_bits >= count_.cases);
+  }
+
+ private:
+  using reference = matrix_reference<Net, Batch>;
+
+  static bool runs_all() {
+    char const* const wanted = std::getenv("ASHLAR_PIPELINES");
+    return wanted != nullptr && std::string_view(wanted) == "all";
+  }
+
+  void run(int positions) {
+    int const q = world_size() / positions;
+    ashlar::topology one{{"stage", 1}, {"gpu", q}}, all{{"stage", positions}, {"gpu", q}};
+    if (q == 4) {
+      one = {{"stage", 1}, {"data", 2}, {"gpu", 2}};
+      all = {{"stage", positions}, {"data", 2}, {"gpu", 2}};
+    }
+    ashlar::mesh const whole(MPI_COMM_WORLD, all);
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank() / q, world_rank() % q, &own);
+    {
+      ashlar::mesh const stage(own, one), single(MPI_COMM_SELF, one_rank(one));
+      std::map<std::pair<int, int>, std::unique_ptr<reference>> references;
+      auto const found = [&](int m, int number) -> reference& {
+        auto& known = references[{m, number}];
+        if (known) return *known;
+        auto batch = batch_;
+        batch.micro_batches = m;
+        known = std::make_unique<reference>(net_, batch, number == 0 ? single : stage, number,
+                                            positions);
+        ++count_.references;
+        return *known;
+      };
+      int turn = 0;
+      for (auto const& name : {"gpipe", "1f1b", "eager", "interleaved", "zb_h1", "zb_h2", "zb_v",
+                               "dual_pipe_v", "warm-ups"})
+        for (int form = 0; form < 2; ++form)
+          for (int uneven = 0; uneven < 2; ++uneven)
+            for (int recomputes = 0; recomputes < 2; ++recomputes, ++turn) {
+              std::mt19937 random(static_cast<unsigned>(turn));
+              if (!runs_all() && (turn + 5 * positions) % 23 != 0) continue;
+              std::vector<pipelines::schedule> orders;
+              for (int const m : {std::max(1, positions - 1), positions, positions + 1,
+                                  2 * positions, 2 * positions + 1})
+                if (auto const order = matrix_schedule(name, positions, m, random))
+                  orders.push_back(*order);
+              auto order = orders[static_cast<std::size_t>(form + 2 * uneven + 3 * recomputes) %
+                                  orders.size()];
+              if (form == 1)
+                order = split_in_two(order) == order ? fused(order) : split_in_two(order);
+              auto& expected = found(order.micro_batches, 1 + uneven);
+              compare(expected, found(order.micro_batches, 0));
+              auto const limits = uneven == 1
+                                      ? random_limits(expected.problem, order.stages(), random)
+                                      : even_limits(expected.problem, order.stages());
+              std::vector<int> recomputed;
+              for (std::size_t s = 0; s + 1 < limits.size(); ++s) {
+                int const most =
+                    search::stage_of(expected.problem, limits[s], limits[s + 1], 1).segments;
+                recomputed.push_back(
+                    recomputes == 0 || most == 0
+                        ? 0
+                        : 1 + static_cast<int>(random() % static_cast<unsigned>(most)));
+              }
+              CAPTURE(std::string(name));
+              compare(whole, order, limits, recomputed, expected);
+            }
+    }
+    MPI_Comm_free(&own);
+  }
+
+  static ashlar::topology one_rank(ashlar::topology t) {
+    for (auto& a : t.axis) a.extent = 1;
+    return t;
+  }
+
+  /// Compares a training on one stage with that on one rank.
+  void compare(reference const& staged, reference const& single) {
+    for (std::size_t k = 0; k < single.run.size(); ++k)
+      CHECK(near(staged.run[k], single.run[k], 1e-7));
+    CHECK(difference(staged.values, single.values) < 1e-6);
+  }
+
+  /// Trains in stages, and compares with the training on one stage.
+  void compare(ashlar::mesh const& whole, pipelines::schedule const& order,
+               std::vector<int> const& limits, std::vector<int> const& recomputed,
+               reference& expected) {
+    CAPTURE(to_string(order));
+    CAPTURE(describe(expected.problem, expected.chosen));
+    std::string cuts;
+    for (std::size_t s = 0; s + 1 < limits.size(); ++s)
+      cuts += std::to_string(limits[s]) + " (" + std::to_string(recomputed[s]) + ") ";
+    CAPTURE(cuts);
+    auto const plan = search::price_pipeline(expected.problem, expected.chosen, limits, recomputed,
+                                             0, order.micro_batches, whole.machine(), order);
+    auto model = nn::place<double>(net_, whole, plan, 5);
+    auto const fault = ashlar::search::check(model.program());
+    INFO(to_string(fault, model.program()));
+    REQUIRE(!fault.found());
+    auto const found = matrix_run(net_, expected.batch, model);
+    double const gap = gap_of_parameters(model, expected.model);
+    bool const same_bits = arrive_whole(expected.problem, expected.chosen, limits);
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      CAPTURE(k);  // the loss of step k / 2, or its gradient norm
+      if (same_bits) CHECK(found[k] == expected.run[k]);
+      else CHECK(near(found[k], expected.run[k], 1e-8));
+    }
+    CHECK(gap <= (same_bits ? 0 : 1e-7));
+    ++count_.cases;
+    count_.same_bits += same_bits;
+    count_.recomputed += std::any_of(recomputed.begin(), recomputed.end(),
+                                     [](int n) { return n > 0; });
+    count_.largest_gap = std::max(count_.largest_gap, gap);
+  }
+
+  Net net_;
+  Batch batch_;
+  matrix_count count_;
+};
+
+}  // namespace
+
+TEST_CASE("a GPT under every schedule") {
+  pipeline_matrix(nn::chain(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
+                            nn::layer_norm(6), nn::linear(6, 7)),
+                  nn::token_batch{3, 4})
+      .run();
+}
+
+TEST_CASE("a GPT with tied embeddings under every schedule") {
+  pipeline_matrix(nn::tied(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
+                           nn::layer_norm(6), nn::output_embedding(6, 7)),
+                  nn::token_batch{3, 4})
+      .run();
+}
+
+TEST_CASE("a VGG under every schedule") {
+  pipeline_matrix(nn::chain(nn::segment(nn::vgg_stage<2>(2, 3, true)), nn::dropout(0.2),
+                            nn::segment(nn::vgg_stage<2>(3, 4, true)),
+                            nn::linear<3, 1>({4, 2, 1}, {6}), nn::relu(), nn::dropout(0.2),
+                            nn::linear(6, 5)),
+                  nn::image_batch{3, 2, 9, 7})
+      .run();
+}
+
+TEST_CASE("a U-Transformer under every schedule") {
+  auto const u = nn::u_transformer(nn::u_transformer_options<2>{
+      .channels = {4, 4}, .heads = 2, .groups = 2, .context = {2, 3}, .image_channels = 1});
+  pipeline_matrix(nn::chain(nn::convolution(1, 1, 1), nn::dropout(0.2), u),
+                  nn::image_batch{3, 1, 4, 2})
+      .run();
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Helpers of tests that train a net in pipeline stages: where to cut it, whether the results must
+// have the bits of one stage, schedules in other forms, and comparisons of parameters.
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include <ashlar/nn/model.hpp>
+#include <ashlar/search/stages.hpp>
+#include <ashlar/step/cut_skips.hpp>
+#include <ashlar/step/pipeline/schedule.hpp>
+
+namespace ashlar_test {
+
+/// Draws stages of at least one unit each: elements or whole residuals.
+inline std::vector<int> random_limits(ashlar::search::problem const& net, int stages,
+                                      std::mt19937& random) {
+  auto points = ashlar::search::detail::cutting_points(net);
+  std::vector<int> inner(points.begin() + 1, points.end() - 1), limits{0};
+  std::shuffle(inner.begin(), inner.end(), random);
+  inner.resize(static_cast<std::size_t>(stages) - 1);
+  std::sort(inner.begin(), inner.end());
+  limits.insert(limits.end(), inner.begin(), inner.end());
+  limits.push_back(net.size());
+  return limits;
+}
+
+/// Returns stages of equally many units, or of one more.
+inline std::vector<int> even_limits(ashlar::search::problem const& net, int stages) {
+  auto const points = ashlar::search::detail::cutting_points(net);
+  auto const units = points.size() - 1;
+  std::vector<int> limits;
+  for (int s = 0; s <= stages; ++s)
+    limits.push_back(
+        points[units * static_cast<std::size_t>(s) / static_cast<std::size_t>(stages)]);
+  return limits;
+}
+
+/// Returns whether a tensor has addends on several ranks.
+inline bool is_divided(ashlar::placement const& p, ashlar::topology const& t) {
+  for (int a = 0; a < t.axes(); ++a)
+    if (p[a].is_partial() && t.extent(a) > 1) return true;
+  return false;
+}
+
+/// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others
+/// than on one stage, where the sum may stay divided: then the results agree within rounding.
+inline bool arrive_whole(ashlar::search::problem const& net, ashlar::search::plan const& chosen,
+                         std::vector<int> const& limits) {
+  auto const divided = [&](ashlar::placement const& p) { return is_divided(p, chosen.mesh); };
+  bool whole = true;
+  for (auto const& skip : ashlar::search::cut_skips(net, limits))
+    whole = whole && !divided(chosen[skip.end].x) && !divided(chosen[skip.begin].dy);
+  for (std::size_t s = 1; s + 1 < limits.size(); ++s)
+    whole = whole && !divided(chosen[limits[s]].x) && !divided(chosen[limits[s] - 1].dy);
+  return whole;
+}
+
+/// Returns the schedule with every whole backward pass split into its two halves, one right after
+/// the other.
+inline ashlar::pipelines::schedule split_in_two(ashlar::pipelines::schedule s) {
+  using ashlar::pipelines::pass;
+  for (auto& own : s.order) {
+    std::vector<ashlar::pipelines::action> made;
+    for (auto a : own) {
+      bool const whole = a.what == pass::backward;
+      if (whole) a.what = pass::input_gradient;
+      made.push_back(a);
+      if (!whole) continue;
+      a.what = pass::weight_gradient;
+      made.push_back(a);
+    }
+    own = made;
+  }
+  return s;
+}
+
+/// Returns the schedule with whole backward passes where the gradients of inputs are computed.
+inline ashlar::pipelines::schedule fused(ashlar::pipelines::schedule s) {
+  using ashlar::pipelines::pass;
+  for (auto& own : s.order) {
+    std::erase_if(own, [](auto const& a) { return a.what == pass::weight_gradient; });
+    for (auto& a : own)
+      if (a.what == pass::input_gradient) a.what = pass::backward;
+  }
+  return s;
+}
+
+/// Returns the largest difference between the parameters of a pipeline's stage on this rank and
+/// those of a model of the whole net on a mesh of as many ranks as the stage has. A difference of
+/// names counts as infinite.
+template <class Staged, class Serial>
+double gap_of_parameters(Staged& staged, Serial& serial) {
+  using processor = typename Serial::mesh_type::processor_type;
+  std::vector<ashlar::nn::parameter<processor> const*> expected;
+  serial.for_each_parameter([&](auto const& p) { expected.push_back(&p); });
+  std::size_t k = 0;
+  double largest = 0;
+  staged.for_each_parameter([&](auto const& p) {
+    auto const& other = *expected.at(k++);
+    if (p.path() != other.path()) largest = 1e300;
+    if (!p.value().mesh().is_here()) return;
+    auto const *x = p.value().template data_as<double>(),
+               *y = other.value().template data_as<double>();
+    for (std::int64_t i = 0; i < p.value().local_elements(); ++i) {
+      double const apart = std::abs(x[i] - y[i]);
+      if (!(apart <= largest)) largest = apart;
+    }
+  });
+  return k == expected.size() ? largest : 1e300;
+}
+
+}  // namespace ashlar_test
