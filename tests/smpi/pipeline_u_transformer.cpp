@@ -7,22 +7,24 @@
 // inputs of many skips cross it, and their gradients cross back.
 //
 // A step has micro-batches of 64 images in 32-bit numbers, as the program that the paper's authors
-// published with Alpa. The blocks' forward passes run again in the backward pass. Within a machine
-// the images are divided among the ranks. So no slice is needed by two ranks, and the traffic of
-// send/recv and that of Alpa are those of broadcast: they have one row.
+// published with Alpa. Within a machine the images are divided among the ranks. So no slice is needed
+// by two ranks, and the traffic of send/recv and that of Alpa are those of broadcast: they have one
+// row.
 //
 // The programs are those that build_stage makes of the whole net, with all skips. Their elements
 // take the seconds that the cost model has for the net at its real size. The tensors are those of
 // the same net with 4 images and a quarter of all channels, 64 times smaller, on links that are as
-// much slower. Parameters are left out: their gradients are synchronized within a machine, once a step.
+// much slower. Parameters are left out: their gradients are synchronized within a machine, once a
+// step.
 //
 // The cut is the one that the search finds for eager-1F1B. `searched` has the cut and the schedule
 // that the search finds with split backward passes and any warm-up depths.
 //
-// The argument after mesh and machine is the number of micro-batches.
+// The arguments after mesh and machine are the number of micro-batches, and whether the blocks'
+// forward passes run again in the backward pass (1) or not (0).
 //
-// run: node=2,gpu=4 slow:p3_8xlarge 4
-// thorough: node=2:inter,gpu=4 slow:p3_8xlarge 16
+// run: node=2,gpu=4 slow:p3_8xlarge 4 1
+// thorough: node=2:inter,gpu=4 slow:p3_8xlarge 16 1
 
 #include <smpi/message_costs.hpp>
 #include <smpi/pipeline_compared.hpp>
@@ -48,11 +50,11 @@ ashlar::machine real_machine() {
   return m;
 }
 
-/// Returns the net of the paper, which recomputes all of its segments.
-search::problem paper_net(int micro_batches) {
+/// Returns the net of the paper. It recomputes all of its segments, or none.
+search::problem paper_net(int micro_batches, bool again) {
   auto net = any_length(nn::describe(nn::u_transformer(nn::paper_u_transformer),
                                      nn::image_batch{64, 3, 32, 32, micro_batches}));
-  net.recomputed = net.segments;
+  if (again) net.recomputed = net.segments;
   return net;
 }
 
@@ -69,7 +71,7 @@ simulated_net smaller(search::pipeline_plan const& plan, ashlar::machine const& 
                       bool signal) {
   constexpr nn::u_transformer_options<4> quarter{
       .channels = {168, 336, 672, 672}, .groups = 8, .context = {16, 672}};
-  auto const real = chain_of(paper_net(plan.micro_batches()), plan);
+  auto const real = chain_of(paper_net(plan.micro_batches(), false), plan);
   auto small = any_length(nn::describe(nn::u_transformer(quarter),
                                        nn::image_batch{4, 3, 32, 32, plan.micro_batches()}));
   simulated_net made{chain_of(small, plan), plan.chosen};
@@ -110,15 +112,16 @@ int main(int argc, char** argv) {
   charge_each_message(given.machine);
   ashlar::mesh const m(env.world(), given.topology, given.machine);
   int const micro_batches = given.number(0);
+  bool const again = given.number(1) != 0;
   auto const real = real_machine();
   auto const found = [&](std::vector<std::string> const& schedules) {
     return from_rank_0([&] {
-      return search::pipeline(paper_net, given.topology, real,
+      return search::pipeline([&](int n) { return paper_net(n, again); }, given.topology, real,
                               {{2}, {micro_batches}, schedules, {2}, true});
     });
   };
   auto const early = found({"eager"}), best = found({"searched", "zb_h1", "zb_h2"});
-  auto const net = chain_of(paper_net(micro_batches), early);
+  auto const net = chain_of(paper_net(micro_batches, again), early);
   auto const limits = limits_of(early);
   verdict all;
   if (m.rank() == 0) {
@@ -133,7 +136,7 @@ int main(int argc, char** argv) {
     std::printf("%zu skips between the stages; transfer / (F + B): %.3f forward, %.3f backward\n",
                 early.skips.size(), sent / early.stages[0].seconds, back / early.stages[1].seconds);
     std::printf("predicted: %.3f s eager, %.3f s searched (%s, cut at %d and %d of %d)\n",
-                early.seconds(), best.seconds(), search::schedule_text(best.order).c_str(),
+                early.seconds(), best.seconds(), search::schedule_text(schedule_of(best)).c_str(),
                 limits[1], limits_of(best)[1], net.size());
   }
   auto const run = [&](pipelines::schedule const& order, bool is_signal, bool at_once,
