@@ -3,12 +3,16 @@
 
 #include "models.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/schedule_choice.hpp>
@@ -24,7 +28,9 @@ nn::token_batch tokens(options const& o) { return {o.batch, o.context, o.micro_b
 nn::image_batch images(options const& o) { return {o.batch, 3, o.image, o.image, o.micro_batches}; }
 
 search::problem gpt(options const& o) {
-  return nn::describe(nn::gpt({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
+  nn::gpt_options const size{o.layers, o.d_model, o.heads, o.vocabulary};
+  if (o.tied) return any_length(nn::describe(nn::tied_gpt(size), tokens(o)));
+  return nn::describe(nn::gpt(size), tokens(o));
 }
 search::problem bert(options const& o) {
   return nn::describe(nn::bert({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
@@ -61,13 +67,26 @@ search::problem dlrm(options const& o) {
   return any_length(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
 }
 
+/// A U-Transformer as that of the paper, whose context is as wide as its innermost level.
+search::problem u_transformer(options const& o) {
+  nn::u_transformer_options<4> size = nn::paper_u_transformer;
+  if (o.channels.size() != size.channels.size())
+    throw ashlar::error("--channels", "a u-transformer has 4 levels. Give the channels of each, as "
+                                      "672,1344,2688,2688.");
+  std::copy(o.channels.begin(), o.channels.end(), size.channels.begin());
+  for (auto const c : o.channels) size.groups = std::gcd(size.groups, c);
+  size.heads = o.heads;
+  size.context.width = o.channels.back();
+  return any_length(nn::describe(nn::u_transformer(size), images(o)));
+}
+
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
 };
-constexpr model models[] = {{"gpt", gpt},     {"mlp", mlp},     {"bert", bert},
-                            {"vgg13", vgg13}, {"vgg16", vgg16}, {"alexnet", alexnet},
-                            {"dlrm", dlrm}};
+constexpr model models[] = {
+    {"gpt", gpt},     {"mlp", mlp},         {"bert", bert}, {"vgg13", vgg13},
+    {"vgg16", vgg16}, {"alexnet", alexnet}, {"dlrm", dlrm}, {"u-transformer", u_transformer}};
 
 template <class List, class Name>
 std::string joined(List const& list, Name name) {
