@@ -34,24 +34,40 @@ simulate() {
 
 if [ "${1:-}" != --report ]; then
   cmake --preset default
-  cmake --build --preset default --target smpi_platform build_smpi_pipeline build_smpi_pipeline_gpt
+  cmake --build --preset default --target smpi_platform build_smpi_pipeline \
+    build_smpi_pipeline_gpt build_smpi_pipeline_u_transformer
   mkdir -p "$figures"
   for parts in 2 4 8; do
     simulate "grid_$parts" pipeline "stage=$parts" pairs:bandwidth 4,16,32 0,0.125,0.25,0.5,0.75
   done
   simulate gpt_4_1_2 pipeline_gpt node=2,gpu=4 slow:p3_8xlarge 1 16
   simulate gpt_2_2_2 pipeline_gpt node=2,data=2,operator=2 slow:p3_8xlarge 2 16
+  for batches in 4 32; do
+    simulate "u_transformer_$batches" pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge "$batches" 1
+  done
+  simulate u_transformer_kept pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge 32 0
 fi
+
+# rows <column>: the rows of one file with a first column, and the speeds relative to Signal and Alpa.
+# In the U-Transformer, Alpa's transfers are those of broadcast.
+rows() {
+  awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
+    name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n
+    if (s == "alpa" || (s == "broadcast" && !alpa)) alpa = $(n - 1)}
+    END {for (k = 1; k <= NR; ++k)
+      printf "| %s | %s | %s | %.1f %% | %.2f |\n", first, name[k], seconds[k], 100 * of_signal[k], alpa / seconds[k]}'
+}
 
 head=$(sed '/^<!-- tables -->$/q' "$page")
 {
   printf '%s\n\n' "$head"
-  echo "| GPT (data, operator, pipeline) | transfers | seconds | speed of Signal |"
-  echo "| --- | --- | --- | --- |"
-  for case in 4_1_2 2_2_2; do
-    awk -v of="(${case//_/, })" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
-      printf "| %s | %s | %s | %.1f %% |\n", of, s, $(n - 1), 100 * $n}' "$figures/gpt_$case.txt"
-  done
+  echo "| GPT (data, operator, pipeline) | transfers | seconds | speed of Signal | times Alpa |"
+  echo "| --- | --- | --- | --- | --- |"
+  for case in 4_1_2 2_2_2; do rows "(${case//_/, })" <"$figures/gpt_$case.txt"; done
+  printf '\n| U-Transformer, micro-batches | transfers | seconds | speed of Signal | times Alpa |\n'
+  echo "| --- | --- | --- | --- | --- |"
+  for batches in 4 32; do rows "$batches" <"$figures/u_transformer_$batches.txt"; done
+  rows "32, nothing recomputed" <"$figures/u_transformer_kept.txt"
   printf '\n| schedule | parts | micro-batches | transfer / (F + B) | replay | SMPI | SMPI / replay | bound |\n'
   echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
   for name in gpipe 1f1b eager interleaved zb_h1 zb_v; do

@@ -3,6 +3,9 @@
 
 #include "models.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/alexnet.hpp>
@@ -11,6 +14,7 @@
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/hidup_models.hpp>
+#include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/schedule_choice.hpp>
@@ -26,7 +30,9 @@ nn::token_batch tokens(options const& o) { return {o.batch, o.context, o.micro_b
 nn::image_batch images(options const& o) { return {o.batch, 3, o.image, o.image, o.micro_batches}; }
 
 search::problem gpt(options const& o) {
-  return nn::describe(nn::gpt({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
+  nn::gpt_options const size{o.layers, o.d_model, o.heads, o.vocabulary};
+  if (o.tied) return any_length(nn::describe(nn::tied_gpt(size), tokens(o)));
+  return nn::describe(nn::gpt(size), tokens(o));
 }
 search::problem bert(options const& o) {
   return nn::describe(nn::bert({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
@@ -87,6 +93,19 @@ search::problem vit_moe(options const& o) {
                    patches, o.micro_batches));
 }
 
+/// A U-Transformer as that of the paper, whose context is as wide as its innermost level.
+search::problem u_transformer(options const& o) {
+  nn::u_transformer_options<4> size = nn::paper_u_transformer;
+  if (o.channels.size() != size.channels.size())
+    throw ashlar::error("--channels", "a u-transformer has 4 levels. Give the channels of each, as "
+                                      "672,1344,2688,2688.");
+  std::copy(o.channels.begin(), o.channels.end(), size.channels.begin());
+  for (auto const c : o.channels) size.groups = std::gcd(size.groups, c);
+  size.heads = o.heads;
+  size.context.width = o.channels.back();
+  return any_length(nn::describe(nn::u_transformer(size), images(o)));
+}
+
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
@@ -98,6 +117,7 @@ constexpr model models[] = {{"gpt", gpt},
                             {"vgg16", vgg16},
                             {"alexnet", alexnet},
                             {"dlrm", dlrm},
+                            {"u-transformer", u_transformer},
                             {"gpt-moe", gpt_moe},
                             {"bert-sgmoe", bert_moe<2>},
                             {"bert-switch", bert_moe<1>},

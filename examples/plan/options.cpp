@@ -70,6 +70,15 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
                  "experts that are chosen for each token; default: 1 of *-switch, 2 of others")
       ->check(CLI::Range(1, 1 << 20))
       ->group(net);
+  app.add_option("--channels", o.channels, "of u-transformer: channels of its four levels")
+      ->delimiter(',')
+      ->take_all()
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str()
+      ->group(net);
+  app.add_flag("--tied", o.tied,
+               "of gpt: the embedding's table is the last matrix too, as in GPT-2")
+      ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
   number("--rows", o.rows, 1, "rows of each table", net);
   app.add_option("--widths", o.widths,
@@ -162,6 +171,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
         throw CLI::ValidationError(
             std::string(other) +
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
+    if (o.tied && o.model != "gpt")
+      throw CLI::ValidationError("--tied is for the model gpt. Omit it.");
     if (o.stages == 1 && schedule->count() > 0)
       throw CLI::ValidationError("--schedule is for plans with pipeline stages. Add --pipeline.");
     if (o.stages == 1 && in_flight->count() > 0)

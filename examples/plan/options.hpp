@@ -22,9 +22,10 @@ struct options {
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
   std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< for mlp
   std::int64_t image = 224, classes = 1000;                  ///< for image nets
-  bool halo = false;
-  std::int64_t tables = 26, rows = 1'000'000;  ///< for dlrm
-  int experts = 0, top = 0;                    ///< 0: what the model has by default
+  bool halo = false, tied = false;
+  std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< for u-transformer
+  std::int64_t tables = 26, rows = 1'000'000;                 ///< for dlrm
+  int experts = 0, top = 0;                                   ///< 0: what the model has by default
   std::string type = "float";
 
   std::string mesh = "node=1,gpu=8", machine = "h200_server", memory_limit;

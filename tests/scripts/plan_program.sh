@@ -70,6 +70,12 @@ says "b: 4 stages along node of node=8,gpu=2" "${pipeline[@]}" --stages 2 \
   --diff "$work/stages.json"
 says "one stage (no pipeline) is best" vgg13 --image 32 --batch 4 --mesh node=2,gpu=2 --pipeline
 says "one stage is best, " "${gpt[@]}" --micro-batches auto
+small=(u-transformer --channels 8,16,32,32 --heads 4 --image 16 --batch 32 --mesh node=2,gpu=2)
+says "a step" "${small[@]}"
+says "skip           stages" "${small[@]}" --stages 2 --micro-batches 4 --batch 8 --html "$work/u.html"
+grep -q "of the skip from stage 0 to 1" "$work/u.html" || fail "the page lacks the skips"
+says "proved to be the optimum by exact" "${gpt[@]}" --tied
+says "2 stages along node" "${pipeline[@]}" --tied --layers 4 --stages 2 --schedule 1f1b
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
 
@@ -109,5 +115,7 @@ refused "cannot be written" "${gpt[@]}" --out "$work/no/such/folder.json"
 refused "There must be fewer than 2^63" mlp --widths 1073741824,1073741824,2 --batch 1073741824 \
   --mesh gpu=2
 refused "--batch" "${gpt[@]}" --batch 0
+refused "a u-transformer has 4 levels" "${small[@]}" --channels 8,16
+refused "--tied is for the model gpt" "${small[@]}" --tied
 refused "model" resnet
 exit "$failed"

@@ -9,10 +9,13 @@
 //   signal          eager-1F1B with one element for each rank in a transfer: the bound
 //   send/recv       1F1B; every rank that needs a slice gets its own copy from the other node; no part
 //                   computes meanwhile
-//   broadcast       the same, but each slice crosses once
+//   alpa            the same, but each slice crosses in parts, one for each rank that needs it, which
+//                   these ranks then gather
+//   broadcast       the same, but the ranks pass each slice on while it crosses
 //   overlap         1F1B, with transfers that go on while the parts compute
 //   eager           eager-1F1B with such transfers
 //   eager, split    the same; the gradient of the input is sent before those of the parameters
+//   searched        the fastest replay among searched warm-up depths and split backward passes
 //
 // The model has 32 layers of width 2560 and sequences of 1024 tokens, in micro-batches of 16
 // sequences in 16-bit numbers (here half as many of 32 bits). A layer's forward pass runs again in
@@ -25,10 +28,9 @@
 // thorough: node=2,data=2,operator=2 slow:p3_8xlarge 2 16
 
 #include <smpi/message_costs.hpp>
-#include <smpi/pipeline_run.hpp>
+#include <smpi/pipeline_compared.hpp>
 
-#include <ashlar/step/crossings_at_once.hpp>
-#include <ashlar/step/pipeline/warm_up.hpp>
+#include <ashlar/search/schedule_choice.hpp>
 
 namespace {
 
@@ -50,19 +52,37 @@ pipelines::stage_costs costs_of(ashlar::machine const& m, int ranks, int sharing
   return {forward + output, 2 * forward + output, flops / ranks / m.flops + output, 0, 0};
 }
 
-/// Returns the schedule with each backward pass in its two halves, one right after the other.
-pipelines::schedule with_halves(pipelines::schedule s) {
-  for (auto& own : s.order) {
-    std::vector<pipelines::action> halves;
-    for (auto const& a : own) {
-      halves.push_back(a);
-      if (a.what != pipelines::pass::backward) continue;
-      halves.back().what = pipelines::pass::input_gradient;
-      halves.push_back({pipelines::pass::weight_gradient, a.micro_batch, a.chunk});
-    }
-    own = halves;
+/// Makes each of the two stages receive at the placement `parts`, and gather to that of its passes.
+void gather_inside(stage_chain& chain, ashlar::placement const& parts) {
+  auto const at = chain.chosen[0].x;
+  search::layer_spec moves = chain.net.spec(0);
+  moves.name = "gather";
+  moves.forward_flops = moves.backward_flops = moves.gradient_flops = 0;
+  auto const both = chain.net;
+  chain.net.layers.clear();
+  chain.net.elements.clear();
+  chain.net.add(both.spec(0));
+  for (int k = 0; k < 2; ++k) chain.net.add(moves);
+  chain.net.add(both.spec(1));
+  search::layer_choice const plain = chain.chosen[0];
+  chain.chosen.choices = {
+      plain, {at, at, parts, parts, {}, {}}, {parts, parts, at, at, {}, {}}, plain};
+  chain.part.limits = {0, 2, 4};
+}
+
+/// Returns the fastest schedule of the search for these costs.
+pipelines::schedule searched(int micro_batches, pipelines::pipeline_costs const& costs) {
+  pipelines::schedule best;
+  double least = 0;
+  for (auto const* name : {"searched", "zb_h1", "zb_h2"}) {
+    auto const order = search::make_schedule(search::schedule_choices(name).front(), 2,
+                                             micro_batches, costs, {micro_batches, micro_batches});
+    double const seconds = pipelines::seconds_of(order, costs);
+    if (least > 0 && seconds >= least) continue;
+    least = seconds;
+    best = order;
   }
-  return s;
+  return best;
 }
 
 }  // namespace
@@ -79,36 +99,42 @@ int main(int argc, char** argv) {
   pipelines::pipeline_costs const costs{costs_of(given.machine, ranks, sharing, false),
                                         costs_of(given.machine, ranks, sharing, true)};
   auto const at = ashlar::parse_placement(t.axes() > 2 ? "B,S(0),B" : "B,S(0)");
+  auto const parts = ashlar::parse_placement(t.axes() > 2 ? "B,S(0),S(0)" : "B,S(0)");
   auto const elements = static_cast<std::int64_t>(sequences * tokens * width / 2 / scale);
   auto const plain = pipelines::one_f_one_b(2, micro_batches);
   auto const early = pipelines::eager(2, micro_batches);
-  double least = 0;
-  auto const run = [&](char const* name, pipelines::schedule const& order, std::int64_t n,
-                       bool at_once) {
+  auto with_sends = costs;
+  for (auto& c : with_sends)
+    c.send_forward = c.send_backward = double(elements) * 4 * machine.inter.beta;
+  auto const best = from_rank_0([&] { return searched(micro_batches, with_sends); });
+  enum class crossing { along, at_once, gathered };
+  auto const run = [&](pipelines::schedule const& order, std::int64_t n, crossing how) {
     stage_chain chain(t, order, costs, {n}, at, 4, machine);
+    if (how == crossing::gathered) gather_inside(chain, parts);
     auto const own = own_part(m, chain.part);
     auto program = search::build_stage(chain.net, chain.chosen, machine, chain.part);
-    if (at_once) program = search::with_crossings_at_once(program);
-    double const seconds = simulated_step(program, own, 4e-3, 4e-4);
-    if (m.rank() != 0) return 0.;
-    if (least == 0) least = seconds;
-    std::printf("%-13s %8.4f %6.3f\n", name, seconds, least / seconds);
-    return least / seconds;
+    if (how != crossing::along) program = search::with_crossings_at_once(program);
+    return simulated_step(program, own, 4e-3, 4e-4);
   };
   if (m.rank() == 0)
-    std::printf("transfer / (F + B) of the first stage: %.3f\ntransfers      seconds signal\n",
-                double(elements) * 4 * machine.inter.beta / costs[0].all());
+    std::printf("transfer / (F + B) of the first stage: %.3f\n",
+                with_sends[0].send_forward / costs[0].all());
   verdict all;
-  run("signal", early, ranks, false);
-  run("send/recv", plain, elements * sharing, true);
-  run("broadcast", plain, elements, true);
-  double const overlap = run("overlap", plain, elements, false);
-  double const eager = run("eager", early, elements, false);
-  double const split = run("eager, split", with_halves(early), elements, false);
+  compared_steps steps(m.rank() == 0);
+  steps.add("signal", run(early, ranks, crossing::along));
+  steps.add("send/recv", run(plain, elements * sharing, crossing::at_once));
+  steps.add("alpa", run(plain, elements, crossing::gathered));
+  steps.add("broadcast", run(plain, elements, crossing::at_once));
+  double const overlap = steps.add("overlap", run(plain, elements, crossing::along));
+  double const eager = steps.add("eager", run(early, elements, crossing::along));
+  double const split = steps.add("eager, split",
+                                 run(with_halves(early), elements, crossing::along));
+  double const free = steps.add("searched", run(best, elements, crossing::along));
   if (m.rank() == 0) {
     all.check(eager >= 0.97, "eager-1F1B reaches 97 % of signal");
     all.check(split >= eager * 0.999, "the split backward pass is no slower");
     all.check(eager >= overlap, "eager-1F1B is no slower than 1F1B");
+    all.check(free >= eager * 0.999, "the searched schedule is no slower than eager-1F1B");
   }
   return all.exit_code();
 }

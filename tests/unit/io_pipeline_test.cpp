@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the output of pipeline plans. Such plans can be saved and loaded, their text has at most
-// 100 columns, and their HTML page draws one box per pass. Each error in a file gives a message
+// 100 columns, and their HTML page draws one box per pass and a line per transfer. Each error in a file gives a message
 // that names the file.
 
 #include <fstream>
@@ -306,6 +306,37 @@ TEST_CASE("the page of a pipeline draws every pass once") {
   CHECK(occurrences(chart, "<rect class='fw'") == 4 * 20);
   many.stages.resize(200, many.stages[1]);
   CHECK(occurrences(ashlar::io::page::pipeline_svg(many), "<rect") < 2000);
+}
+
+TEST_CASE("the page and the text of a pipeline show skips between stages") {
+  search::problem net;
+  net.micro_batches = 4;
+  shape const x{4, 8};
+  net.add(linear_spec(x, 8));
+  auto const joined = add_skip(net, x, [&](search::problem& p) {
+    for (int k = 0; k < 3; ++k) p.add(linear_spec(x, 8));
+    return x;
+  });
+  net.add(linear_spec(joined, 8));
+  net.add(cross_entropy_spec(x));
+  auto const whole = parse_topology("node=3");
+  auto const chosen = search::optimal(net, search::stage_mesh(whole, 0, 3), cluster);
+  auto const p = search::price_pipeline(net, chosen, {0, 2, 4, net.size()}, {0, 0, 0}, 0, 4,
+                                        cluster);
+  REQUIRE(p.skips.size() == 1);
+  auto const text = search::explain(net, p, cluster).text;
+  CAPTURE(text);
+  CHECK(has(text, "\n  skip           stages      sends  sends back\n  1 to 5         0 to 2"));
+  auto const page = ashlar::io::pipeline_page_text(net, p, cluster);
+  CHECK(occurrences(page, "<line class='tr'") == 2 * 2 * 4);  // two cuts, both ways
+  CHECK(occurrences(page, "<line class='tr sp'") == 2 * 4);
+  CHECK(has(page, "input of the skip from stage 0 to 2 of 3 sent"));
+  CHECK(has(page, "gradient of the skip from stage 0 to 2 of 3 sent"));
+  CHECK(has(page, "<tr><td>1 to 5<td>0 to 2<td>"));
+  CHECK(has(page, "in a second line that of skips"));
+  auto const plain = price_pipeline(net, chosen, {0, 1, 6, net.size()}, {0, 0, 0}, 0, 4, cluster);
+  CHECK(!has(ashlar::io::pipeline_page_text(net, plain, cluster), "skips"));
+  CHECK(!has(search::explain(net, plain, cluster).text, "sends back"));
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests pipeline plans of chains with skips, which may be cut:
-// - The search finds the fastest of all cuts.
+// - The search finds the fastest of all cuts, warm-up depths and split backward passes, for the
+//   transfers of skips and of tied parameters.
 // - Both ends of a skip have the same placements, also where memory is short.
 // - The predicted memory of a part covers the values of skips in its program.
 // - Cuts inside skips are written as text and read back.
@@ -25,8 +26,9 @@ namespace {
 namespace pipelines = ashlar::pipelines;
 
 /// Returns a chain of `levels` skips in each other, each around a layer before the next level and
-/// one after it, with random work and saved values.
-search::problem u_net(random_cases& draw, int levels, shape const& x, int m) {
+/// one after it, with random work and saved values. If it is `tied`, a layer at its begin and one in
+/// its middle have one parameter.
+search::problem u_net(random_cases& draw, int levels, shape const& x, int m, bool tied = false) {
   search::problem net;
   net.micro_batches = m;
   auto const map = [&](search::problem& p, shape const& own) {
@@ -38,13 +40,20 @@ search::problem u_net(random_cases& draw, int levels, shape const& x, int m) {
   };
   std::function<shape(search::problem&, int)> const level = [&](search::problem& p, int left) {
     map(p, x);
-    if (left == 0) return x;
+    if (left == 0) {
+      if (tied) p.add(linear_spec(x, x[1]));
+      return x;
+    }
     shape const y = add_skip(p, x, [&](search::problem& inner) { return level(inner, left - 1); });
     p.add(linear_spec(y, x[1]));
     return x;
   };
+  if (tied) net.add(linear_spec(x, x[1]));
   level(net, levels);
   net.add(cross_entropy_spec(x));
+  int later = 1;
+  while (tied && net.spec(later).parameters.empty()) ++later;
+  if (tied) net.add_tie({0, 0, later, 0});
   return net;
 }
 
@@ -61,18 +70,32 @@ void for_each_cut_of(std::vector<int> const& points, int stages, std::vector<int
   }
 }
 
+/// Calls f for each list of warm-up depths that no later position exceeds.
+void for_each_depths(int positions, int most, std::vector<int> depths,
+                     std::function<void(std::vector<int> const&)> const& f) {
+  if (static_cast<int>(depths.size()) == positions) return f(depths);
+  for (int d = 1; d <= most; ++d) {
+    auto longer = depths;
+    longer.push_back(d);
+    for_each_depths(positions, d, longer, f);
+  }
+}
+
 }  // namespace
 
-TEST_CASE("the search finds the fastest of all cuts, also of those inside skips") {
-  int inside = 0;
-  for (unsigned seed = 1; seed <= 24; ++seed) {
+TEST_CASE(
+    "the search finds the fastest of all cuts, also of those inside skips, and of all orders") {
+  int inside = 0, apart = 0;
+  for (unsigned seed = 1; seed <= 32; ++seed) {
     random_cases draw(seed);
-    int const levels = 1 + draw.below(3), batches = 1 + draw.below(5), parts = 2 + draw.below(2);
+    int const parts = 2 + draw.below(2), levels = 1 + draw.below(5 - parts);
+    int const batches = 1 + draw.below(5);
     shape const x{2 + draw.below(4), 2 + draw.below(4)};
+    bool const tied = seed % 2 == 0;
     auto const machine = draw.machine();
     auto const make = [&](int m) {
       random_cases again(seed + 100);
-      return u_net(again, levels, x, m);
+      return u_net(again, levels, x, m, tied);
     };
     ashlar::topology const t{{"node", parts, ashlar::link_tier::inter_node}};
     auto const net = make(batches);
@@ -80,27 +103,42 @@ TEST_CASE("the search finds the fastest of all cuts, also of those inside skips"
     auto const chosen = search::optimal(net, mesh, machine);
     auto const points = search::detail::cutting_points(net);
     CHECK(points.size() == std::size_t(net.size()) + 1);
-    for (auto const* name : {"1f1b", "gpipe", "eager", "interleaved"}) {
+    for (auto const* name :
+         {"1f1b", "gpipe", "eager", "interleaved", "searched", "zb_h1", "zb_v"}) {
       auto const choice = search::schedule_choices(name, {2}).front();
       int const stages = parts * choice.chunks;
       if (!choice.permits(parts, batches) || stages > net.size()) continue;
       CAPTURE(seed);
-      CAPTURE(name);
+      CAPTURE(std::string(name));
       double best = 0;
       for_each_cut_of(points, stages, {0}, 1, [&](auto const& limits) {
+        auto const price = [&](pipelines::schedule const& order) {
+          auto const p = search::price_pipeline(net, chosen, limits,
+                                                std::vector<int>(std::size_t(stages)), 0, batches,
+                                                machine, order);
+          if (best == 0 || p.seconds() < best) best = p.seconds();
+          return p;
+        };
+        if (choice.kind == search::schedule_kind::searched)
+          return for_each_depths(parts, batches, {}, [&](auto const& depths) {
+            price(pipelines::with_warm_ups(depths, batches));
+          });
+        auto const order = search::make_schedule(choice, parts, batches, {}, {});
+        if (!choice.fits_costs()) return void(price(order));
         auto const p = search::price_pipeline(
-            net, chosen, limits, std::vector<int>(std::size_t(stages)), 0, batches, machine,
-            search::make_schedule(choice, parts, batches, {}, {}));
-        if (best == 0 || p.seconds() < best) best = p.seconds();
+            net, chosen, limits, std::vector<int>(std::size_t(stages)), 0, batches, machine, order);
+        price(search::make_schedule(choice, parts, batches, costs_of(p), {}, p.skips));
       });
       auto const found = search::pipeline(make, t, machine,
                                           {{parts}, {batches}, {name}, {2}, true});
       CHECK(found.seconds() == doctest::Approx(best).epsilon(1e-9));
       CHECK(found.lower_bound <= found.seconds());
       inside += !found.skips.empty();
+      apart += tied && found.stages[0].last <= net.ties[0].later;
     }
   }
   CHECK(inside > 20);
+  CHECK(apart > 20);
 }
 
 TEST_CASE("both ends of a skip have the same placements, also if stages are searched alone") {

@@ -3,9 +3,11 @@
 
 // Tests replays and common orders of pipeline schedules in which the values of skips cross stages:
 // - A skip that takes no time changes nothing. Each pass waits for the transfers that it reads.
+// - The times of the transfers are those of links that carry one at a time.
 // - Parts that take their passes and transfers from the common order one at a time, and whose
 //   transfers wait for both ends, come to their ends.
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -65,6 +67,30 @@ std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
   return passes == s.order ? "" : "the passes are in another order";
 }
 
+/// Returns what is wrong with the times of the transfers, or an empty text.
+std::string fault_of_transfers(schedule const& s, pipeline_costs const& costs,
+                               skip_transfers const& skips, timeline const& times) {
+  std::map<std::pair<int, int>, double> links;
+  for (auto const& t : times.transfers) {
+    auto const at = static_cast<std::size_t>(t.position);
+    auto const& own = s.order[at];
+    auto const pass = std::find(own.begin(), own.end(), t.what) - own.begin();
+    bool const forward = t.what.what == ashlar::pipelines::pass::forward;
+    auto const& cost = costs[static_cast<std::size_t>(s.stage_of(t.position, t.what.chunk))];
+    double seconds = forward ? cost.send_forward : cost.send_backward;
+    if (t.skip >= 0) {
+      auto const& skip = skips[static_cast<std::size_t>(t.skip)];
+      seconds = forward ? skip.forward : skip.backward;
+    }
+    double& link = links[{t.position, t.target}];
+    if (t.begin != std::max(link, times.passes[at][static_cast<std::size_t>(pass)].end))
+      return "a transfer does not begin when it can";
+    if (t.end != t.begin + seconds) return "a transfer takes other seconds";
+    link = t.end;
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("replays of schedules with skips over stages") {
@@ -86,6 +112,10 @@ TEST_CASE("replays of schedules with skips over stages") {
           auto const lines = lowered(order, costs, skips);
           CHECK(fault_of_lines(order, skips, lines) == "");
           for (auto const& line : lines) sent += line.skip >= 0;
+          CHECK(fault_of_transfers(order, costs, skips, with) == "");
+          CHECK(with.transfers.size() ==
+                std::size_t(std::count_if(lines.begin(), lines.end(),
+                                          [](auto const& line) { return line.is_transfer; })));
           for (auto& it : skips) it.forward = it.backward = 0;
           auto no_sends = costs;
           for (auto& c : no_sends) c.send_forward = c.send_backward = 0;

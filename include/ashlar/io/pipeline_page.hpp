@@ -6,7 +6,7 @@
 // Writes a plan in pipeline stages as one self-contained HTML page. The page shows
 //
 //   the schedule        as a time chart, with transfers
-//   the stages          as a table with seconds and bytes
+//   the stages          as a table with seconds and bytes, and the skips between them
 //   the mesh            of one part
 //   the layers          as plan_page.hpp draws them
 
@@ -57,6 +57,18 @@ inline std::string stages_table(search::pipeline_plan const& p) {
   return text + "</table>";
 }
 
+/// Returns the table of the skips between stages, or an empty text if there are none.
+template <int N>
+std::string skips_table(search::basic_problem<N> const& net, search::pipeline_plan const& p) {
+  auto const lines = search::detail::skip_lines(net, p);
+  if (lines.empty()) return {};
+  std::string text = "<table class='front'><tr><th>skips<th>stages<th>sends<th>sends back</tr>";
+  for (auto const& it : lines)
+    text += "<tr><td>" + it.elements + "<td>" + it.stages + "<td>" + it.sends + "<td>" +
+            it.sends_back + "</tr>";
+  return text + "</table>";
+}
+
 }  // namespace page
 
 /// Returns the HTML text of the page of `p`, which must be a pipeline of `net` with costs for
@@ -96,13 +108,14 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       escaped(search::schedule_text(schedule_of(p))) +
       ": <span class='fk'></span> forward, <span class='bk'></span> "
       "backward, <span class='gk'></span> gradients of parameters alone, numbers: micro-batches; "
-      "<span class='sk'></span> gradients synchronized; lines below a row: what it sends; white: "
-      "waiting." +
+      "<span class='sk'></span> gradients synchronized; lines below a row: what it sends" +
+      (p.skips.empty() ? "" : ", in a second line that of skips") + "; white: waiting." +
       (drawn < p.micro_batches() ? " The drawing shows a step of " + std::to_string(drawn) +
                                        " micro-batches; the pattern continues up to " +
                                        std::to_string(p.micro_batches()) + "."
                                  : std::string()) +
       "</p></div>\n<h2>The stages</h2>\n<div class='card'>" + stages_table(p) +
+      skips_table(net, p) +
       "<p class='dim'>Seconds are of one micro-batch, gradients of a step; recomputation is part "
       "of the backward pass. Stages that differ only in what they keep share one row, which shows "
       "the largest value.</p></div>\n<h2>The mesh of one part</h2>\n<div class='card two'>" +

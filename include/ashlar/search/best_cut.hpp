@@ -53,10 +53,11 @@ class cut_search {
     // Once it is known that more memory might help, a cut that fits in no order tells nothing.
     if (best_.is_limited && !fits_in_some_order(cut)) return;
     auto const costs = costs_of(stages);
+    auto const skips = net_.skips(cut, shape_);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
     auto const with = [&] {
-      keep(cut, stages, costs,
-           make_schedule(choice_, shape_.positions, shape_.micro_batches, costs, most));
+      keep(cut, stages, costs, skips,
+           make_schedule(choice_, shape_.positions, shape_.micro_batches, costs, most, skips));
     };
     if (choice_.kind != schedule_kind::searched || limit_ == 0) return with();
     auto const any = most;
@@ -299,8 +300,9 @@ class cut_search {
   }
 
   bool keep(std::vector<int> const& cut, std::vector<pipeline_stage> const& stages,
-            pipelines::pipeline_costs const& costs, pipelines::schedule const& order) {
-    double const seconds = seconds_of_step(order, costs, stages, net_.skips(cut, order));
+            pipelines::pipeline_costs const& costs, pipelines::skip_transfers const& skips,
+            pipelines::schedule const& order) {
+    double const seconds = seconds_of_step(order, costs, stages, skips);
     if (seconds < 0 || seconds >= best_.seconds * nearly || !fits(cut, order)) return false;
     best_.seconds = seconds;
     best_.order = order;
@@ -314,7 +316,8 @@ class cut_search {
   bool keep_order(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     if (least(stages) >= best_.seconds * nearly) return false;
-    return keep(cut, stages, costs_of(stages), pipelines::schedule(best_.order));
+    return keep(cut, stages, costs_of(stages), net_.skips(cut, shape_),
+                pipelines::schedule(best_.order));
   }
 
   cut_costs& net_;

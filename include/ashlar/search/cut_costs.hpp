@@ -33,6 +33,11 @@ class cut_costs {
         return model.bytes_of_skips(limits);
       };
     }
+    if (!model.chain().ties.empty())
+      add_ties_ = [&model](std::vector<pipeline_stage>& stages, std::vector<int> const& limits,
+                           pipelines::schedule const& shape) {
+        model.add_ties(stages, limits, shape);
+      };
     int const units = static_cast<int>(points_.size()) - 1;
     prices_.resize(points_.size());
     has_price_.resize(points_.size());
@@ -56,8 +61,8 @@ class cut_costs {
   int units() const { return static_cast<int>(points_.size()) - 1; }
   std::vector<int> const& points() const { return points_; }
 
-  /// Returns the stage of the units first .. last - 1 without its transfers. If it is `joined` to
-  /// the one before, its input does not cross.
+  /// Returns the stage of the units first .. last - 1 without its transfers, and without those of
+  /// tied parameters. If it is `joined` to the one before, its input does not cross.
   pipeline_stage stage(int first, int last, bool joined) const {
     auto const &a = before_[at(first)], &b = before_[at(last)];
     moves const in = joined ? moves{} : moves_[at(first)];
@@ -86,6 +91,7 @@ class cut_costs {
       list[k].sending += backward.seconds;
       list[k].sending_back = backward.seconds;
     }
+    if (add_ties_) add_ties_(list, limits_of(cut), shape);
     return list;
   }
 
@@ -142,6 +148,9 @@ class cut_costs {
   std::function<pipelines::skip_transfers(std::vector<int> const&, pipelines::schedule const&)>
       skips_;
   std::function<std::vector<skip_bytes>(std::vector<int> const&)> measure_skips_;
+  std::function<void(std::vector<pipeline_stage>&, std::vector<int> const&,
+                     pipelines::schedule const&)>
+      add_ties_;
   std::vector<moves> moves_;            // at the begin of each unit
   std::vector<pipeline_stage> before_;  // sums over all units before, uncut
   std::vector<cut_prices> prices_;

@@ -17,8 +17,10 @@
 // micro-batches in flight. "forward" does not include the recomputation in the backward pass.
 // Neighbouring stages that differ only in memory share a line, which shows the largest memory.
 //
-// "sends" is the time of transfers to other stages, which run while the stages compute. How much of
-// a step they cost all the same stands in the head.
+// "sends" is the time of transfers to the stages before and after, which run while the stages
+// compute. A second table has the skips between stages: their elements, the stages of both ends, and
+// the time in which what a skip reads crosses, and its gradient back. How much of a step all transfers
+// cost all the same stands in the head.
 //
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
 // of the element's stage, without what crosses between stages on different parts. Memory is for all
@@ -160,6 +162,37 @@ inline std::string stages_text(pipeline_plan const& p) {
   return text;
 }
 
+/// A skip between two stages, as text.
+struct skip_line {
+  std::string elements, stages, sends, sends_back;
+};
+
+template <int N>
+std::vector<skip_line> skip_lines(basic_problem<N> const& net, pipeline_plan const& p) {
+  std::vector<skip_line> lines;
+  auto const skips = cut_skips(net, limits_of(p));
+  for (std::size_t k = 0; k < skips.size() && k < p.skips.size(); ++k) {
+    auto const& it = skips[k];
+    lines.push_back({range_text(it.begin, it.end),
+                     std::to_string(it.from) + " to " + std::to_string(it.to),
+                     seconds_or_dash(p.skips[k].forward), seconds_or_dash(p.skips[k].backward)});
+  }
+  return lines;
+}
+
+/// Returns a table of the skips between stages, or an empty text if there are none.
+template <int N>
+std::string skips_text(basic_problem<N> const& net, pipeline_plan const& p) {
+  auto const lines = skip_lines(net, p);
+  if (lines.empty()) return {};
+  std::string text = "  " + padded("skip", 8) + right("stages", 13) + right("sends", 11) +
+                     right("sends back", 12) + "\n";
+  for (auto const& it : lines)
+    text += "  " + padded(it.elements, 12) + right(it.stages, 9) + right(it.sends, 11) +
+            right(it.sends_back, 12) + "\n";
+  return text;
+}
+
 /// Returns "4 stages along node, each on node=1,gpu=2", or "8 stages on 4 parts along node, each on
 /// node=1,gpu=2".
 inline std::string layout_of_stages(pipeline_plan const& p) {
@@ -252,7 +285,7 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
   if (p.exposed > 1e-9 * p.seconds())
     text += "  without transfers between stages it would wait " + share(p.exposed) + " less\n";
   for (auto const& note : notes(net, p.chosen)) text += "  note: " + note + "\n";
-  text += "\n" + stages_text(p);
+  text += "\n" + stages_text(p) + skips_text(net, p);
   auto const& chain = chain_of(net, p);
   auto const parts = breakdown(net, p, m);
   return {text + "\n" +

@@ -325,7 +325,7 @@ class pipeline_search {
     auto shape = choice.shape(c.parts, micro_batches);
     shape.order.resize(static_cast<std::size_t>(c.parts));
     auto const costs = costs_of(priced_stages(model, limits, shape));
-    return make_schedule(choice, c.parts, micro_batches, costs, {});
+    return make_schedule(choice, c.parts, micro_batches, costs, {}, model.skips(limits, shape));
   }
 
   /// Searches each stage alone within the memory limit.

@@ -125,11 +125,12 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
 }
 
 /// Returns the schedule. Expects numbers of parts and micro-batches that the choice permits. `costs`
-/// has the seconds of each stage. `most` has the largest warm-up depth of each part that `searched`
-/// may choose.
+/// has the seconds of each stage, and `skips` those of what skips between stages send. `most` has the
+/// largest warm-up depth of each part that `searched` may choose.
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
-                                         std::vector<int> const& most) {
+                                         std::vector<int> const& most,
+                                         pipelines::skip_transfers const& skips = {}) {
   int const in_flight = c.in_flight > 0 ? c.in_flight : std::numeric_limits<int>::max();
   switch (c.kind) {
     case schedule_kind::one_f_one_b: break;
@@ -138,13 +139,15 @@ inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, in
     case schedule_kind::searched: {
       auto depths = most;
       for (int& d : depths) d = std::min(d, in_flight);
-      return pipelines::with_warm_ups(pipelines::best_warm_ups(micro_batches, costs, depths),
+      return pipelines::with_warm_ups(pipelines::best_warm_ups(micro_batches, costs, depths, skips),
                                       micro_batches);
     }
     case schedule_kind::interleaved: return pipelines::interleaved(parts, micro_batches, c.chunks);
-    case schedule_kind::zb_h1: return pipelines::zb_h1(parts, micro_batches, costs, in_flight);
-    case schedule_kind::zb_h2: return pipelines::zb_h2(parts, micro_batches, costs, in_flight);
-    case schedule_kind::zb_v: return pipelines::zb_v(parts, micro_batches, costs);
+    case schedule_kind::zb_h1:
+      return pipelines::zb_h1(parts, micro_batches, costs, in_flight, skips);
+    case schedule_kind::zb_h2:
+      return pipelines::zb_h2(parts, micro_batches, costs, in_flight, skips);
+    case schedule_kind::zb_v: return pipelines::zb_v(parts, micro_batches, costs, skips);
     case schedule_kind::dual_pipe_v: return pipelines::dual_pipe_v(parts, micro_batches);
   }
   return pipelines::one_f_one_b(parts, micro_batches);

@@ -149,6 +149,15 @@ class stage_model {
           crossings_(extents, element_size(chain_, moved::parameter, when), store, store).seconds;
     return seconds;
   }
+  /// Adds these seconds to the stages of the later uses.
+  void add_ties(std::vector<pipeline_stage>& stages, std::vector<int> const& limits,
+                pipelines::schedule const& order) const {
+    for (auto const& t : chain_.ties) {
+      int const later = stage_of_element(limits, t.later);
+      if (order.position_of(stage_of_element(limits, t.first)) != order.position_of(later))
+        stages[static_cast<std::size_t>(later)].synchronize += tie_seconds(t);
+    }
+  }
   basic_problem<N> const& chain() const { return chain_; }
 
   /// Returns the bytes of the stage. `joined` as above.
@@ -196,11 +205,7 @@ std::vector<pipeline_stage> priced_stages(stage_model<N>& model, std::vector<int
     stages[static_cast<std::size_t>(it.to)].sent += backward.sent;
   }
   auto const skips = model.bytes_of_skips(limits);
-  for (auto const& t : model.chain().ties) {
-    int const later = stage_of_element(limits, t.later);
-    if (order.position_of(stage_of_element(limits, t.first)) != order.position_of(later))
-      stages[static_cast<std::size_t>(later)].synchronize += model.tie_seconds(t);
-  }
+  model.add_ties(stages, limits, order);
   for (int p = 0; p < order.positions; ++p) {
     auto const memory = memory_of_part(order, p, bytes, skips);
     for (int c = 0; c < order.chunks; ++c)

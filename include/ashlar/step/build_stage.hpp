@@ -9,15 +9,15 @@
 //
 //   begin_send     right after the pass that makes the tensor. The sends of earlier passes to the same
 //                  part end before it, so that they do not share the link
-//   begin_receive  at the place in the common order of the transfer from the same part before it, and
-//                  the first one from each part at the begin of the program
+//   begin_receive  at the place in the common order of what the pass before it sends from the same
+//                  part, and the first ones from each part at the begin of the program
 //   end_receive    right before the pass that reads the tensor
 //
 // So a transfer goes on while both parts compute. The common order takes all passes as equally
 // long, but they are not. Behind a pass that takes longer, a receive would begin late, and its
-// sender and the link would wait. So receives begin one transfer ahead. Nobody waits longer for a
-// receive that begins earlier. It costs the memory of one tensor for each part from which tensors
-// arrive.
+// sender and the link would wait. So all that one pass sends to a part begins to be received one such
+// pass ahead. Nobody waits longer for a receive that begins earlier. It costs the memory of one
+// tensor for each part from which tensors arrive, and of one more for each skip (cut_skips.hpp).
 //
 // A skip may have its two ends on stages of different parts (cut_skips.hpp). Then its input crosses
 // from the one part to the other, over the stages between, and its gradient crosses back. These

@@ -28,7 +28,7 @@ struct pipeline_part {
   std::vector<int> limits;    ///< the first element of each stage, then the number of all elements
   topology whole;             ///< the mesh of all parts
   std::vector<mesh_part> parts;  ///< by position, all of the same axes
-  /// Whether receives begin one transfer ahead (build_stage.hpp). A device carries out all crossings
+  /// Whether receives begin ahead (build_stage.hpp). A device carries out all crossings
   /// of a rank one after the other, so there they begin in the common order.
   bool receives_ahead = true;
 

@@ -48,10 +48,15 @@ class stage_builder {
     if (part_.receives_ahead)
       for (auto& [from, own] : arriving_) receive_next(from);
     number = first_number_;
+    bool arrives = false;  // whether this part receives an earlier result of the same pass
     for (auto const& line : lines) {
       if (!line.is_transfer && line.position == part_.position) run(line.what);
+      arrives = arrives && line.is_transfer;
       if (line.is_transfer && line.position == part_.position) send(line, number);
-      if (line.is_transfer && line.target == part_.position) receive_next(line.position);
+      if (line.is_transfer && line.target == part_.position) {
+        if (!arrives || !part_.receives_ahead) receive_next(line.position);
+        arrives = true;
+      }
       number += line.is_transfer;
     }
     for (auto& [target, sends] : sends_) end(sends);
@@ -209,12 +214,16 @@ class stage_builder {
     }
   }
 
-  /// Begins the next receive from the part at position `from`, if there is one more.
+  /// Begins the next receive from the part at position `from`, if there is one more. Receives that
+  /// begin ahead are those of all that one pass sends to this part.
   void receive_next(int from) {
     auto& own = arriving_[from];
     if (own.empty()) return;
-    receive(own.front().line, own.front().number);
-    own.pop_front();
+    auto const pass = own.front().line.what;
+    do {
+      receive(own.front().line, own.front().number);
+      own.pop_front();
+    } while (part_.receives_ahead && !own.empty() && own.front().line.what == pass);
   }
   void receive(pipelines::lowered_line const& line, int number) {
     bool const forward = line.what.what == pipelines::pass::forward;

@@ -7,11 +7,10 @@
 // mesh is a row. Each pass of a micro-batch is a box with the number of the micro-batch, if there
 // is room. Forward passes, backward passes and the gradients of parameters alone have different
 // colours, and a box of a second stage of the part has a darker border. White space means that the
-// part waits. A transfer is a thin line below the part that sends, as long as it takes. If there
-// are too many parts, only the first ones and the last one are drawn. If there are too many
+// part waits. A transfer is a thin line below the part that sends, as long as it takes. Those of
+// skips between stages are a second line of another colour. If there are too many parts, only the first ones and the last one are drawn. If there are too many
 // micro-batches, the chart shows a step of the first ones alone.
 
-#include <map>
 #include <string>
 
 #include <ashlar/io/page/mesh_svg.hpp>
@@ -35,46 +34,26 @@ inline pipelines::schedule of_first(pipelines::schedule s, int micro_batches) {
   return s;
 }
 
-/// A transfer between two parts, drawn below the one that sends.
-struct drawn_transfer {
-  int position;
-  bool forward;
-  int micro_batch;
-  double begin, end;
-};
-
-/// Returns the transfers of a replayed schedule: each begins when its pass has ended and the one
-/// before it on its link.
-inline std::vector<drawn_transfer> transfers_of(pipelines::schedule const& s,
-                                                pipelines::pipeline_costs const& costs,
-                                                pipelines::timeline const& times) {
-  std::vector<drawn_transfer> list;
-  std::map<std::pair<int, int>, double> links;
-  for (auto const& it : times.sequence) {
-    auto const at = static_cast<std::size_t>(it.position), k = static_cast<std::size_t>(it.number);
-    auto const& a = s.order[at][k];
-    if (a.what == pipelines::pass::weight_gradient) continue;
-    bool const forward = a.what == pipelines::pass::forward;
-    int const stage = s.stage_of(it.position, a.chunk), next = stage + (forward ? 1 : -1);
-    if (next < 0 || next >= s.stages() || s.position_of(next) == it.position) continue;
-    auto const& cost = costs[static_cast<std::size_t>(stage)];
-    double& link = links[{it.position, s.position_of(next)}];
-    double const begin = std::max(link, times.passes[at][k].end);
-    link = begin + (forward ? cost.send_forward : cost.send_backward);
-    list.push_back({it.position, forward, a.micro_batch, begin, link});
-  }
-  return list;
+/// Returns what a transfer carries, such as "output of 3" for micro-batch 3.
+inline std::string name_of(pipelines::transfer_time const& t,
+                           pipelines::skip_transfers const& skips) {
+  bool const forward = t.what.what == pipelines::pass::forward;
+  auto const batch = std::to_string(t.what.micro_batch);
+  if (t.skip < 0) return (forward ? "output of " : "gradient of ") + batch;
+  auto const& skip = skips[static_cast<std::size_t>(t.skip)];
+  return std::string(forward ? "input" : "gradient") + " of the skip from stage " +
+         std::to_string(skip.from) + " to " + std::to_string(skip.to) + " of " + batch;
 }
 
 /// Returns the chart as one SVG element.
 inline std::string pipeline_svg(search::pipeline_plan const& p) {
-  constexpr double left = 80, top = 6, width = 1000, row = 20, step = 23;
+  constexpr double left = 80, top = 6, width = 1000, row = 20;
+  double const step = p.skips.empty() ? 23 : 25;  // The lines of skips are below the other ones.
   int const drawn = drawn_micro_batches(p);
   auto const schedule = of_first(schedule_of(p), drawn);
   auto const costs = costs_of(p);
   auto const times = pipelines::replay(schedule, costs, p.skips);
   double const last = times.seconds;
-  auto const transfers = transfers_of(schedule, costs, times);
   std::vector<double> synchronize;
   double all = last;
   for (int q = 0; q < schedule.positions; ++q) {
@@ -129,12 +108,14 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
       body += box(y, begin, end, (kind + (order[k].chunk > 0 ? " c2" : "")).c_str(), number,
                   name + number + stage + ", " + seconds_text(end - begin));
     }
-    for (auto const& t : transfers)
-      if (t.position == s && t.end > t.begin)
-        body += "<line class='tr' x1='" + number(x(t.begin)) + "' x2='" + number(x(t.end)) +
-                "' y1='" + number(y + row + 1.5) + "' y2='" + number(y + row + 1.5) + "'><title>" +
-                (t.forward ? "output of " : "gradient of ") + std::to_string(t.micro_batch) +
-                " sent, " + seconds_text(t.end - t.begin) + "</title></line>";
+    for (auto const& t : times.transfers) {
+      if (t.position != s || t.end <= t.begin) continue;
+      auto const below = number(y + row + (t.skip < 0 ? 1.5 : 3.5));
+      body += std::string("<line class='") + (t.skip < 0 ? "tr" : "tr sp") + "' x1='" +
+              number(x(t.begin)) + "' x2='" + number(x(t.end)) + "' y1='" + below + "' y2='" +
+              below + "'><title>" + name_of(t, p.skips) + " sent, " +
+              seconds_text(t.end - t.begin) + "</title></line>";
+    }
     double const ended = times.passes[at].empty() ? 0 : times.passes[at].back().end;
     if (synchronize[at] > 0)
       body += box(y, ended, ended + synchronize[at], "sy", "",

@@ -71,6 +71,7 @@ table.front { border-collapse:collapse; } .front td, .front th { padding:2px 16p
 .id { background:#eef1f4; }
 rect.fw { fill:#9db8d3; } rect.bw { fill:#c9b3dd; } rect.wt { fill:#e3c795; }
 rect.sy { fill:#3f9e7a; } line.tr { stroke:#b4553f; stroke-width:1.6; }
+line.sp { stroke:#6a5acd; }
 rect.fw, rect.bw, rect.wt { stroke:#fff; stroke-width:.8; } rect.c2 { stroke:#5b6b7b; }
 .fk, .bk, .gk, .sk { display:inline-block; width:12px; height:12px; border-radius:2px;
   vertical-align:-1px; } .fk { background:#9db8d3; } .bk { background:#c9b3dd; }

@@ -27,6 +27,7 @@
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace ashlar::search {
 namespace detail {

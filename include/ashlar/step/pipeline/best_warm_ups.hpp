@@ -31,8 +31,10 @@ namespace detail {
 
 class warm_up_search {
  public:
-  warm_up_search(int micro_batches, pipeline_costs const& costs, std::vector<int> most)
-      : micro_batches_(micro_batches), costs_(costs), most_(static_cast<std::vector<int>&&>(most)),
+  warm_up_search(int micro_batches, pipeline_costs const& costs, skip_transfers const& skips,
+                 std::vector<int> most)
+      : micro_batches_(micro_batches), costs_(costs), skips_(skips),
+        most_(static_cast<std::vector<int>&&>(most)),
         least_(bound({static_cast<int>(costs.size()), micro_batches, 1, wiring::straight, {}},
                      costs, false) *
                slightly_more) {
@@ -58,7 +60,7 @@ class warm_up_search {
   std::size_t size() const { return costs_.size(); }
 
   double length(std::vector<int> const& depths) const {
-    double const seconds = seconds_of(with_warm_ups(depths, micro_batches_), costs_);
+    double const seconds = seconds_of(with_warm_ups(depths, micro_batches_), costs_, skips_);
     return seconds < 0 ? std::numeric_limits<double>::infinity() : seconds;
   }
 
@@ -83,20 +85,29 @@ class warm_up_search {
 
   /// Returns L_j of all positions.
   std::vector<double> flights() const {
-    std::vector<double> flights(size());
-    double flight = 0;
-    for (std::size_t j = size(); j-- > 0;) {
-      flight += costs_[j].all();
-      if (j + 1 < size()) flight += costs_[j].send_forward + costs_[j + 1].send_backward;
-      flights[j] = flight;
-    }
+    auto const alone = replay(with_warm_ups(std::vector<int>(size(), 1), 1), costs_, skips_);
+    std::vector<double> flights;
+    for (auto const& own : alone.passes) flights.push_back(own.back().end - own.front().begin);
     return flights;
+  }
+  /// Returns the seconds in which a micro-batch keeps a link between neighbours busy.
+  double busiest_link() const {
+    double busiest = 0;
+    for (std::size_t j = 0; j < size(); ++j) {
+      double forward = costs_[j].send_forward, backward = costs_[j].send_backward;
+      for (auto const& it : skips_) {
+        if (it.to != it.from + 1) continue;
+        if (it.from == static_cast<int>(j)) forward += it.forward;
+        if (it.to == static_cast<int>(j)) backward += it.backward;
+      }
+      busiest = std::max({busiest, forward, backward});
+    }
+    return busiest;
   }
   std::vector<int> at_full_rate() const {
     std::vector<int> depths(size(), 1);
-    double period = 0;
-    for (auto const& c : costs_)
-      period = std::max({period, c.all(), c.send_forward, c.send_backward});
+    double period = busiest_link();
+    for (auto const& c : costs_) period = std::max(period, c.all());
     auto const flight = flights();
     for (std::size_t j = 0; j < size() && period > 0; ++j)
       depths[j] = permitted(j, std::ceil(flight[j] / period / slightly_more));
@@ -110,7 +121,8 @@ class warm_up_search {
       forward = std::max(forward, costs_[j].forward);
       if (j > 0) forward = std::max(forward, costs_[j - 1].send_forward);
       if (forward > 0)
-        depths[j] = permitted(j, 1 + (flight[j] - costs_[j].of(pass::backward)) / forward);
+        depths[j] = permitted(j, 1 + (flight[j] - costs_[j].of(pass::backward)) / forward *
+                                         slightly_more);
       if (j > 0) depths[j] = std::min(depths[j], depths[j - 1]);
     }
     return depths;
@@ -164,6 +176,7 @@ class warm_up_search {
 
   int micro_batches_;
   pipeline_costs const& costs_;
+  skip_transfers const& skips_;
   std::vector<int> most_;
   double least_;
   double best_ = std::numeric_limits<double>::infinity();
@@ -173,10 +186,11 @@ class warm_up_search {
 }  // namespace detail
 
 /// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its
-/// stage, and the largest depth that its memory permits.
+/// stage, and the largest depth that its memory permits. `skips` are those between stages.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
-                                      std::vector<int> most) {
-  return detail::warm_up_search(micro_batches, costs, static_cast<std::vector<int>&&>(most)).run();
+                                      std::vector<int> most, skip_transfers const& skips = {}) {
+  return detail::warm_up_search(micro_batches, costs, skips, static_cast<std::vector<int>&&>(most))
+      .run();
 }
 
 }  // namespace ashlar::pipelines

@@ -28,10 +28,19 @@ struct pass_number {
   int number = 0;
 };
 
+/// A transfer from one part to another, of the result of a pass.
+struct transfer_time {
+  int position = 0, target = 0;  ///< of the part that sends, and of the one that receives
+  action what;                   ///< the pass
+  int skip = -1;                 ///< number of the skip whose value or gradient it is; -1: none
+  double begin = 0, end = 0;
+};
+
 struct timeline {
   std::vector<std::vector<interval_of_time>> passes;  ///< as schedule::order
-  std::vector<pass_number> sequence;  ///< all passes, in the order in which they end
-  double seconds = 0;                 ///< when the last pass ends
+  std::vector<pass_number> sequence;     ///< all passes, in the order in which they end
+  std::vector<transfer_time> transfers;  ///< in the order of the passes that make what is sent
+  double seconds = 0;                    ///< when the last pass ends
   /// Whether all passes have run. If not, the parts wait for each other for ever.
   bool complete = true;
   std::vector<int> stopped_at;  ///< by position: the number of passes that have run
@@ -56,9 +65,12 @@ struct arrival {
 /// The state of a pipeline in time, to which passes are added one after another.
 class pipeline_clock {
  public:
+  /// Notes the transfers in `sent`, unless it is null.
   constexpr pipeline_clock(schedule const& s, pipeline_costs const& costs,
-                           skip_transfers const& skips = {})
-      : schedule_(s), costs_(costs), skips_(skips), stages_(static_cast<std::size_t>(s.stages())),
+                           skip_transfers const& skips = {},
+                           std::vector<transfer_time>* sent = nullptr)
+      : schedule_(s), costs_(costs), skips_(skips), sent_(sent),
+        stages_(static_cast<std::size_t>(s.stages())),
         there_(stages_ * static_cast<std::size_t>(s.micro_batches)),
         skipped_(skips.size() * static_cast<std::size_t>(s.micro_batches)),
         free_(static_cast<std::size_t>(s.positions)), links_(2 * (free_.size() + skips.size())),
@@ -92,22 +104,30 @@ class pipeline_clock {
     double const begin = std::max(ready_of(stage, a), free_.data()[position]);
     double const end = begin + cost.of(a.what);
     free_.data()[position] = end;
+    auto const send = [&](int link, double seconds, int to, int skip) {
+      double const arrives = sent(link, end, seconds);
+      if (sent_ != nullptr && link != none)
+        sent_->push_back(
+            {position, schedule_.position_of(to), a, skip, arrives - seconds, arrives});
+      return arrives;
+    };
     if (a.what == pass::forward) {
       own.y = end;
       if (stage + 1 < static_cast<int>(stages_))
-        at(stage + 1, m).x = sent(forward_link_.data()[stage], end, cost.send_forward);
+        at(stage + 1, m).x = send(forward_link_.data()[stage], cost.send_forward, stage + 1, none);
     }
     if (makes_input_gradient(a.what)) {
       own.dx = end;
       if (stage > 0)
-        at(stage - 1, m).dy = sent(backward_link_.data()[stage], end, cost.send_backward);
+        at(stage - 1, m).dy = send(backward_link_.data()[stage], cost.send_backward, stage - 1,
+                                   none);
     }
     for (int k = 0; k < static_cast<int>(skips_.size()); ++k) {
       auto const& it = skips_.data()[k];
       if (a.what == pass::forward && it.from == stage)
-        skipped(k, m).x = sent(link_of_skip(k, it.from, it.to), end, it.forward);
+        skipped(k, m).x = send(link_of_skip(k, it.from, it.to), it.forward, it.to, k);
       if (makes_input_gradient(a.what) && it.to == stage)
-        skipped(k, m).dy = sent(link_of_skip(k, it.to, it.from), end, it.backward);
+        skipped(k, m).dy = send(link_of_skip(k, it.to, it.from), it.backward, it.from, k);
     }
     return {begin, end};
   }
@@ -167,6 +187,7 @@ class pipeline_clock {
   schedule const& schedule_;
   pipeline_costs const& costs_;
   skip_transfers skips_;
+  std::vector<transfer_time>* sent_;
   std::size_t stages_;
   scratch<arrival> there_;
   scratch<arrival> skipped_;      // of each micro-batch and skip: x and dy where they are read
@@ -177,13 +198,14 @@ class pipeline_clock {
 }  // namespace detail
 
 /// Replays a schedule. Expects passes of existing chunks and micro-batches, costs for each stage, and
-/// the skips between stages whose values are sent, if there are any. If the parts wait for each other in a circle, the timeline is not complete.
+/// the skips between stages whose values are sent, if there are any. If the parts wait for each
+/// other in a circle, the timeline is not complete.
 constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
                           skip_transfers const& skips = {}) {
   timeline t;
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
-  detail::pipeline_clock clock(s, costs, skips);
+  detail::pipeline_clock clock(s, costs, skips, &t.transfers);
   detail::earliest ends(s.positions);  // of the next passes whose input is there
   auto const look = [&](int p) {
     auto const& own = s.order.data()[p];
@@ -240,10 +262,12 @@ constexpr std::vector<double> ends_of(schedule const& s, pipeline_costs const& c
   return ends;
 }
 
-/// Returns the seconds of replay(s, costs), or a negative number if its timeline is not complete.
-constexpr double seconds_of(schedule const& s, pipeline_costs const& costs) {
+/// Returns the seconds of replay(s, costs, skips), or a negative number if its timeline is not
+/// complete.
+constexpr double seconds_of(schedule const& s, pipeline_costs const& costs,
+                            skip_transfers const& skips = {}) {
   double last = -1;
-  for (double const end : ends_of(s, costs)) last = std::max(last, end);
+  for (double const end : ends_of(s, costs, skips)) last = std::max(last, end);
   return last;
 }
 

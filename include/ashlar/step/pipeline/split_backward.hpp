@@ -44,12 +44,12 @@ inline constexpr double most_split_passes = 3e6;  // of all orders that are trie
 
 class split_builder {
  public:
-  constexpr split_builder(schedule shape, pipeline_costs const& costs,
+  constexpr split_builder(schedule shape, pipeline_costs const& costs, skip_transfers const& skips,
                           std::vector<split_limits> const& limits, int waiting, bool in_turn)
       : made_(static_cast<schedule&&>(shape)), costs_(costs), limits_(limits), waiting_(waiting),
         in_turn_(in_turn), next_(static_cast<std::size_t>(made_.stages())),
         urgent_(static_cast<std::size_t>(made_.positions)), begins_(made_.positions),
-        left_(urgent_.size()), clock_(made_, costs_) {
+        left_(urgent_.size()), clock_(made_, costs_, skips) {
     made_.order.resize(urgent_.size());
     for (int stage = 0; stage < made_.stages(); ++stage)
       left_.data()[made_.position_of(stage)] += made_.micro_batches * costs_.data()[stage].all();
@@ -145,11 +145,13 @@ class split_builder {
 }  // namespace detail
 
 /// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs`
-/// has an entry for each stage and `limits` one for each position. Throws ashlar::error if a limit
-/// is below the number of chunks, so that not even one micro-batch has room.
+/// has an entry for each stage and `limits` one for each position. `skips` are those between stages.
+/// Throws ashlar::error if a limit is below the number of chunks, so that not even one micro-batch
+/// has room.
 constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
                                   pipeline_costs const& costs,
-                                  std::vector<split_limits> const& limits) {
+                                  std::vector<split_limits> const& limits,
+                                  skip_transfers const& skips = {}) {
   for (std::size_t p = 0; p < limits.size(); ++p) {
     auto const& own = limits.data()[p];
     if (own.ahead < chunks || own.held < chunks)
@@ -166,8 +168,8 @@ constexpr schedule split_backward(int positions, int micro_batches, int chunks, 
   bool best_in_turn = false;
   auto const attempt = [&](int waiting, bool in_turn) {
     if (seconds <= least) return;
-    detail::split_builder builder({positions, micro_batches, chunks, wired, {}}, costs, limits,
-                                  waiting, in_turn);
+    detail::split_builder builder({positions, micro_batches, chunks, wired, {}}, costs, skips,
+                                  limits, waiting, in_turn);
     auto made = builder.run(seconds);
     if (made.order.empty()) return;
     best = static_cast<schedule&&>(made);
@@ -197,32 +199,39 @@ namespace detail {
 
 template <class Limits>
 constexpr schedule split_with(int positions, int micro_batches, int chunks, wiring wired,
-                              pipeline_costs costs, Limits const& of) {
+                              pipeline_costs costs, skip_transfers const& skips, Limits const& of) {
   if (costs.empty())  // all passes take equal time
     for (int i = 0; i < positions * chunks; ++i) costs.push_back({1, 1, 1, 0, 0});
   std::vector<split_limits> limits;
   for (int j = 0; j < positions; ++j) limits.push_back(of(j));
-  return split_backward(positions, micro_batches, chunks, wired, costs, limits);
+  return split_backward(positions, micro_batches, chunks, wired, costs, limits, skips);
 }
 
 }  // namespace detail
 
-/// In the following functions, `costs` has an entry for each stage. If it is empty, all passes take
-/// equal time, and transfers none. No stage has more than `most` micro-batches in flight.
+/// In the following functions, `costs` has an entry for each stage, and `skips` are those between
+/// stages. If `costs` is empty, all passes take equal time, and transfers between neighbours none. No
+/// stage has more than `most` micro-batches in flight.
 constexpr schedule zb_h1(int positions, int micro_batches, pipeline_costs const& costs = {},
-                         int most = std::numeric_limits<int>::max()) {
-  return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, [&](int j) {
-    return split_limits{std::min(positions - j, most), std::min(positions, most)};
-  });
+                         int most = std::numeric_limits<int>::max(),
+                         skip_transfers const& skips = {}) {
+  return detail::split_with(
+      positions, micro_batches, 1, wiring::straight, costs, skips, [&](int j) {
+        return split_limits{std::min(positions - j, most), std::min(positions, most)};
+      });
 }
 constexpr schedule zb_h2(int positions, int micro_batches, pipeline_costs const& costs = {},
-                         int most = std::numeric_limits<int>::max()) {
-  return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, [&](int j) {
-    return split_limits{std::min(2 * (positions - j) - 1, most), std::min(2 * positions - 1, most)};
-  });
+                         int most = std::numeric_limits<int>::max(),
+                         skip_transfers const& skips = {}) {
+  return detail::split_with(positions, micro_batches, 1, wiring::straight, costs, skips,
+                            [&](int j) {
+                              return split_limits{std::min(2 * (positions - j) - 1, most),
+                                                  std::min(2 * positions - 1, most)};
+                            });
 }
-constexpr schedule zb_v(int positions, int micro_batches, pipeline_costs const& costs = {}) {
-  return detail::split_with(positions, micro_batches, 2, wiring::vee, costs, [&](int) {
+constexpr schedule zb_v(int positions, int micro_batches, pipeline_costs const& costs = {},
+                        skip_transfers const& skips = {}) {
+  return detail::split_with(positions, micro_batches, 2, wiring::vee, costs, skips, [&](int) {
     return split_limits{2 * positions, 2 * positions};
   });
 }

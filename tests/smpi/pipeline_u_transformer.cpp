@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Runs a training step of the U-Transformer of "On Optimizing the Communication of Model
+// Parallelism" (nn/u_transformer.hpp) in two stages on two simulated machines p3.8xlarge, by the
+// schedules and transfers that pipeline_gpt.cpp names. The cut is inside of all levels, so the
+// inputs of many skips cross it, and their gradients cross back.
+//
+// A step has micro-batches of 64 images in 32-bit numbers, as the program that the paper's authors
+// published with Alpa. Within a machine the images are divided among the ranks. So no slice is needed
+// by two ranks, and the traffic of send/recv and that of Alpa are those of broadcast: they have one
+// row.
+//
+// The programs are those that build_stage makes of the whole net, with all skips. Their elements
+// take the seconds that the cost model has for the net at its real size. The tensors are those of
+// the same net with 4 images and a quarter of all channels, 64 times smaller, on links that are as
+// much slower. Parameters are left out: their gradients are synchronized within a machine, once a
+// step.
+//
+// The cut is the one that the search finds for eager-1F1B. `searched` has the cut and the schedule
+// that the search finds with split backward passes and any warm-up depths.
+//
+// The arguments after mesh and machine are the number of micro-batches, and whether the blocks'
+// forward passes run again in the backward pass (1) or not (0).
+//
+// run: node=2,gpu=4 slow:p3_8xlarge 4 1
+// thorough: node=2:inter,gpu=4 slow:p3_8xlarge 16 1
+
+#include <smpi/message_costs.hpp>
+#include <smpi/pipeline_compared.hpp>
+
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/u_transformer.hpp>
+#include <ashlar/search/pipeline.hpp>
+
+namespace {
+
+using namespace ashlar_test;
+namespace nn = ashlar::nn;
+
+constexpr double scale = 64;
+
+/// The machine whose seconds the stages take: the matrix products of 32-bit numbers have 76 % of the
+/// peak of 15.7 TF/s, as much of the peak as the preset has for 16-bit numbers. Its memory is not
+/// a limit.
+ashlar::machine real_machine() {
+  auto m = ashlar::machines::p3_8xlarge;
+  m.flops = 0.76 * 15.7e12;
+  m.memory = 0;
+  return m;
+}
+
+/// Returns the net of the paper. It recomputes all of its segments, or none.
+search::problem paper_net(int micro_batches, bool again) {
+  auto net = any_length(nn::describe(nn::u_transformer(nn::paper_u_transformer),
+                                     nn::image_batch{64, 3, 32, 32, micro_batches}));
+  if (again) net.recomputed = net.segments;
+  return net;
+}
+
+/// A net to simulate, and the placements of its elements on the mesh of one part.
+struct simulated_net {
+  search::problem net;
+  search::plan chosen;
+};
+
+/// Returns the net with 4 images and a quarter of all channels, whose elements take the seconds of
+/// those of the paper's net under the plan. If it is a `signal`, every tensor has one element for
+/// each of 4 ranks.
+simulated_net smaller(search::pipeline_plan const& plan, ashlar::machine const& simulated,
+                      bool signal) {
+  constexpr nn::u_transformer_options<4> quarter{
+      .channels = {168, 336, 672, 672}, .groups = 8, .context = {16, 672}};
+  auto const real = chain_of(paper_net(plan.micro_batches(), false), plan);
+  auto small = any_length(nn::describe(nn::u_transformer(quarter),
+                                       nn::image_batch{4, 3, 32, 32, plan.micro_batches()}));
+  simulated_net made{chain_of(small, plan), plan.chosen};
+  auto& net = made.net;
+  auto const& chosen = plan.chosen;
+  auto const machine = real_machine();
+  search::crossing_prices crossings(chosen.mesh, -1, machine);
+  search::stage_model<search::dynamic_size> const seconds(real, chosen, machine, crossings);
+  for (int i = 0; i < net.size(); ++i) {
+    auto spec = net.spec(i);
+    auto& c = made.chosen.choices[static_cast<std::size_t>(i)];
+    c.parameters = {};
+    c.statistics = {};
+    spec.parameters = {};
+    spec.statistics = {};
+    spec.gemm = {};
+    spec.context = {};
+    spec.forward_values = spec.backward_values = spec.gradient_values = 0;
+    if (signal) {
+      bool const joins = ends_in_concatenation(net, i);
+      spec.x = {4, 1, 1, 1};
+      if (i + 1 < net.size()) spec.y = {4, joins ? 2 : 1, 1, 1};
+    }
+    double const flops = simulated.flops / search::work_fraction(spec, c, chosen.mesh);
+    spec.forward_flops = seconds[i].forward * flops;
+    spec.backward_flops = seconds[i].backward * flops;
+    spec.gradient_flops = seconds[i].weights * flops;
+    net.replace(i, spec);
+  }
+  return made;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  arguments const given(argc, argv);
+  charge_each_message(given.machine);
+  ashlar::mesh const m(env.world(), given.topology, given.machine);
+  int const micro_batches = given.number(0);
+  bool const again = given.number(1) != 0;
+  auto const real = real_machine();
+  auto const found = [&](std::vector<std::string> const& schedules) {
+    return from_rank_0([&] {
+      return search::pipeline([&](int n) { return paper_net(n, again); }, given.topology, real,
+                              {{2}, {micro_batches}, schedules, {2}, true});
+    });
+  };
+  auto const early = found({"eager"}), best = found({"searched", "zb_h1", "zb_h2"});
+  auto const net = chain_of(paper_net(micro_batches, again), early);
+  auto const limits = limits_of(early);
+  verdict all;
+  if (m.rank() == 0) {
+    all.check(early.chosen.choices == best.chosen.choices, "both have the same placements");
+    auto const full = smaller(early, given.machine, false);
+    for (auto const& it : cut_skips(full.net, limits))
+      all.check(double(full.net.spec(it.begin).x.elements()) * scale ==
+                    double(net.spec(it.begin).x.elements()),
+                "the tensors are 64 times smaller");
+    double sent = early.stages[0].sending, back = early.stages[1].sending_back;
+    for (auto const& it : early.skips) sent += it.forward, back += it.backward;
+    std::printf("%zu skips between the stages; transfer / (F + B): %.3f forward, %.3f backward\n",
+                early.skips.size(), sent / early.stages[0].seconds, back / early.stages[1].seconds);
+    std::printf("predicted: %.3f s eager, %.3f s searched (%s, cut at %d and %d of %d)\n",
+                early.seconds(), best.seconds(), search::schedule_text(schedule_of(best)).c_str(),
+                limits[1], limits_of(best)[1], net.size());
+  }
+  auto const run = [&](pipelines::schedule const& order, bool is_signal, bool at_once,
+                       search::pipeline_plan const& plan) {
+    auto const it = smaller(plan, given.machine, is_signal);
+    search::pipeline_part part{0, order, limits_of(plan), given.topology,
+                               divided(given.topology, 0, 2)};
+    auto const own = own_part(m, part);
+    auto program = search::build_stage(it.net, it.chosen, given.machine, part);
+    if (at_once) program = search::with_crossings_at_once(program);
+    return simulated_step(program, own, 20e-3, 4e-4);
+  };
+  auto const plain = pipelines::one_f_one_b(2, micro_batches);
+  auto const eager = pipelines::eager(2, micro_batches);
+  compared_steps steps(m.rank() == 0);
+  steps.add("signal", run(eager, true, false, early));
+  steps.add("broadcast", run(plain, false, true, early));
+  double const overlap = steps.add("overlap", run(plain, false, false, early));
+  double const eager_seconds = run(eager, false, false, early);
+  double const ahead = steps.add("eager", eager_seconds);
+  double const split = steps.add("eager, split", run(with_halves(eager), false, false, early));
+  double const searched = steps.add("searched", run(schedule_of(best), false, false, best));
+  if (m.rank() == 0) {
+    all.check(std::abs(eager_seconds / early.seconds() - 1) <= 0.03,
+              "eager-1F1B takes the predicted seconds");
+    all.check(ahead >= 0.97 || micro_batches < 16, "eager-1F1B reaches 97 % of signal");
+    all.check(split >= ahead * 0.999, "the split backward pass is no slower");
+    all.check(ahead >= overlap * 0.999, "eager-1F1B is no slower than 1F1B");
+    all.check(searched >= ahead * 0.999, "the searched schedule is no slower than eager-1F1B");
+  }
+  return all.exit_code();
+}
