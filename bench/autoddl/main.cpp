@@ -57,8 +57,9 @@ struct factored_layout {
   int most_axes = 3;
   template <int N>
   search::basic_plan<N> operator()(search::basic_problem<N> const& net, ashlar::topology const& t,
-                                   ashlar::machine const& m) const {
-    return search::optimal_factored(net, t, m, most_axes);
+                                   ashlar::machine const& m,
+                                   search::search_effort const& effort = {}) const {
+    return search::optimal_factored(net, t, m, most_axes, effort);
   }
 };
 
