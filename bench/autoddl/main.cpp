@@ -57,8 +57,9 @@ struct factored_layout {
   int most_axes = 3;
   template <int N>
   search::basic_plan<N> operator()(search::basic_problem<N> const& net, ashlar::topology const& t,
-                                   ashlar::machine const& m) const {
-    return search::optimal_factored(net, t, m, most_axes);
+                                   ashlar::machine const& m,
+                                   search::search_effort const& effort = {}) const {
+    return search::optimal_factored(net, t, m, most_axes, effort);
   }
 };
 
@@ -158,9 +159,9 @@ outcome best_of(experiment const& e, Layout const& layout) {
     auto const found = search::pipeline(e.net, e.ranks, e.machine, {e.stages, e.micro_batches},
                                         layout);
     char text[200];
-    std::snprintf(text, sizeof text, "%s; %zu stages, %d micro-batches; %.1f GB",
+    std::snprintf(text, sizeof text, "%s; %zu stages, %d micro-batches; %.1f GB; gap %.1f %%",
                   to_string(found.chosen.mesh).c_str(), found.stages.size(), found.micro_batches(),
-                  1e-9 * static_cast<double>(found.chosen.memory));
+                  1e-9 * static_cast<double>(found.chosen.memory), 100 * found.chosen.gap);
     return {found.seconds(), found.chosen.communication_seconds, text};
   } catch (ashlar::error const&) {
     return {};

@@ -97,7 +97,7 @@ class held_back_communicator final : public ashlar::communicator {
   /// the link yet.
   bool leaves_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
-    std::uint64_t& last = last_of_group_[ashlar::operation_queue::group_of(x.axes)];
+    std::uint64_t& last = last_of_group_[ashlar::set_of(x.axes)];
     if (last + 1 != s.ticket && !operations_.is_turn_of(x.axes, s.ticket)) return false;
     last = s.ticket;
     ashlar::traffic load = ashlar::collective_traffic(x.kind, x.members, x.from.elements(),

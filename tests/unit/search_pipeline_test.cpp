@@ -18,6 +18,7 @@
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/explain_pipeline.hpp>
+#include <ashlar/search/factored.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/high_water.hpp>
@@ -196,7 +197,8 @@ std::vector<int> recomputed_all(search::problem const& net, std::vector<int> con
 /// Returns the seconds of the fastest pipeline plan that fits in memory. Tries every choice of
 /// every element, and every number of recomputed segments in each stage. Returns 0 if no plan fits.
 double fastest_of_all(search::problem const& net, std::vector<int> const& limits, int axis,
-                      ashlar::topology const& t, ashlar::machine const& m) {
+                      ashlar::topology const& t, ashlar::machine const& m,
+                      ashlar::pipelines::schedule const& order = {}) {
   std::vector<std::vector<search::layer_choice>> choices;
   for (int i = 0; i < net.size(); ++i) choices.push_back(search::layer_choices(net.spec(i), t));
   auto const segments = recomputed_all(net, limits);
@@ -216,7 +218,8 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
     chosen.choices.clear();
     for (std::size_t i = 0; i < at.size(); ++i) chosen.choices.push_back(choices[i][at[i]]);
     do {
-      auto const p = search::price_pipeline(net, chosen, limits, again, axis, net.micro_batches, m);
+      auto const p = search::price_pipeline(net, chosen, limits, again, axis, net.micro_batches, m,
+                                            order);
       if (p.chosen.memory <= m.memory && (best == 0 || p.seconds() < best)) best = p.seconds();
     } while (count_up(again, [&](std::size_t s) { return segments[s] + 1; }));
   } while (count_up(at, [&](std::size_t i) { return choices[i].size(); }));
@@ -616,6 +619,107 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
   CHECK(recomputed > 10);
   CHECK(impossible > 0);
   CHECK(10 * best > 9 * limits_tried);
+}
+
+TEST_CASE("below a limit the bound holds for several schedules and numbers of micro-batches") {
+  auto const wide = parse_topology("node=4:inter");
+  int tried = 0, raised = 0, near = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    random_cases draw(seed);
+    int const saves = 1 + draw.below(4);
+    shape const x{8 * (1 + draw.below(3)), 2 + draw.below(6)};
+    double const work = draw.log_uniform(1, 100);
+    auto const chain = [&](int m) {
+      search::problem net;
+      net.micro_batches = m;
+      net.optimizer_states = 0;
+      for (int b = 0; b < 2; ++b) {
+        auto spec = map_spec("map", {x[0] / m, x[1]}, ashlar::nonlinear_training_rows("md"), saves);
+        spec.forward_values *= work;
+        net.add(spec);
+        net.add_segment(b);
+      }
+      net.add(cross_entropy_spec({x[0] / m, x[1]}));
+      return net;
+    };
+    std::vector<int> const batches{2, 4, 8};
+    std::vector<std::string> const all[] = {{"1f1b"}, {"eager"}, {"gpipe"}, {"1f1b", "gpipe"}};
+    auto const& names = all[draw.below(4)];
+    search::pipeline_options const options{
+        .stages = {2}, .micro_batches = batches, .schedules = names};
+    auto m = draw.machine();
+    m.memory = 0;
+    auto const free = search::pipeline(chain, wide, m, options);
+    for (double const share : {0.9, 0.75, 0.6}) {
+      m.memory = static_cast<std::int64_t>(share * double(free.chosen.memory));
+      CAPTURE(seed);
+      CAPTURE(share);
+      double least = 0;
+      for (int const b : batches)
+        for (auto const& choice : search::schedule_choices(names, {})) {
+          auto const net = chain(b);
+          auto const limits = search::stage_limits(net, search::find_blocks(net), 2);
+          double const own = fastest_of_all(net, limits, 0, search::stage_mesh(wide, 0, 2), m,
+                                            search::make_schedule(choice, 2, b, {}, {}));
+          if (own > 0 && (least == 0 || own < least)) least = own;
+        }
+      if (least == 0) continue;
+      auto const found = search::pipeline(chain, wide, m, options);
+      ++tried;
+      CHECK(found.chosen.memory <= m.memory);
+      CHECK(found.seconds() >= least * (1 - 1e-9));
+      CHECK(found.lower_bound <= least * (1 + 1e-9));
+      raised += found.lower_bound > free.lower_bound * (1 + 1e-6);
+      near += found.seconds() <= least * 1.05;
+    }
+  }
+  CHECK(tried > 40);
+  CHECK(raised > 10);
+  CHECK(10 * near > 9 * tried);
+}
+
+TEST_CASE("stages that a layout places on different meshes are brought to one") {
+  auto const t = parse_topology("node=8");
+  auto m = cluster;
+  // On eight ranks, the first stage is placed on a mesh of two axes and the last one on one axis.
+  struct factoring {
+    search::plan operator()(search::problem const& net, ashlar::topology const& own,
+                            ashlar::machine const& on) const {
+      bool const split = net.stages_after && own.axes() == 1 && own.extent(0) == 4;
+      return search::optimal(net, split ? parse_topology("node=2,other=2") : own, on);
+    }
+  };
+  auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{2}, {8}}, factoring{});
+  m.memory = free.chosen.memory * 9 / 10;
+  auto const found = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{2}, {8}}, factoring{});
+  CHECK(found.chosen.memory <= m.memory);
+  CHECK(found.chosen.mesh.axes() == 2);
+}
+
+TEST_CASE("a search for plans below a known time stops at it") {
+  auto const t = parse_topology("node=2,gpu=2");
+  auto m = cluster;
+  auto const net = segmented_net_of(4, 1, 256)(2);
+  auto const free = search::optimal(net, t, m);
+  m.memory = free.memory * 3 / 4;
+  auto const best = search::optimal(net, t, m);
+  auto const same = search::optimal(net, t, m, search::any_choice{},
+                                    {.known = best.seconds * (1 + 1e-3)});
+  CHECK(same.seconds == Approx(best.seconds).epsilon(1e-9));
+  for (std::int64_t const labels : {0, 1'000'000}) {
+    double const known = best.seconds * (1 - best.gap) * 0.999;
+    auto const none = search::optimal(net, t, m, search::any_choice{}, {labels, known});
+    CHECK(none.size() == 0);
+    CHECK(none.seconds <= known);
+    CHECK(none.seconds > 0);
+    auto const factored = search::optimal_factored(net, t, m, 3, {labels, known});
+    CHECK((factored.size() == 0 || factored.seconds < known));
+    CHECK(factored.seconds <= known);
+  }
+  auto const quick = search::optimal(net, t, m, search::any_choice{}, {.labels = 0});
+  CHECK(quick.memory <= m.memory);
+  CHECK(quick.seconds >= best.seconds * (1 - best.gap) * (1 - 1e-9));
+  CHECK(quick.seconds * (1 - quick.gap) <= best.seconds * (1 + 1e-9));
 }
 
 TEST_CASE("chains that cannot be cut are refused") {

@@ -11,8 +11,9 @@
 namespace ashlar::search::detail {
 
 plan optimal_at_run_time(problem const& net, topology const& t, machine const& m,
-                         std::function<bool(int, layer_choice const&)> const& filter) {
-  no_watch alone;
+                         std::function<bool(int, layer_choice const&)> const& filter,
+                         search_effort const& effort) {
+  no_watch alone{effort};
   return filter ? optimal_plan(net, t, m, filter, alone)
                 : optimal_plan(net, t, m, any_choice{}, alone);
 }

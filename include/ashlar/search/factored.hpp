@@ -88,11 +88,12 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
 /// Returns the plan of least predicted seconds over all meshes of factored_meshes(t, most_axes).
 /// Its memory is at most m.memory bytes per rank (0: no limit). plan.gap bounds the fraction of the
 /// time that another plan can save. The gap can be above 0 only on meshes of five or more axes or
-/// with a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh.
+/// with a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh. `effort` is
+/// for each mesh.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
-                               int most_axes = 3) {
-  if (net.size() == 0 || t.axes() > max_axes) return optimal(net, t, m);
+                               int most_axes = 3, search_effort const& effort = {}) {
+  if (net.size() == 0 || t.axes() > max_axes) return optimal(net, t, m, any_choice{}, effort);
   struct candidate {
     topology mesh;
     search_on_mesh<N> search;
@@ -111,23 +112,26 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   });
   basic_plan<N> best;
   bool found = false;
-  double least = unreachable;  // lower bound of all plans on the meshes searched so far
+  double least = effort.known;  // lower bound of all plans on the meshes searched so far
   for (std::size_t k = 0; k < order.size(); ++k) {
     candidate& it = candidates.data()[order.data()[k]];
-    if (found && it.bound >= best.seconds) break;
+    double const known = found ? std::min(best.seconds, effort.known) : effort.known;
+    if (it.bound >= known) break;
     try {
       auto fastest = it.search.plan();
-      if (m.memory > 0 && fastest.memory > m.memory) fastest = optimal(net, it.mesh, m);
-      double const fastest_at_least = fastest.seconds * (1 - fastest.gap);
-      if (!found || fastest.seconds < best.seconds) best = std::move(fastest);
-      least = std::min(least, fastest_at_least);
+      if (m.memory > 0 && fastest.memory > m.memory)
+        fastest = optimal(net, it.mesh, m, any_choice{}, {effort.labels, known});
+      least = std::min(least, fastest.seconds * (1 - fastest.gap));
+      if (fastest.size() == 0 || (found && fastest.seconds >= best.seconds)) continue;
+      best = std::move(fastest);
       found = true;
     } catch (error const&) {  // no plan is known to fit on this mesh; another mesh may have one
-      if (!found && k + 1 == order.size()) throw;
+      if (!found && k + 1 == order.size() && effort.known == unreachable) throw;
       if (!is_exact_on(it.mesh)) least = std::min(least, it.bound);
     }
   }
-  best.gap = least < best.seconds * (1 - 1e-9) ? 1 - least / best.seconds : 0;
+  if (!found) best.seconds = least;
+  else best.gap = least < best.seconds * (1 - 1e-9) ? 1 - least / best.seconds : 0;
   return best;
 }
 

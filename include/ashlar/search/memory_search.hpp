@@ -49,8 +49,9 @@ class memory_search {
   }
 
   /// Closes the gap between the lower bound and the best plan by label setting (label_search.hpp),
-  /// as far as the effort permits. Returns the number of labels (partial plans) that it has made.
-  constexpr std::int64_t label() {
+  /// as far as the effort permits: `effort` labels (partial plans), each time that it sets labels.
+  /// Returns the number of labels that it has made.
+  constexpr std::int64_t label(std::int64_t effort) {
     std::int64_t made = 0;
     chain_solver<N> priced(model_, price_, counted_);
     int width = label_width, failures = 0;
@@ -59,11 +60,10 @@ class memory_search {
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;
-      label_search<N> labels(model_, &priced, price_, counted_, limit_, target, width,
-                             label_effort);
+      label_search<N> labels(model_, &priced, price_, counted_, limit_, target, width, effort);
       scratch<int> choice(static_cast<std::size_t>(model_.size()));
       double const found = labels.improve(choice);
-      made += label_effort - labels.effort_left();
+      made += effort - labels.effort_left();
       bool const taken = found < target && memory_.of(choice) <= limit_;
       if (taken) take(found, choice);
       if (labels.complete()) {  // Every plan below the target was examined.

@@ -32,6 +32,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>
 #include <ashlar/search/any_choice.hpp>
+#include <ashlar/search/search_effort.hpp>
 #include <ashlar/step/problem.hpp>
 
 #if ASHLAR_COMPILED
@@ -52,17 +53,18 @@ struct some_filter {
 
 /// Finds the optimal plan at run time. An empty filter permits every choice.
 plan optimal_at_run_time(problem const& net, topology const& t, machine const& m,
-                         std::function<bool(int, layer_choice const&)> const& filter);
+                         std::function<bool(int, layer_choice const&)> const& filter,
+                         search_effort const& effort);
 
 template <int N, class Filter>
 basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& t, machine const& m,
-                                   Filter const& filter) {
+                                   Filter const& filter, search_effort const& effort) {
   static_assert(std::is_invocable_r_v<bool, Filter const&, int, layer_choice const&>,
                 "search::optimal: with ashlar::compiled, a filter is a function "
                 "filter(element, choice) that returns whether the choice is permitted.");
   std::function<bool(int, layer_choice const&)> permits;
   if constexpr (!std::is_same_v<Filter, any_choice>) permits = std::cref(filter);
-  return with_capacity<N>(optimal_at_run_time(any_length(net), t, m, permits));
+  return with_capacity<N>(optimal_at_run_time(any_length(net), t, m, permits, effort));
 }
 
 }  // namespace detail
@@ -80,18 +82,19 @@ basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topolo
 /// `filter(element, choice)`, and its memory per rank must be at most machine.memory bytes (0: no
 /// limit). The filter is called for the begin of a residual block, not for its end. cost.hpp
 /// defines the seconds and step/memory_fold.hpp the memory. Throws ashlar::error if a layer has no
-/// permitted choice, or if no plan fits; the message then states the least possible memory.
+/// permitted choice, or if no plan fits; the message then states the least possible memory. `effort`
+/// counts only at run time.
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
-                                Filter const& filter = {}) {
+                                Filter const& filter = {}, search_effort const& effort = {}) {
 #if ASHLAR_COMPILED
   // The `else` is necessary: without it, compilers would keep the first call in run-time code,
   // where include_search_in_compiler_hpp may be undefined.
   if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
     return include_search_in_compiler_hpp(net, t, m, filter, 0);
-  else return detail::searched_at_run_time(net, t, m, filter);
+  else return detail::searched_at_run_time(net, t, m, filter, effort);
 #else
-  detail::no_watch alone;
+  detail::no_watch alone{effort};
   return detail::optimal_plan(net, t, m, filter, alone);
 #endif
 }

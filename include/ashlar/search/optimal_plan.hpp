@@ -23,7 +23,7 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   if (!ASHLAR_IN_COMPILER && net.overlap) {
     auto const found = overlapped_plan(any_length(net), t, m, filter, [&](problem const& serial) {
       no_watch unwatched;
-      return plan_within_limit(serial, t, m, filter, by_roles, unwatched);
+      return optimal_plan(serial, t, m, filter, unwatched);
     });
     watch.raise_bound(found.seconds * (1 - found.gap));
     watch.improves(found.seconds);

@@ -14,106 +14,31 @@
 //                pipeline found
 //
 // An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, stages
-// first recompute as many segments as they must. Then each stage is searched alone, including the
-// number of its recomputed segments, with as many micro-batches in flight as the schedule has
-// there.
+// first recompute as many segments as they must. After all attempts each stage of those that exceed
+// the limit is searched alone, including the number of its recomputed segments, with as many
+// micro-batches in flight as the schedule has there (limited_stages.hpp). Such searches take long,
+// so those on few ranks come first, where they take the least time: what they find shortens the
+// others. Among attempts on equally many ranks, the one of the least bound comes first.
 //
-// The lower bound of the result is the least of all candidates' (stages_alone.hpp).
+// The lower bound of the result is the least of all candidates'. Each has one without a memory limit
+// (stages_alone.hpp). Below a limit, with equal cuts and a schedule whose order does not depend on
+// costs, limited_stages.hpp gives higher ones.
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <ashlar/mesh/text.hpp>
-#include <ashlar/search/best_cut.hpp>
-#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/limited_stages.hpp>
+#include <ashlar/search/pipeline_candidate.hpp>
 #include <ashlar/search/recompute_to_fit.hpp>
 #include <ashlar/search/stages_alone.hpp>
 #include <ashlar/step/pipeline/in_flight.hpp>
 
 namespace ashlar::search {
 
-struct pipeline_options {
-  /// Numbers of parts of the mesh to try, which are the stages if each part holds one. If empty,
-  /// tries all numbers that divide the extent of an axis and, unless `any_cuts`, the number of
-  /// repeated blocks.
-  std::vector<int> stages{};
-  /// Numbers of micro-batches to try. If empty, tries one micro-batch.
-  std::vector<int> micro_batches{};
-  /// Schedules to try, as schedule_choice.hpp names them. If empty, tries 1F1B.
-  std::vector<std::string> schedules{};
-  /// Numbers of stages a part that "interleaved" without a number stands for.
-  std::vector<int> chunks{2, 4};
-  /// Whether stages may begin at any element that is in no residual block. Otherwise all stages
-  /// have equally many repeated blocks.
-  bool any_cuts = false;
-  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need more
-  /// are not tried.
-  int in_flight = 0;
-};
-
-/// The default layout of pipeline(): the placements that the exact search finds.
-struct optimal_layout {
-  template <int N>
-  basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m) const {
-    return optimal(net, t, m);
-  }
-};
-
 namespace detail {
-
-/// Returns the axes whose extent is divisible by this number of stages. If the mesh has axes
-/// between nodes, returns only such axes.
-inline std::vector<int> stage_axes(topology const& t, int stages) {
-  std::vector<int> between, within;
-  for (int a = 0; a < t.axes(); ++a)
-    if (t.extent(a) > 1) (t.axis[a].tier == link_tier::inter_node ? between : within).push_back(a);
-  auto& axes = between.empty() ? within : between;
-  std::erase_if(axes, [&](int a) { return t.extent(a) % stages != 0; });
-  return axes;
-}
-
-inline std::vector<int> divisors(int n) {
-  std::vector<int> list;
-  for (int d = 1; d <= n; ++d)
-    if (n % d == 0) list.push_back(d);
-  return list;
-}
-
-/// Returns the possible numbers of stages for this number of repeated blocks, as text such as "1,
-/// 2, 4".
-inline std::string possible_stages(int blocks, topology const& t) {
-  std::string list = "1";
-  for (int const n : divisors(blocks))
-    if (n > 1 && !stage_axes(t, n).empty()) list += ", " + std::to_string(n);
-  return list;
-}
-
-/// Numbers of parts and micro-batches with an axis of the mesh, and the fastest plan of the chain.
-template <int N>
-struct pipeline_candidate {
-  std::size_t net = 0;  ///< which description of the chain
-  int parts = 1, axis = -1;
-  topology mesh;  ///< of one part
-  basic_plan<N> chosen;
-  double least = 0;  ///< lower bound of the seconds of a step
-};
-
-/// The costs of a candidate's stages under one plan of the chain.
-template <int N>
-struct candidate_costs {
-  crossing_prices crossings;
-  stage_model<N> model;
-  cut_costs cuts;
-
-  candidate_costs(basic_problem<N> const& chain, basic_plan<N> const& chosen, int axis,
-                  machine const& m)
-      : crossings(chosen.mesh, axis, m), model(chain, chosen, m, crossings),
-        cuts(model, cutting_points(chain)) {}
-  candidate_costs(candidate_costs const&) = delete;
-  candidate_costs& operator=(candidate_costs const&) = delete;
-};
 
 template <int N, class Layout>
 class pipeline_search {
@@ -153,17 +78,14 @@ class pipeline_search {
   }
 
   pipeline_plan run() {
-    double bound = unreachable;
-    for (std::size_t k = 0; k < candidates_.size(); ++k) {
-      bound = std::min(bound, candidates_[k].least);
-      list_attempts(k);
-    }
+    for (std::size_t k = 0; k < candidates_.size(); ++k) list_attempts(k);
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](auto const& a, auto const& b) { return a.estimate < b.estimate; });
-    for (auto const& a : attempts_) {
+    for (auto& a : attempts_) {
       if (a.estimate >= known()) break;
-      attempt(candidates_[a.candidate], a.choice);
+      attempt(a);
     }
+    search_limited();
     if (!found_ && !too_many_.empty())
       throw error("search::pipeline", "no schedule stays within the limit: " + too_many_);
     if (!found_)
@@ -172,7 +94,8 @@ class pipeline_search {
           "no number of stages and micro-batches fits in the machine's memory per rank. The "
           "last one tried: " +
               refused_);
-    best_.lower_bound = std::min(bound, best_.seconds());
+    raise_bound();
+    best_.lower_bound = std::min(least_of_all().second, best_.seconds());
     best_.chosen.gap = best_.seconds() > 0 ? 1 - best_.lower_bound / best_.seconds() : 0;
     return best_;
   }
@@ -184,6 +107,11 @@ class pipeline_search {
     std::size_t candidate;
     schedule_choice choice;
     double estimate;
+    /// If the candidate's plan exceeds the limit: its stages with the order of first_order.
+    std::shared_ptr<limited_stages<N, Layout>> stages{};
+    std::vector<int> limits{};
+    pipelines::schedule order{};
+    bool is_near = true;  ///< whether its stages are to be searched
   };
 
   std::vector<int> possible(int blocks) const {
@@ -219,7 +147,7 @@ class pipeline_search {
     c.chosen = layout_(chain, c.mesh, unlimited_);
     c.chosen.recomputed = net.recomputed;
     bool plain = true;
-    for (auto const& s : schedules_) plain = plain && s.chunks == 1 && !s.splits();
+    for (auto const& s : schedules_) plain = plain && is_plain(s);
     auto const pieces = options_.any_cuts || !plain ? cutting_points(net)
                                                     : stage_limits(net, blocks, parts);
     c.least = parts == 1 ? c.chosen.seconds * (1 - c.chosen.gap)
@@ -230,8 +158,7 @@ class pipeline_search {
   }
 
   bool permits(candidate const& c, schedule_choice const& choice) const {
-    return c.parts > 1 ? choice.permits(c.parts, net_of(c).micro_batches)
-                       : choice.chunks == 1 && !choice.splits();
+    return c.parts > 1 ? choice.permits(c.parts, net_of(c).micro_batches) : is_plain(choice);
   }
 
   void list_attempts(std::size_t k) {
@@ -284,7 +211,9 @@ class pipeline_search {
     return own;
   }
 
-  void attempt(candidate const& c, schedule_choice const& choice) {
+  void attempt(attempted& a) {
+    auto const& c = candidates_[a.candidate];
+    auto const& choice = a.choice;
     auto const& net = net_of(c);
     candidate_costs<N> costs(net, c.chosen, c.axis, machine_);
     int const m = net.micro_batches;
@@ -299,59 +228,124 @@ class pipeline_search {
       limits.clear();
       for (int const u : any.balanced(0)) limits.push_back(costs.cuts.points()[std::size_t(u)]);
     }
-    auto const order = first_order(c, choice, m, costs.model, limits);
+    a.order = first_order(c, choice, m, costs.model, limits);
+    a.limits = std::move(limits);
     // Other placements may be faster than the same ones with recomputation, but seldom much. If
     // these do not fit at all, that is due to the placements and hardly to the schedule.
-    if (auto const again = recompute_to_fit(net, c.chosen, limits, order, machine_.memory)) {
-      auto const p = offer(c, c.chosen, limits, *again, order);
-      if (choice.fits_costs()) refit(c, choice, c.chosen, *again, limits);
-      if (p.seconds > 1.15 * known()) return;
-    } else if (!unfit_.insert(&c).second) {
-      return;
+    if (auto const again = recompute_to_fit(net, c.chosen, a.limits, a.order, machine_.memory)) {
+      auto const p = offer(c, c.chosen, a.limits, *again, a.order);
+      if (choice.fits_costs()) refit(c, choice, c.chosen, *again, a.limits);
+      a.is_near = p.seconds <= 1.15 * known();
+    } else {
+      a.is_near = unfit_.insert(&c).second;
     }
-    search_alone(c, choice, order, limits);
+    limit_stages(a);
   }
 
-  /// Returns the order for costs without a memory limit. Searched depths begin with those of 1F1B.
-  static pipelines::schedule first_order(candidate const& c, schedule_choice const& choice,
-                                         int micro_batches, stage_model<N>& model,
-                                         std::vector<int> const& limits) {
-    if (choice.kind == schedule_kind::searched) {
-      std::vector<int> depths;
-      for (int j = c.parts; j > 0; --j)
-        depths.push_back(choice.in_flight > 0 ? std::min(j, choice.in_flight) : j);
-      return pipelines::with_warm_ups(depths, micro_batches);
+  void limit_stages(attempted& a) const {
+    auto const& c = candidates_[a.candidate];
+    auto const& net = net_of(c);
+    auto chain = weighed(in_stages(net, a.limits, recomputed_in_stages(net, a.limits)), c.parts);
+    a.stages = std::make_shared<limited_stages<N, Layout>>(
+        with_storage_of(std::move(chain), c.chosen), a.limits, a.order, c.mesh, machine_, layout_,
+        has_bound(a));
+  }
+
+  /// Returns whether the limited stages of an attempt give a lower bound of all of its pipelines.
+  bool has_bound(attempted const& a) const {
+    return !options_.any_cuts && is_plain(a.choice) && !a.choice.fits_costs() &&
+           net_of(candidates_[a.candidate]).ties.empty();
+  }
+
+  /// Searches the stages of all attempts whose plans exceed the memory limit.
+  void search_limited() {
+    std::vector<attempted*> left;
+    for (auto& a : attempts_)
+      if (a.stages != nullptr && a.is_near) left.push_back(&a);
+    auto const parts = [&](attempted const* a) { return candidates_[a->candidate].parts; };
+    std::stable_sort(left.begin(), left.end(),
+                     [&](auto const* a, auto const* b) { return parts(a) > parts(b); });
+    for (std::size_t k = 0, end = 0; k < left.size(); k = end) {
+      for (; end < left.size() && parts(left[end]) == parts(left[k]); ++end) {
+        if (left[end]->estimate < known()) sharpen(*left[end]);
+        left[end]->estimate = std::max(left[end]->estimate, left[end]->stages->least());
+      }
+      auto const at = [&](std::size_t i) { return left.begin() + static_cast<std::ptrdiff_t>(i); };
+      std::stable_sort(at(k), at(end),
+                       [](auto const* a, auto const* b) { return a->estimate < b->estimate; });
+      for (std::size_t i = k; i < end && left[i]->estimate < known(); ++i) search_alone(*left[i]);
     }
-    auto shape = choice.shape(c.parts, micro_batches);
-    shape.order.resize(static_cast<std::size_t>(c.parts));
-    auto const costs = costs_of(priced_stages(model, limits, shape));
-    return make_schedule(choice, c.parts, micro_batches, costs, {}, model.skips(limits, shape));
+  }
+
+  /// Searches one more stage for the bound of an attempt. Returns false if none is left.
+  bool sharpen(attempted& a) {
+    try {
+      return a.stages->sharpen(known());
+    } catch (error const& e) {
+      refused_ = e.what();
+      return true;
+    }
   }
 
   /// Searches each stage alone within the memory limit.
-  void search_alone(candidate const& c, schedule_choice const& choice,
-                    pipelines::schedule const& order, std::vector<int> const& limits) {
-    auto const& net = net_of(c);
-    auto chain = weighed(in_stages(net, limits, recomputed_in_stages(net, limits)), c.parts);
-    chain = with_storage_of(std::move(chain), c.chosen);
-    machine room = machine_;
-    room.memory /= choice.chunks;
+  void search_alone(attempted& a) {
+    auto const& c = candidates_[a.candidate];
+    std::int64_t room = machine_.memory / a.choice.chunks;
     try {
-      for (int again = 0; again < 2 && room.memory > 0; ++again) {
-        auto const alone = stages_alone(chain, limits, order, c.mesh, room, layout_, known());
+      for (int again = 0; again < 2 && room > 0; ++again) {
+        auto const alone = a.stages->plan(room, known());
+        ++searched_;
         if (!alone.complete) return;
-        auto const over = offer(c, alone.chosen, limits, alone.recomputed, order).memory -
+        auto const over = offer(c, alone.chosen, a.limits, alone.recomputed, a.order).memory -
                           machine_.memory;
         if (over <= 0) {
-          if (choice.fits_costs()) refit(c, choice, alone.chosen, alone.recomputed, limits);
+          if (a.choice.fits_costs()) refit(c, a.choice, alone.chosen, alone.recomputed, a.limits);
           return;
         }
         refused_ = "the stages fit alone, but not with what waits for the gradients of parameters.";
         if (over > machine_.memory / 4) return;
-        room.memory -= over / choice.chunks + 1;
+        room -= over / a.choice.chunks + 1;
       }
     } catch (error const& e) {
       refused_ = e.what();
+    }
+  }
+
+  /// Returns the candidate of the least bound, and this bound.
+  std::pair<std::size_t, double> least_of_all() const {
+    std::vector<double> of_attempts(candidates_.size(), unreachable);
+    for (auto const& a : attempts_) {
+      auto& least = of_attempts[a.candidate];
+      least = std::min(least, a.stages == nullptr ? 0 : a.stages->least());
+    }
+    std::pair<std::size_t, double> best{0, unreachable};
+    for (std::size_t k = 0; k < candidates_.size(); ++k) {
+      double const least = std::max(candidates_[k].least,
+                                    of_attempts[k] < unreachable ? of_attempts[k] : 0);
+      if (least < best.second) best = {k, least};
+    }
+    return best;
+  }
+
+  /// Raises the bound of the candidate of the least one by another search, as long as that may raise
+  /// the bound of all. Does no more searches of pipelines than were done before.
+  void raise_bound() {
+    for (int left = 8 * searched_; left > 0; --left) {
+      auto const [k, least] = least_of_all();
+      if (least >= known() * (1 - 1e-9)) return;
+      bool is_any = false;
+      for (auto& a : attempts_) {
+        if (a.candidate != k || !has_bound(a)) continue;
+        if (a.stages == nullptr) {  // It was not tried, since its estimate was too high.
+          auto const& c = candidates_[k];
+          int const m = net_of(c).micro_batches;
+          a.limits = equal_limits(net_of(c), find_blocks(net_of(c)), c.parts);
+          a.order = make_schedule(a.choice, c.parts, m, {}, {});
+          limit_stages(a);
+        }
+        if (a.stages->least() <= least && sharpen(a)) is_any = true;
+      }
+      if (!is_any) return;
     }
   }
 
@@ -379,6 +373,7 @@ class pipeline_search {
   pipeline_plan best_;
   std::set<candidate const*> unfit_;  // whose plan does not fit even if all segments are recomputed
   bool found_ = false;
+  int searched_ = 0;  // pipelines whose stages were searched alone
   std::string refused_;
   std::string too_many_;  // micro-batches in flight, in the last schedule that needs more
 };

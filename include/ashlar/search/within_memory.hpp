@@ -30,6 +30,7 @@
 #include <vector>
 
 #include <ashlar/search/memory_search.hpp>
+#include <ashlar/search/search_effort.hpp>
 
 namespace ashlar::search {
 
@@ -38,6 +39,7 @@ namespace detail {
 /// Takes the place of detail::watch (algorithm.hpp) in a search without a budget and without
 /// progress reports.
 struct no_watch {
+  search_effort effort{};
   constexpr bool go_on() { return true; }
   constexpr bool improves(double) { return true; }
   constexpr void raise_bound(double) {}
@@ -52,17 +54,18 @@ class recomputation_search {
       : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
 
   /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
-  /// fits.
+  /// fits, unless the effort says that only faster plans than a known one are of interest.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
     open_.clear();
-    known_ = unreachable;
+    known_ = effort_of(watch_).known;
+    bool const is_any = known_ == unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
     // The least lower bound over all numbers of recomputed segments whose search is finished.
     double labelled = unreachable;
     if (all.is_range()) consider(all);
-    else labelled = search({all.least, all.least}, true);
+    else labelled = search({all.least, all.least}, most_labels() > 0);
     while (!open_.empty()) {
       auto best = open_.begin();
       for (auto it = open_.begin(); it != open_.end(); ++it)
@@ -76,14 +79,18 @@ class recomputation_search {
         consider({least, middle});
         consider({middle + 1, most});
       } else {
-        double const bound = search(next.again, made_ < most_labels);
+        double const bound = search(next.again, made_ < most_labels());
         labelled = bound < labelled ? bound : labelled;
       }
     }
-    if (known_ == unreachable) take_any();
+    if (is_any && known_ == unreachable) take_any();
     double bound = labelled < known_ ? labelled : known_;
     for (range const& r : open_) bound = r.bound < bound ? r.bound : bound;
     watch_.raise_bound(bound);
+    if (best_.size() == 0 && net_.size() > 0) {
+      best_.seconds = bound;
+      return best_;
+    }
     best_.gap = bound < known_ * (1 - 1e-13) ? 1 - bound / known_ : 0;
     return best_;
   }
@@ -112,7 +119,7 @@ class recomputation_search {
 
  private:
   /// The maximum number of labels (partial plans) that label setting makes in the whole search.
-  static constexpr std::int64_t most_labels = label_effort;
+  constexpr std::int64_t most_labels() const { return effort_of(watch_).labels; }
   /// least() tries at most this many different numbers of recomputed segments.
   static constexpr int most_numbers = 8;
 
@@ -160,7 +167,7 @@ class recomputation_search {
     if (!drop_too_large(model, limit_)) return unreachable;
     within mine{watch_};
     memory_search<N, within> one(model, limit_, mine, known_);
-    if (labels && one.bound() < unreachable) made_ += one.label();
+    if (labels && one.bound() < unreachable) made_ += one.label(most_labels());
     if (one.best().size() > 0) {
       known_ = one.weight();
       best_ = make_plan(model, one.best());

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Searches each stage of a pipeline alone within a memory limit, and derives from these searches a
+// lower bound of all plans with the same cut and the same schedule.
+//
+// A stage is planned as a chain of w = m + s - 1 micro-batches, since that many of its passes count
+// in a step of m micro-batches in s stages. With u and g of each stage, V is a lower bound of
+// w u + g for all its plans within the limit. If a part holds one stage and backward passes are
+// whole, a step takes at least
+//
+//   m u + g of j                       the passes of part j and its synchronization
+//   m u of j + Σ u of stages before    the same without synchronization; the first micro-batch
+//                                      arrives from the stages before, and the last gradient passes
+//                                      them
+//
+// so for every stage j
+//
+//   T >= m V_j / w
+//   T >= ( m V_j + Σ V_i of stages before ) / ( w + j )
+//
+// The second line is the sum of the two bounds of j and of the first bounds of the stages before,
+// weighed such that u and g of each stage appear as in V. It holds for every w > m. A larger one
+// loses less of u and more of g, so V is found for a second, large w, where the bound needs it.
+
+#include <algorithm>
+
+#include <ashlar/search/stages_alone.hpp>
+#include <ashlar/step/pipeline/in_flight.hpp>
+
+namespace ashlar::search::detail {
+
+/// The result of searching each stage of a pipeline separately.
+template <int N>
+struct separate_stages {
+  basic_plan<N> chosen;         ///< placements of all elements of the chain
+  std::vector<int> recomputed;  ///< per stage: the number of recomputed segments
+  bool complete = true;         ///< whether all stages were searched
+};
+
+template <int N, class Layout>
+class limited_stages {
+ public:
+  /// The mesh, the machine and the layout must outlive this object.
+  ///   chain    has as many micro-batches as the seconds of a stage weigh more than its
+  ///            synchronization
+  ///   limits   the first element of every stage, and the number of all elements
+  ///   order    tells how many micro-batches each stage has in flight
+  ///   exact    whether every plan of the schedule has this cut and this many micro-batches in
+  ///            flight, so that there is a lower bound
+  limited_stages(basic_problem<N> chain, std::vector<int> limits, pipelines::schedule order,
+                 topology const& t, machine const& m, Layout const& layout, bool exact)
+      : chain_(std::move(chain)), long_(chain_), limits_(std::move(limits)),
+        order_(std::move(order)), mesh_(t), machine_(m), unlimited_(m),
+        exact_(exact && order_.chunks == 1), plans_(chain_, layout), long_plans_(long_, layout),
+        v_(count()), long_v_(count()) {
+    long_.micro_batches *= long_step;
+    unlimited_.memory = 0;
+    int const most = pipelines::in_flight(order_, 0).held;
+    for (int s = 0; s < order_.stages(); ++s) {
+      // Equal stages share a search if they have nearly equally many micro-batches in flight.
+      int const own = pipelines::in_flight(order_, s).held, step = own <= 4    ? 1
+                                                                   : own <= 8  ? 2
+                                                                   : own <= 32 ? 4
+                                                                               : 8;
+      in_flight_.push_back(std::max(own, std::min(most, (own + step - 1) / step * step)));
+      is_same_.push_back(in_flight_.back() == own);
+    }
+  }
+  limited_stages(limited_stages const&) = delete;
+  limited_stages& operator=(limited_stages const&) = delete;
+
+  /// Returns a lower bound of the seconds of a step, from the searches so far.
+  double least() const {
+    double const m = order_.micro_batches, w = chain_.micro_batches;
+    double bound = 0;
+    for (auto const& [list, weight] : {std::pair{&v_, w}, std::pair{&long_v_, w * long_step}}) {
+      double before = 0, at = 0;
+      for (double const v : *list) {
+        bound = std::max({bound, m * v / weight, (m * v + before) / (weight + at)});
+        before += v;
+        at += 1;
+      }
+    }
+    return bound;
+  }
+
+  /// Does the next search that may raise the bound, unless none is left (then returns false).
+  /// Bounds of `known` seconds or more are alike.
+  bool sharpen(double known) {
+    std::size_t const s = count(), k = next_;
+    if (!exact_ || k > s) return false;
+    ++next_;
+    if (k < s) {  // The first stage holds most, and the last one often takes longest.
+      std::size_t const stage = k == 0 ? 0 : k == 1 ? s - 1 : k - 1;
+      search(stage, machine_, known);
+      return true;
+    }
+    // The large w, for the stage of largest V. The others count little, so without a limit.
+    for (std::size_t j = 0; j < s; ++j) search_long(j, unlimited_, 1, unreachable);
+    auto const stage = static_cast<std::size_t>(std::max_element(v_.begin(), v_.end()) -
+                                                v_.begin());
+    if (is_same_[stage])
+      search_long(stage, machine_, in_flight_[stage],
+                  std::min(unreachable, long_step * needed(known)));
+    return true;
+  }
+
+  /// Searches all stages within `limit` bytes per rank and chunk, on one mesh. Stops when a part
+  /// takes about `known` seconds. Throws if a stage does not fit.
+  separate_stages<N> plan(std::int64_t limit, double known) {
+    topology t = mesh_;
+    for (int round = 0; round < 3; ++round)
+      if (auto found = plan_on(t, limit, known); !found.complete || is_joined_) return found;
+      else t = found.chosen.mesh;
+    throw error("search::pipeline",
+                "the layout function placed two stages on different meshes. Use one mesh for all "
+                "stages.");
+  }
+
+ private:
+  /// The large w, in multiples of the other one.
+  static constexpr int long_step = 64;
+
+  std::size_t count() const { return limits_.size() - 1; }
+
+  /// A part runs its stages for all micro-batches, and as many others as it has chunks. Those with
+  /// less in flight may take a little less time.
+  double share() const { return order_.chunks > 1 ? 0.87 * order_.chunks : 1; }
+  /// What V of a stage has to reach so that a step takes `seconds`.
+  double needed(double seconds) const {
+    if (seconds == unreachable) return unreachable;
+    return seconds * chain_.micro_batches / (share() * order_.micro_batches);
+  }
+
+  /// Plans one stage, and keeps the bound of its seconds.
+  basic_plan<N> const& search(std::size_t s, machine const& m, double known) {
+    return search(s, mesh_, m, known);
+  }
+  basic_plan<N> const& search(std::size_t s, topology const& t, machine const& m, double known) {
+    auto const& placed = plans_(limits_[s], limits_[s + 1], in_flight_[s], t, m, needed(known));
+    if (t == mesh_ && m.memory == machine_.memory && is_same_[s])
+      v_[s] = std::max(v_[s], placed.seconds * (1 - placed.gap));
+    return placed;
+  }
+
+  void search_long(std::size_t s, machine const& m, int in_flight, double known) {
+    auto const& placed = long_plans_(limits_[s], limits_[s + 1], in_flight, mesh_, m, known);
+    long_v_[s] = std::max(long_v_[s], placed.seconds * (1 - placed.gap));
+  }
+
+  separate_stages<N> plan_on(topology const& t, std::int64_t limit, double known) {
+    separate_stages<N> joined;
+    joined.chosen.mesh = t;
+    machine room = machine_;
+    room.memory = limit;
+    is_joined_ = true;
+    for (std::size_t s = 0; s < count(); ++s) {
+      auto const* placed = &search(s, t, room, known);
+      if (placed->size() > 0 && s > 0 && !(placed->mesh == joined.chosen.mesh)) {
+        // A layout may factor the axes of each stage differently.
+        placed = &search(s, joined.chosen.mesh, room, known);
+        if (placed->size() > 0 && !(placed->mesh == joined.chosen.mesh)) {
+          joined.chosen.mesh = placed->mesh;
+          is_joined_ = false;
+          return joined;
+        }
+      }
+      if (placed->size() == 0 || placed->seconds * (1 - placed->gap) >= needed(known)) {
+        joined.complete = false;
+        return joined;
+      }
+      joined.chosen.mesh = placed->mesh;
+      joined.recomputed.push_back(placed->recomputed);
+      for (int i = 0; i < placed->size(); ++i) {
+        // If a skip begins on an earlier stage, its end takes the same placements.
+        int const begin = chain_[limits_[s] + i].partner;
+        bool const tied = begin >= 0 && begin < limits_[s];
+        joined.chosen.choices.push_back(tied ? layer_choice(joined.chosen[begin]) : (*placed)[i]);
+      }
+    }
+    return joined;
+  }
+
+  basic_problem<N> chain_, long_;
+  std::vector<int> limits_;
+  pipelines::schedule order_;
+  topology const& mesh_;
+  machine machine_, unlimited_;
+  bool exact_;
+  planned_ranges<N, Layout> plans_, long_plans_;
+  std::vector<double> v_, long_v_;
+  std::vector<int> in_flight_;
+  std::vector<bool> is_same_;
+  std::size_t next_ = 0;
+  bool is_joined_ = true;
+};
+
+}  // namespace ashlar::search::detail

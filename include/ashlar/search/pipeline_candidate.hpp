@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the search for pipelines (pipeline_search.hpp) tries: its options, the layout that it takes by
+// default, and a candidate, which is a number of parts and of micro-batches with the fastest plan of
+// the chain on the mesh of one part.
+
+#include <string>
+#include <vector>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/best_cut.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar::search {
+
+struct pipeline_options {
+  /// Numbers of parts of the mesh to try, which are the stages if each part holds one. If empty,
+  /// tries all numbers that divide the extent of an axis and, unless `any_cuts`, the number of
+  /// repeated blocks.
+  std::vector<int> stages{};
+  /// Numbers of micro-batches to try. If empty, tries one micro-batch.
+  std::vector<int> micro_batches{};
+  /// Schedules to try, as schedule_choice.hpp names them. If empty, tries 1F1B.
+  std::vector<std::string> schedules{};
+  /// Numbers of stages a part that "interleaved" without a number stands for.
+  std::vector<int> chunks{2, 4};
+  /// Whether stages may begin at any element that is in no residual block. Otherwise all stages
+  /// have equally many repeated blocks.
+  bool any_cuts = false;
+  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need more
+  /// are not tried.
+  int in_flight = 0;
+};
+
+/// The default layout of pipeline(): the placements that the exact search finds.
+struct optimal_layout {
+  template <int N>
+  basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m,
+                           search_effort const& effort = {}) const {
+    return optimal(net, t, m, any_choice{}, effort);
+  }
+};
+
+namespace detail {
+
+/// Returns the axes whose extent is divisible by this number of stages. If the mesh has axes
+/// between nodes, returns only such axes.
+inline std::vector<int> stage_axes(topology const& t, int stages) {
+  std::vector<int> between, within;
+  for (int a = 0; a < t.axes(); ++a)
+    if (t.extent(a) > 1) (t.axis[a].tier == link_tier::inter_node ? between : within).push_back(a);
+  auto& axes = between.empty() ? within : between;
+  std::erase_if(axes, [&](int a) { return t.extent(a) % stages != 0; });
+  return axes;
+}
+
+inline std::vector<int> divisors(int n) {
+  std::vector<int> list;
+  for (int d = 1; d <= n; ++d)
+    if (n % d == 0) list.push_back(d);
+  return list;
+}
+
+/// Returns the possible numbers of stages for this number of repeated blocks, as text such as "1,
+/// 2, 4".
+inline std::string possible_stages(int blocks, topology const& t) {
+  std::string list = "1";
+  for (int const n : divisors(blocks))
+    if (n > 1 && !stage_axes(t, n).empty()) list += ", " + std::to_string(n);
+  return list;
+}
+
+/// Numbers of parts and micro-batches with an axis of the mesh, and the fastest plan of the chain.
+template <int N>
+struct pipeline_candidate {
+  std::size_t net = 0;  ///< which description of the chain
+  int parts = 1, axis = -1;
+  topology mesh;  ///< of one part
+  basic_plan<N> chosen;
+  double least = 0;  ///< lower bound of the seconds of a step
+};
+
+/// The costs of a candidate's stages under one plan of the chain.
+template <int N>
+struct candidate_costs {
+  crossing_prices crossings;
+  stage_model<N> model;
+  cut_costs cuts;
+
+  candidate_costs(basic_problem<N> const& chain, basic_plan<N> const& chosen, int axis,
+                  machine const& m)
+      : crossings(chosen.mesh, axis, m), model(chain, chosen, m, crossings),
+        cuts(model, cutting_points(chain)) {}
+  candidate_costs(candidate_costs const&) = delete;
+  candidate_costs& operator=(candidate_costs const&) = delete;
+};
+
+/// Returns whether a schedule has one stage a part and whole backward passes.
+inline bool is_plain(schedule_choice const& choice) {
+  return choice.chunks == 1 && !choice.splits();
+}
+
+/// Returns the order for costs without a memory limit. Searched depths begin with those of 1F1B.
+template <int N>
+pipelines::schedule first_order(pipeline_candidate<N> const& c, schedule_choice const& choice,
+                                int micro_batches, stage_model<N>& model,
+                                std::vector<int> const& limits) {
+  if (choice.kind == schedule_kind::searched) {
+    std::vector<int> depths;
+    for (int j = c.parts; j > 0; --j)
+      depths.push_back(choice.in_flight > 0 ? std::min(j, choice.in_flight) : j);
+    return pipelines::with_warm_ups(depths, micro_batches);
+  }
+  auto shape = choice.shape(c.parts, micro_batches);
+  shape.order.resize(static_cast<std::size_t>(c.parts));
+  auto const costs = costs_of(priced_stages(model, limits, shape));
+  return make_schedule(choice, c.parts, micro_batches, costs, {}, model.skips(limits, shape));
+}
+
+}  // namespace detail
+
+}  // namespace ashlar::search

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Says how much work a search below a memory limit may do, and which plans it looks for. A search
+// that makes many plans, such as that of pipelines, does less work for each of them than one that
+// makes a single plan.
+
+#include <cstdint>
+
+#include <ashlar/plan/step_prices.hpp>
+
+namespace ashlar::search {
+
+struct search_effort {
+  /// The maximum number of labels (partial plans, label_search.hpp) that a search makes. Making
+  /// 20 million takes some seconds.
+  std::int64_t labels = 20'000'000;
+  /// Only plans of fewer seconds are of interest. If a search finds none, it may return a plan
+  /// without choices, whose seconds are a lower bound of all plans, at most this number.
+  double known = unreachable;
+};
+
+namespace detail {
+
+/// Returns the effort of a watch (within_memory.hpp, algorithm.hpp): its own, or the usual one.
+template <class Watch>
+constexpr search_effort effort_of(Watch const& watch) {
+  if constexpr (requires { watch.effort; }) return watch.effort;
+  else return {};
+}
+
+}  // namespace detail
+
+}  // namespace ashlar::search
