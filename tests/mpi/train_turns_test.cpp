@@ -33,17 +33,17 @@ namespace train = ashlar::train;
 constexpr ashlar::machine even_machine{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
 
 /// The losses, gradient norms and parameters of a training.
-struct training {
+struct turned_training {
   std::vector<double> numbers;
   whole_parameters parameters;
-  friend bool operator==(training const&, training const&) = default;
+  friend bool operator==(turned_training const&, turned_training const&) = default;
 };
 
 /// Trains with a plan in which `interleaved` micro-batches take turns.
 template <class Input, class Net, class Batch>
-training train_with(Net const& net, Batch const& batch, int classes, ashlar::mesh const& m,
-                    search::problem problem, search::plan plan, int interleaved,
-                    train::overlap overlap, int steps, int& changed) {
+turned_training train_with(Net const& net, Batch const& batch, int classes, ashlar::mesh const& m,
+                           search::problem problem, search::plan plan, int interleaved,
+                           train::overlap overlap, int steps, int& changed) {
   problem.interleaved = interleaved;
   predict(plan, problem, m.machine());
   auto model = nn::place<double>(net, m, plan, 3);
@@ -52,7 +52,7 @@ training train_with(Net const& net, Batch const& batch, int classes, ashlar::mes
   CHECK(!step::check(p).found());
   CHECK(p.interleaved == interleaved);
   changed += overlap == train::overlap::as_planned && !(p == model.program());
-  training made;
+  turned_training made;
   for (int s = 0; s < steps; ++s) {
     auto const report = trainer.step(
         data_for<Input>(net, batch, classes, classes, static_cast<unsigned>(s), 5));

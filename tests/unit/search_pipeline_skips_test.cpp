@@ -18,6 +18,7 @@
 #include <ashlar/step/build_stage.hpp>
 #include <ashlar/step/high_water.hpp>
 
+#include "search_depths.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -67,17 +68,6 @@ void for_each_cut_of(std::vector<int> const& points, int stages, std::vector<int
     auto longer = limits;
     longer.push_back(points[next]);
     for_each_cut_of(points, stages, longer, next + 1, f);
-  }
-}
-
-/// Calls f for each list of warm-up depths that no later position exceeds.
-void for_each_depths(int positions, int most, std::vector<int> depths,
-                     std::function<void(std::vector<int> const&)> const& f) {
-  if (static_cast<int>(depths.size()) == positions) return f(depths);
-  for (int d = 1; d <= most; ++d) {
-    auto longer = depths;
-    longer.push_back(d);
-    for_each_depths(positions, d, longer, f);
   }
 }
 

@@ -19,6 +19,7 @@
 #include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 
+#include "search_depths.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -37,17 +38,6 @@ void for_each_cut(int units, int stages, std::vector<int> cut,
     auto longer = cut;
     longer.push_back(next);
     for_each_cut(units, stages, longer, f);
-  }
-}
-
-/// Calls f for each list of warm-up depths that no later position exceeds.
-void for_each_depths(int positions, int most, std::vector<int> depths,
-                     std::function<void(std::vector<int> const&)> const& f) {
-  if (static_cast<int>(depths.size()) == positions) return f(depths);
-  for (int d = 1; d <= most; ++d) {
-    auto longer = depths;
-    longer.push_back(d);
-    for_each_depths(positions, d, longer, f);
   }
 }
 
