@@ -58,7 +58,7 @@ auto net_of(nn::moe_options const& o) {
                    nn::layer_norm(8), nn::linear(8, 11));
 }
 
-constexpr nn::token_batch batch{4, 6, 2};
+constexpr nn::token_batch expert_batch{4, 6, 2};
 constexpr unsigned steps = 12;
 
 struct training {
@@ -76,7 +76,7 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, search::pla
   auto const run = [&](auto trainer) {
     for (unsigned s = 0; s < steps; ++s)
       done.losses.push_back(
-          trainer.step(data_for<std::int32_t>(net, batch, vocabulary, 11, s, 5)).loss);
+          trainer.step(data_for<std::int32_t>(net, expert_batch, vocabulary, 11, s, 5)).loss);
   };
   // Adam makes large steps of small gradients, so that in float the order of sums shows.
   if constexpr (std::is_same_v<T, double>)
@@ -99,7 +99,7 @@ int turned(route_book const& a, route_book const& b) {
 
 template <class T>
 void check_training(nn::moe_options const& o, int plans_of_each_mesh, double tolerance) {
-  auto const problem = search::any_length(nn::describe<T>(net_of(o), batch));
+  auto const problem = search::any_length(nn::describe<T>(net_of(o), expert_batch));
   ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
   auto const right = train_with<T>(o, alone, plan_source(problem, alone).whole());
   CHECK(right.losses.back() < right.losses.front());
