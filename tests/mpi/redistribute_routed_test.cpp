@@ -12,6 +12,8 @@
 #include <support/routed_cases.hpp>
 #include <support/traffic_check.hpp>
 
+#include <ashlar/tensor/redistribute_async.hpp>
+
 namespace ashlar_test {
 namespace {
 
@@ -123,6 +125,23 @@ TEST_CASE("even routes need the bytes that the cost model predicts") {
       return predicted(m, plan);
     });
   }
+}
+
+TEST_CASE("what cannot be done with routed rows is refused on all ranks") {
+  ashlar::mesh const m = mesh_on(transport::shared_memory, world_topologies()[0]);
+  auto const c = even_routes();
+  auto const whole = ashlar::placement::all_broadcast(m.topology().axes());
+  using rows_tensor = ashlar::tensor<double, 3>;
+  auto const x = ashlar::make_routed<rows_tensor>(m, c.extents, whole, c.routes);
+  CHECK_THROWS_WITH_AS(x.clone(), doctest::Contains("of routed rows is made by make_routed"),
+                       ashlar::error);
+  CHECK_THROWS_WITH_AS(ashlar::redistribute_async(x, whole),
+                       doctest::Contains("rows of experts do not move in the background."),
+                       ashlar::error);
+  auto others = c.extents;
+  others[0] += 1;
+  CHECK_THROWS_WITH_AS(ashlar::make_routed<rows_tensor>(m, others, whole, c.routes),
+                       doctest::Contains("experts, but the extents are"), ashlar::error);
 }
 
 }  // namespace ashlar_test

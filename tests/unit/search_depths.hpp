@@ -9,7 +9,7 @@ namespace ashlar_test {
 
 /// Calls f for each list of warm-up depths that no later position exceeds.
 inline void for_each_depths(int positions, int most, std::vector<int> depths,
-                     std::function<void(std::vector<int> const&)> const& f) {
+                            std::function<void(std::vector<int> const&)> const& f) {
   if (static_cast<int>(depths.size()) == positions) return f(depths);
   for (int d = 1; d <= most; ++d) {
     auto longer = depths;

@@ -13,6 +13,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/pipeline.hpp>
 
 #include "search_nets.hpp"
 
@@ -160,6 +161,31 @@ TEST_CASE("searches that cannot minimize the overlapped time refuse it") {
   CHECK_THROWS_WITH_AS(search::coordinate_descent(net, t, {}, {.evaluations = 10}),
                        doctest::Contains("Only search::optimal and search::exact minimize it"),
                        ashlar::error);
+  CHECK_THROWS_WITH_AS(
+      search::pipeline([&](int) { return net; }, t, ashlar::machine{}, {.micro_batches = {2}}),
+      doctest::Contains("the times of pipelines count the overlap of their transfers already."),
+      ashlar::error);
+}
+
+TEST_CASE("wrong numbers of turns are refused") {
+  random_cases draw(1);
+  auto net = small_net(draw, 9);
+  net.overlap = true;
+  auto const refused = [&](int turns, char const* text) {
+    net.interleaved = turns;
+    CHECK_THROWS_WITH_AS(search::optimal(net, {{"gpu", 2}}, {}), doctest::Contains(text),
+                         ashlar::error);
+  };
+  refused(9, "9 micro-batches are too many for a search of the least overlapped time. Set "
+             "interleaved to at most 8.");
+  refused(-3, "-3 micro-batches cannot take turns in a step of 9.");
+  net.micro_batches = 0;
+  refused(0, "micro-batches");
+  // A layer that couples rows has no turns.
+  net.micro_batches = 2;
+  net.interleaved = 0;
+  net.layers[0].couples_rows = true;
+  CHECK(search::optimal(net, {{"gpu", 2}}, {}).interleaved == 1);
 }
 
 }  // namespace ashlar_test

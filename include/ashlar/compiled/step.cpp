@@ -22,7 +22,7 @@ redistribution_plan detail::redistribution_at_run_time(shape const& extents, int
 namespace search::step_detail {
 
 program build_at_run_time(problem const& net, plan const& chosen, machine const& m) {
-  return program_builder<dynamic_size>(net, chosen, m).build();
+  return include_step_program_builder_hpp(net, chosen, m, 0);
 }
 
 }  // namespace search::step_detail

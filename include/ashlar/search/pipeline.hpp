@@ -54,6 +54,10 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
       throw error("search::pipeline",
                   "micro-batches cannot take turns in a pipeline, whose schedule orders them. Set "
                   "problem::interleaved to 1.");
+    if (net.overlap)
+      throw error("search::pipeline",
+                  "the times of pipelines count the overlap of their transfers already. Leave "
+                  "problem::overlap off.");
     search.add(std::move(net));
   }
   return search.run();

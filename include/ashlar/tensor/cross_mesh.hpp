@@ -25,6 +25,9 @@ std::shared_ptr<prepared_crossing const> plan_to(Tensor const& x, basic_mesh<Oth
   if (char const* const wrong = check(target, Tensor::rank, other.axes()))
     throw error("redistribute",
                 describe(x) + " to " + to_string(target, other.topology()) + ": " + wrong);
+  if (x.extents().is_routed())
+    throw error("redistribute", "rows of experts do not move to another part of the mesh. Combine "
+                                "them first, or keep all layers of the mixture on one part.");
   return x.mesh().cross_plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), other,
                              target);
 }

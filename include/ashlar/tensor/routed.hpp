@@ -108,7 +108,7 @@ void run_routed_step(redistribution_step const& s, any_tensor<Processor> const& 
   if (!communicates(s.kind)) {
     bool const pads = s.kind == collective::zero_pad;
     auto const a = static_cast<std::size_t>(s.axes[0]);
-    if (pads) std::fill_n(to, next.local_elements(), T(0));
+    if (pads) std::fill_n(to, next.local_elements(), identity_of<T>(s.to[s.axes[0]].op));
     if (pads && !s.from[s.axes[0]].is_split() && m.coordinate()[a] != 0) return;
     box const kept = intersect(before.within, after.within);
     buffer<T> packed(m.memory(), elements_in(*before.routes, extents, kept));
@@ -157,6 +157,7 @@ any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_pl
                              x.type());
       with_element_type(x.type(), [&]<class T>(T) {
         if constexpr (!std::is_integral_v<T>) run_routed_step<T>(s, x, next);
+        else throw error("redistribute", "rows of experts have elements of a floating-point type.");
       });
       x = std::move(next);
     }
@@ -176,6 +177,15 @@ run_routed_plan(any_tensor<device::host::processor>, redistribution_plan const&)
 template <distributed Tensor>
 Tensor make_routed(typename Tensor::mesh_type const& m, shape const& extents, placement const& p,
                    std::shared_ptr<routing const> const& routes) {
+  int const rank = extents.rank();
+  std::int64_t tokens = 1;
+  for (int d = 0; d < rank - 2; ++d) tokens *= extents[d];
+  if (!extents.is_routed() || routes->tokens != tokens || routes->experts != extents[rank - 2] ||
+      routes->chosen != extents.chosen)
+    throw error("make_routed", "the routes are of " + std::to_string(routes->tokens) +
+                                   " tokens to " + std::to_string(routes->chosen) + " of " +
+                                   std::to_string(routes->experts) +
+                                   " experts, but the extents are " + to_string(extents) + ".");
   return detail::new_routed(m, extents, p, rows_in(routes, extents, m.local_box(extents, p)),
                             element_type_of<typename Tensor::value_type>)
       .template as<Tensor>();

@@ -119,6 +119,11 @@ template <class Processor>
 std::shared_ptr<void> new_shard(basic_mesh<Processor> const& m, shape const& extents,
                                 placement const& p, box const& b, std::size_t element_size) {
   if (!m.is_here()) return empty_shard();
+  if (extents.is_routed())
+    throw error("tensor",
+                "a tensor " + to_string(extents) +
+                    " of routed rows is made by make_routed (tensor/routed.hpp), and only "
+                    "layers of rows compute with it. Combine the rows first.");
   auto const bytes = static_cast<std::size_t>(b.elements()) * element_size;
   auto memory = m.shared_memory();
   return std::shared_ptr<void>(

@@ -69,14 +69,15 @@ class overlapped_search {
     double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
     double least = 0;
     for (int const labels : {2, 10, 50, 400}) {
-      turn_search search(model.chain(), {best_.seconds, labels, tolerance});
+      double const limit = best_.seconds;
+      turn_search search(model.chain(), {limit, labels, tolerance});
       auto const found = search.run();
       for (std::size_t k = 0; k < found.size() && k < most_priced; ++k) {
         if (found[k].bound >= best_.seconds * (1 - 1e-9)) break;
         price(model.plan_of(found[k].choices));
       }
-      double const reached = found.empty() ? best_.seconds : found[0].bound - tolerance;
-      least = std::max(least, std::min({best_.seconds, search.lost(), reached}));
+      double const reached = found.empty() ? limit : found[0].bound;
+      least = std::max(least, std::min({limit, search.lost(), reached}) - tolerance);
       if (least >= best_.seconds * (1 - good_enough) || search.lost() >= reached ||
           search.labels() > most_labels)
         break;
@@ -96,8 +97,9 @@ class overlapped_search {
 
   void price(plan chosen) {
     auto const made = overlapped_program(net_, chosen, machine_);
-    if (machine_.memory > 0 && high_water(made.made).peak > machine_.memory) return;
-    if (best_.size() > 0 && made.seconds >= best_.seconds) return;
+    // The plan of least serial seconds, which is the first one, fits.
+    bool const fits = machine_.memory == 0 || high_water(made.made).peak <= machine_.memory;
+    if (best_.size() > 0 && (!fits || made.seconds >= best_.seconds)) return;
     chosen.seconds = made.seconds;
     chosen.communication_seconds = timeline_of(made.made, machine_).exposed;
     best_ = std::move(chosen);
@@ -110,18 +112,38 @@ class overlapped_search {
   double bound_ = -1;
 };
 
+/// Throws ashlar::error if the problem is wrong, or if too many micro-batches are to take turns.
+inline void check_overlapped(problem const& net, topology const& t) {
+  check_turns(net, "search");
+  problem serial = net;
+  serial.overlap = false;
+  serial.interleaved = std::max(1, net.interleaved);
+  check_problem(serial, t);
+  if (net.interleaved > max_turns)
+    throw error("search::optimal", std::to_string(net.interleaved) +
+                                       " micro-batches are too many for a search of the least "
+                                       "overlapped time. Set interleaved to at most " +
+                                       std::to_string(max_turns) + ".");
+}
+
 /// Returns the plan of least overlapped seconds. plan::communication_seconds are those in which the
 /// processor waits. `serial(problem)` returns the plan of least serial seconds of a problem.
 template <class Filter, class Serial>
 plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
                      Serial const& serial) {
+  check_overlapped(net, t);
+  bool couples = false;
+  for (int i = 0; i < net.size(); ++i) couples = couples || net.spec(i).couples_rows;
+  int const most = couples ? 1 : std::min(4, net.micro_batches);
   return best_storage(net, t, !std::is_same_v<Filter, any_choice>, [&](problem const& settled) {
     overlapped_search search(settled, t, m);
-    if (net.interleaved > 0) {
-      search.consider(net.interleaved, filter, serial);
-    } else {
-      for (int turns = 1; turns <= std::min(4, net.micro_batches); ++turns)
+    search.consider(std::max(1, net.interleaved), filter, serial);
+    for (int turns = 2; net.interleaved == 0 && turns <= most; ++turns) {
+      try {
         search.consider(turns, filter, serial);
+      } catch (error const&) {
+        break;  // no plan fits in memory, and more turns need even more
+      }
     }
     return search.best();
   });

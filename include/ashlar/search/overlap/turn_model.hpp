@@ -132,12 +132,13 @@ class turn_model {
 
   /// Returns the index, in turn_chain::moves, of the plan of a redistribution. Plans are kept.
   int move_of(int list, placement const& from, placement const& to) {
-    if (from == to) return 0;
+    // Moves of routed rows do not run beside work. The bound leaves them out.
+    if (from == to || planned_[static_cast<std::size_t>(list)].extents.is_routed()) return 0;
     auto& of = planned_[static_cast<std::size_t>(list)];
     auto const [it, is_new] = of.moves.try_emplace({code_of(from), code_of(to)}, 0);
     if (!is_new) return it->second;
+    auto const path = plan_redistribution(of.extents, of.size, from, to, model_.mesh(), machine_);
     auto const& m = of.latency ? machine_ : without_latency_;
-    auto const path = plan_redistribution(of.extents, of.size, from, to, model_.mesh(), m);
     turn_move move;
     for (auto const& s : path.steps)
       if (communicates(s.kind))

@@ -13,13 +13,14 @@
 //   exposed[p]          the seconds of gathers (0) or synchronizations (1) that no work can hide
 //
 // The seconds of a label that has reached the end are at least
-// max(joined(forward, backward), load, busy + exposed). Moves of weights can use a link whenever it
+// max(joined(forward, backward), load, busy + exposed). If several groups of several micro-batches
+// follow each other, the moves of one run beside the work of the next, and the bound is only
+// max(load, busy + exposed). Moves of weights can use a link whenever it
 // is free, but need not find enough of such time. So this is a lower bound, and the plan's own
 // program tells the seconds (step/timeline.hpp).
 //
-// If a step has more groups of micro-batches than one, the last stage of a group and the first one
-// of the next group are one stage. The bound then leaves the work of these stages out of `forward`
-// and `backward`.
+// With one micro-batch at a time, the last stage of a micro-batch and the first one of the next are
+// one stage. The bound then leaves the work of these stages out of `forward` and `backward`.
 //
 // Of two labels of the same choice, one is dropped if the other is at least as good whatever
 // follows. If A is behind B by f seconds in the forward pass and by b in the backward pass, A is at
@@ -118,8 +119,11 @@ class turn_search {
   /// Returns whether all micro-batches of a step take turns.
   bool is_one() const { return chain_.groups == 1; }
 
+  /// Returns whether a step is as many times as long as a group of micro-batches.
+  bool has_paths() const { return is_one() || turns() == 1; }
+
   double seconds_of(label const& l) const {
-    return std::max({chain_.groups * joined(l.forward, l.backward, turns()),
+    return std::max({has_paths() ? chain_.groups * joined(l.forward, l.backward, turns()) : 0,
                      chain_.per_step * std::max(l.load[0], l.load[1]), busy(l)});
   }
 
@@ -127,11 +131,13 @@ class turn_search {
   double bound_of(int i, int c, label const& l) const {
     double link[turn_links], load[turn_links];
     for (int on = 0; on < turn_links; ++on) {
-      link[on] = l.forward.link[on] + l.backward.link[on];
       load[on] = l.load[on];
+      link[on] = has_paths() ? l.forward.link[on] + l.backward.link[on]
+                             : load[on] - (l.weights[0][on] + l.weights[1][on]) / chain_.per_step;
     }
-    double const processor = l.forward.processor + l.backward.processor +
-                             turns() * (l.forward.open + l.backward.open);
+    double const processor = has_paths() ? l.forward.processor + l.backward.processor +
+                                               turns() * (l.forward.open + l.backward.open)
+                                         : turns() * (l.hidden[0] + l.hidden[1]);
     return std::max(busy(l) + bounds_.work_behind(i, c),
                     bounds_.behind(i, c, processor, link, load));
   }
@@ -250,23 +256,24 @@ class turn_search {
     return next;
   }
 
-  /// Returns whether label a ends at most `slack_` later than label b, whatever follows.
-  bool is_no_worse(label const& a, label const& b) const {
-    double const each = slack_ / chain_.per_step;
+  /// Returns whether label a ends at most `slack` later than label b, whatever follows.
+  bool is_no_worse(label const& a, label const& b, double slack) const {
+    double const each = slack / chain_.per_step;
     for (int k = 0; k < turn_links; ++k)
       if (a.load[k] > b.load[k] + each) return false;
     for (int p = 0; p < 2; ++p)
       for (int k = 0; k < turn_links; ++k)
-        if (a.weights[p][k] > b.weights[p][k] + slack_ / 2) return false;
+        if (a.weights[p][k] > b.weights[p][k] + slack / 2) return false;
     // With one group, the work and what is exposed are part of the states.
     for (int p = 0; p < 2 && !is_one(); ++p) {
       double const more = turns() * (a.hidden[p] - b.hidden[p]);
-      if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack_ / 4) return false;
+      if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack / 4) return false;
       for (int k = 0; k < turn_links; ++k)
-        if (a.weights[p][k] - b.weights[p][k] > more + slack_ / 4) return false;
+        if (a.weights[p][k] - b.weights[p][k] > more + slack / 4) return false;
     }
+    if (!has_paths()) return true;
     return a.forward.behind(b.forward, turns()) + a.backward.behind(b.backward, turns()) <=
-           slack_ / chain_.groups;
+           slack / chain_.groups;
   }
 
   void drop(std::vector<label>& list) {
@@ -277,13 +284,13 @@ class turn_search {
     std::vector<label> kept;
     for (auto const& l : list) {
       bool const needed = std::none_of(kept.begin(), kept.end(),
-                                       [&](label const& k) { return is_no_worse(k, l); });
+                                       [&](label const& k) { return is_no_worse(k, l, slack_); });
       if (!needed) continue;
       if (static_cast<int>(kept.size()) == options_.labels) {
         lost_ = std::min(lost_, l.bound);
         break;
       }
-      std::erase_if(kept, [&](label const& k) { return is_no_worse(l, k); });
+      std::erase_if(kept, [&](label const& k) { return is_no_worse(l, k, 0); });
       kept.push_back(l);
     }
     list = std::move(kept);
