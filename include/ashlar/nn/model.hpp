@@ -284,7 +284,7 @@ class model {
   }
   /// Returns the position of the part that makes the output of the net, which the loss reads.
   int output_position() const {
-    return state_->pipeline->position_of_element(state_->problem.size() - 1);
+    return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }
   /// Gives every rank the output of the net, which the ranks of one part have.
   void share_output(std::vector<T>& values) const {
