@@ -48,14 +48,15 @@ class stage_builder {
     if (part_.receives_ahead)
       for (auto& [from, own] : arriving_) receive_next(from);
     number = first_number_;
-    bool arrives = false;  // whether this part receives an earlier result of the same pass
+    std::map<int, pipelines::action> arrived;  // by sender: the pass of the last transfer from it
     for (auto const& line : lines) {
       if (!line.is_transfer && line.position == part_.position) run(line.what);
-      arrives = arrives && line.is_transfer;
       if (line.is_transfer && line.position == part_.position) send(line, number);
       if (line.is_transfer && line.target == part_.position) {
-        if (!arrives || !part_.receives_ahead) receive_next(line.position);
-        arrives = true;
+        auto const [last, is_first] = arrived.try_emplace(line.position, line.what);
+        if (is_first || !part_.receives_ahead || !(last->second == line.what))
+          receive_next(line.position);
+        last->second = line.what;
       }
       number += line.is_transfer;
     }
