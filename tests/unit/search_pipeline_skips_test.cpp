@@ -18,7 +18,7 @@
 #include <ashlar/step/build_stage.hpp>
 #include <ashlar/step/high_water.hpp>
 
-#include "search_depths.hpp"
+#include "search_enumerations.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -58,19 +58,6 @@ search::problem u_net(random_cases& draw, int levels, shape const& x, int m, boo
   return net;
 }
 
-void for_each_cut_of(std::vector<int> const& points, int stages, std::vector<int> limits,
-                     std::size_t next, std::function<void(std::vector<int> const&)> const& f) {
-  if (static_cast<int>(limits.size()) == stages) {
-    limits.push_back(points.back());
-    return f(limits);
-  }
-  for (; next + 1 < points.size(); ++next) {
-    auto longer = limits;
-    longer.push_back(points[next]);
-    for_each_cut_of(points, stages, longer, next + 1, f);
-  }
-}
-
 }  // namespace
 
 TEST_CASE(
@@ -101,7 +88,7 @@ TEST_CASE(
       CAPTURE(seed);
       CAPTURE(std::string(name));
       double best = 0;
-      for_each_cut_of(points, stages, {0}, 1, [&](auto const& limits) {
+      for_each_cut(points, stages, [&](auto const& limits) {
         auto const price = [&](pipelines::schedule const& order) {
           auto const p = search::price_pipeline(net, chosen, limits,
                                                 std::vector<int>(std::size_t(stages)), 0, batches,

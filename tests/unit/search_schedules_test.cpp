@@ -7,8 +7,6 @@
 // - Cuts are written as text and read back. Names of schedules are read.
 // - GPT-3 on 1,024 ranks takes less than under 1F1B with equal stages.
 
-#include <functional>
-
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 
@@ -19,27 +17,13 @@
 #include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 
-#include "search_depths.hpp"
+#include "search_enumerations.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
 namespace {
 
 namespace pipelines = ashlar::pipelines;
-
-/// Calls f for each ascending list 0 < ... < units of this many stages.
-void for_each_cut(int units, int stages, std::vector<int> cut,
-                  std::function<void(std::vector<int> const&)> const& f) {
-  if (static_cast<int>(cut.size()) == stages) {
-    cut.push_back(units);
-    return f(cut);
-  }
-  for (int next = cut.back() + 1; next < units; ++next) {
-    auto longer = cut;
-    longer.push_back(next);
-    for_each_cut(units, stages, longer, f);
-  }
-}
 
 /// Returns the seconds of the fastest pipeline of all cuts and orders, or 0 if none fits. A stage has
 /// at most `in_flight` micro-batches in flight (0: any number).
@@ -57,9 +41,7 @@ double fastest_schedule(search::problem const& net, int parts, ashlar::topology 
     choice.in_flight = in_flight;
     if (!choice.permits(parts, batches)) continue;
     int const stages = parts * choice.chunks;
-    for_each_cut(static_cast<int>(points.size()) - 1, stages, {0}, [&](auto const& cut) {
-      std::vector<int> limits;
-      for (int const u : cut) limits.push_back(points[std::size_t(u)]);
+    for_each_cut(points, stages, [&](auto const& limits) {
       auto const price = [&](pipelines::schedule const& order) {
         auto const p = search::price_pipeline(
             net, chosen, limits, std::vector<int>(std::size_t(stages)), 0, batches, m, order);
@@ -208,9 +190,7 @@ TEST_CASE("cuts as text, both ways") {
   auto const points = search::detail::cutting_points(net);
   CHECK(cut_text(net, {0, 15, net.size()}) == "embedding block*2 | block*2 cross_entropy");
   CHECK(cut_text(net, {0, 1, 8, net.size()}) == "embedding | block | block*3 cross_entropy");
-  for_each_cut(static_cast<int>(points.size()) - 1, 3, {0}, [&](auto const& cut) {
-    std::vector<int> limits;
-    for (int const u : cut) limits.push_back(points[std::size_t(u)]);
+  for_each_cut(points, 3, [&](auto const& limits) {
     auto const text = search::cut_text(net, limits);
     CAPTURE(text);
     CHECK(search::parse_cut(net, text) == limits);

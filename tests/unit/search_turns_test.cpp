@@ -227,7 +227,7 @@ TEST_CASE("the search over micro-batches that take turns equals exhaustive searc
     auto const near = search::turn_search(chain, {.tolerance = 0.05 * least}).run();
     REQUIRE(!near.empty());
     CHECK(near[0].bound <= least * (1.05 + 1e-12));
-    // With too few labels, what is lost is not better than its bound.
+    // A search that keeps too few labels says below what bound it has lost nothing.
     search::turn_search few(chain, {.labels = 1});
     auto const some = few.run();
     REQUIRE(!some.empty());

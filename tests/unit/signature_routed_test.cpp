@@ -17,8 +17,8 @@ using ashlar::broadcast, ashlar::partial, ashlar::split;
 
 namespace {
 
-/// The parts of a layer: its forward pass and its gradients. Operands of the forward pass are x and
-/// the parameters. Those of the gradients are the same and dy.
+/// The parts of a layer: its forward pass and its gradients. The forward pass reads x and the
+/// parameters, and the gradients read dy too.
 struct parts {
   operation y, dx;
   std::vector<operation> parameters;

@@ -70,9 +70,22 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
     if (pairwise && !(permute_partner(s, giver) == taker)) return empty_box(extents.rank());
     return intersect(box_of(s.from, giver), box_of(s.to, taker));
   };
+  int const me = x.index;
   bool const gathers = s.kind == collective::all_gather;
   bool const reduces = s.kind == collective::reduce_scatter;
-  auto const size = [&](int from, int to) { return elements(part(from, to)); };
+  std::vector<std::int64_t> given, taken;  // elements, by member
+  for (int j = 0; j < x.members; ++j) {
+    made.gives.push_back(part(me, j));
+    made.takes.push_back(part(j, me));
+    given.push_back(elements(made.gives.back()));
+    taken.push_back(elements(made.takes.back()));
+  }
+  // All members give the same in a reduce-scatter, and take the same in an all-gather.
+  auto const size = [&](int from, int to) {
+    if (from == me || reduces) return given[static_cast<std::size_t>(to)];
+    if (to == me || gathers) return taken[static_cast<std::size_t>(from)];
+    return elements(part(from, to));
+  };
   /// Where the part that member `from` sends to member `to` begins in the array of member `from`.
   auto const source_offset = [&](int from, int to) {
     std::int64_t before = 0;
@@ -90,10 +103,7 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
     b.target_offset = target_offset(from, to);
     return b;
   };
-  int const me = x.index;
   for (int j = 0; j < x.members; ++j) {
-    made.gives.push_back(part(me, j));
-    made.takes.push_back(part(j, me));
     x.sends.push_back(block(me, j));
     x.receives.push_back(block(j, me));
     std::int64_t const own = elements(box_of(s.from, member[static_cast<std::size_t>(j)]));

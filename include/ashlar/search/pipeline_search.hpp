@@ -328,7 +328,7 @@ class pipeline_search {
   }
 
   /// Raises the bound of the candidate of the least one by another search, as long as that may raise
-  /// the bound of all. Does no more searches of pipelines than were done before.
+  /// the bound of all. Makes at most eight times as many searches as the search has made so far.
   void raise_bound() {
     for (int left = 8 * searched_; left > 0; --left) {
       auto const [k, least] = least_of_all();

@@ -15,12 +15,12 @@
 //
 // The addends of an element are added in the order of the ranks that read it.
 
+#include <ashlar/comm/abandon_on_exception.hpp>
 #include <ashlar/comm/halo_transfer.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/support/buffer.hpp>
-#include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 
 namespace ashlar::detail {
@@ -29,13 +29,7 @@ namespace ashlar::detail {
 template <class Processor>
 void run_halo(basic_mesh<Processor> const& m, transfer const& what, element_type type,
               void const* source, void* target) {
-  struct half_done {
-    basic_mesh<Processor> const& m;
-    exception_watch watch{};
-    ~half_done() {
-      if (watch.is_passing()) m.operations().abandon();
-    }
-  } const guard{m};
+  abandon_on_exception const guard(m.operations());
   m.run(what, type, source, target);
 }
 

@@ -11,9 +11,9 @@
 //
 // If the plan has no steps, the result shares the shard of x.
 
+#include <ashlar/comm/abandon_on_exception.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/plan/text.hpp>
-#include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/routed.hpp>
 #include <ashlar/tensor/sentences.hpp>
@@ -39,20 +39,17 @@ any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) 
   auto const m = x.mesh();
   if (!m.is_here()) return x.like(p.plan.to);
   if (x.extents().is_routed()) return run_routed_plan(std::move(x), p.plan);
-  struct half_done {  // Abandons the mesh if an exception leaves the plan half done.
-    basic_mesh<Processor> const& m;
-    bool begun = false;
-    exception_watch watch{};
-    ~half_done() {
-      if (begun && watch.is_passing()) m.operations().abandon();
-    }
-  } plan{m};
+
+  abandon_on_exception guard(m.operations(), false);  // until a step communicates
   for (std::size_t i = 0; i < p.transfers.size(); ++i) {
     auto const& what = p.transfers[i];
     auto next = x.like(p.plan.steps[static_cast<int>(i)].to);
-    if (communicates(what.kind)) m.run(what, x.type(), x.data(), next.data());
-    else run_local(m.processor(), what, x.type(), x.data(), next.data());
-    plan.begun |= communicates(what.kind);
+    if (communicates(what.kind)) {
+      m.run(what, x.type(), x.data(), next.data());
+      guard.arm();
+    } else {
+      run_local(m.processor(), what, x.type(), x.data(), next.data());
+    }
     x = std::move(next);
   }
   return x;

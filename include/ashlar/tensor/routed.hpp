@@ -16,10 +16,10 @@
 
 #include <cstring>
 
+#include <ashlar/comm/abandon_on_exception.hpp>
 #include <ashlar/comm/routed_transfer.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/support/buffer.hpp>
-#include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 
 namespace ashlar {
@@ -143,13 +143,7 @@ any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_pl
                 "ashlar::mesh.");
   } else {
     auto const m = x.mesh();
-    struct half_done {  // Abandons the mesh if an exception leaves the plan half done.
-      basic_mesh<Processor> const& m;
-      exception_watch watch{};
-      ~half_done() {
-        if (watch.is_passing()) m.operations().abandon();
-      }
-    } const guard{m};
+    abandon_on_exception const guard(m.operations());
     for (auto const& s : plan.steps) {
       auto const& routes = rows_of_shard<Processor>(x.shard()).routes;
       auto next = new_routed(m, x.extents(), s.to,

@@ -50,7 +50,8 @@ class turn_model {
 
   turn_chain const& chain() const { return chain_; }
 
-  /// Returns the plan of a choice per element, with serial seconds and memory (cost.hpp).
+  /// Returns the plan in which element i has choice `choices[i]`, with serial seconds and memory
+  /// (cost.hpp).
   plan plan_of(std::vector<int> const& choices) {
     scratch<int> list(choices.size());
     for (std::size_t i = 0; i < choices.size(); ++i) list.data()[i] = choices[i];
@@ -58,10 +59,10 @@ class turn_model {
   }
 
  private:
-  /// The numbers of a class of elements. The two ends of a residual have their own.
+  /// The numbers of a class of elements, by their indices in turn_chain::costs. The two ends of a
+  /// residual have their own.
   struct of_class {
-    turn_costs begin, end;
-    int begin_index = -1, end_index = -1;  // in turn_chain::costs
+    int begin, end;
   };
 
   turn_costs costs_of(layer_spec const& spec, forward_runs runs,
@@ -180,35 +181,33 @@ class turn_model {
 
   void add_class(int k) {
     auto const& c = model_.class_at(k);
-    of_class made;
-    made.begin = costs_of(net_.layer(c.layer), c.runs, c.choices);
-    if (c.end >= 0) made.end = costs_of(net_.layer(c.end), c.runs, c.choices);
+    auto begin = costs_of(net_.layer(c.layer), c.runs, c.choices);
+    turn_costs end;
+    if (c.end >= 0) end = costs_of(net_.layer(c.end), c.runs, c.choices);
     auto const n = static_cast<std::size_t>(c.size());
     scratch<char> keep(n, 1);
     auto const replaces = [&](std::size_t a, std::size_t b) {
       return c.x.data()[a] == c.x.data()[b] && c.y.data()[a] == c.y.data()[b] &&
              c.dy.data()[a] == c.dy.data()[b] && c.dx.data()[a] == c.dx.data()[b] &&
-             is_no_worse(made.begin, a, b) && (c.end < 0 || is_no_worse(made.end, a, b));
+             is_no_worse(begin, a, b) && (c.end < 0 || is_no_worse(end, a, b));
     };
     for (std::size_t b = 0; b < n; ++b)
       for (std::size_t a = 0; a < n && keep.data()[b]; ++a)
         if (a != b && keep.data()[a] && replaces(a, b) && (a < b || !replaces(b, a)))
           keep.data()[b] = 0;
-    keep_only(made.begin, keep);
-    if (c.end >= 0) keep_only(made.end, keep);
+    keep_only(begin, keep);
+    if (c.end >= 0) keep_only(end, keep);
     model_.restrict(k, keep);
-    classes_.push_back(std::move(made));
+    int const index = static_cast<int>(chain_.costs.size());
+    chain_.costs.push_back(std::move(begin));
+    if (c.end >= 0) chain_.costs.push_back(std::move(end));
+    classes_.push_back({index, index + 1});
   }
 
   void add_element(int i) {
-    auto& own = classes_[static_cast<std::size_t>(model_.class_index(i))];
+    auto const& own = classes_[static_cast<std::size_t>(model_.class_index(i))];
     bool const is_end = model_.kind(i) == element_kind::residual_end;
-    int& index = is_end ? own.end_index : own.begin_index;
-    if (index < 0) {
-      index = static_cast<int>(chain_.costs.size());
-      chain_.costs.push_back(is_end ? own.end : own.begin);
-    }
-    chain_.elements.push_back({index, model_.partner(i)});
+    chain_.elements.push_back({is_end ? own.end : own.begin, model_.partner(i)});
   }
 
   void add_boundary(int i) {

@@ -15,9 +15,9 @@
 // The seconds of a label that has reached the end are at least
 // max(joined(forward, backward), load, busy + exposed). If several groups of several micro-batches
 // follow each other, the moves of one run beside the work of the next, and the bound is only
-// max(load, busy + exposed). Moves of weights can use a link whenever it
-// is free, but need not find enough of such time. So this is a lower bound, and the plan's own
-// program tells the seconds (step/timeline.hpp).
+// max(load, busy + exposed). Moves of weights can use a link whenever it is free, but need not find
+// enough of such time. So this is a lower bound, and the plan's own program tells the seconds
+// (step/timeline.hpp).
 //
 // With one micro-batch at a time, the last stage of a micro-batch and the first one of the next are
 // one stage. The bound then leaves the work of these stages out of `forward` and `backward`.
@@ -129,17 +129,15 @@ class turn_search {
 
   /// Returns a lower bound of the seconds of all that begins with a label of element i and choice c.
   double bound_of(int i, int c, label const& l) const {
-    double link[turn_links], load[turn_links];
-    for (int on = 0; on < turn_links; ++on) {
-      load[on] = l.load[on];
+    double link[turn_links];
+    for (int on = 0; on < turn_links; ++on)
       link[on] = has_paths() ? l.forward.link[on] + l.backward.link[on]
-                             : load[on] - (l.weights[0][on] + l.weights[1][on]) / chain_.per_step;
-    }
+                             : l.load[on] - (l.weights[0][on] + l.weights[1][on]) / chain_.per_step;
     double const processor = has_paths() ? l.forward.processor + l.backward.processor +
                                                turns() * (l.forward.open + l.backward.open)
                                          : turns() * (l.hidden[0] + l.hidden[1]);
     return std::max(busy(l) + bounds_.work_behind(i, c),
-                    bounds_.behind(i, c, processor, link, load));
+                    bounds_.behind(i, c, processor, link, l.load));
   }
 
   /// Returns the seconds of the processor in a step, with those in which it must wait for weights.

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// If an exception leaves a scope in which a rank takes part in a redistribution, other ranks would
+// wait for it forever. An object in this scope abandons the mesh then: its transfers throw.
+
+#include <ashlar/comm/operation_queue.hpp>
+#include <ashlar/support/exception_watch.hpp>
+
+namespace ashlar {
+
+class abandon_on_exception {
+ public:
+  /// Watches from now on, or from arm() on if `armed` is false.
+  explicit abandon_on_exception(operation_queue& of, bool armed = true)
+      : operations_(of), armed_(armed) {}
+  abandon_on_exception(abandon_on_exception const&) = delete;
+  abandon_on_exception& operator=(abandon_on_exception const&) = delete;
+  ~abandon_on_exception() {
+    if (armed_ && watch_.is_passing()) operations_.abandon();
+  }
+
+  void arm() { armed_ = true; }
+
+ private:
+  operation_queue& operations_;
+  bool armed_;
+  exception_watch watch_;
+};
+
+}  // namespace ashlar

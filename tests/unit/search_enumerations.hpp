@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace ashlar_test {
+
+/// Calls f for each cut of a net into `stages` stages: the limits of the stages, from 0 to
+/// points.back(). Limits are cutting points. The caller leaves the last two arguments out.
+inline void for_each_cut(std::vector<int> const& points, int stages,
+                         std::function<void(std::vector<int> const&)> const& f,
+                         std::vector<int> const& limits = {0}, std::size_t next = 1) {
+  bool const is_last = static_cast<int>(limits.size()) == stages;
+  for (; next < points.size(); ++next) {
+    if (is_last != (next + 1 == points.size())) continue;
+    auto longer = limits;
+    longer.push_back(points[next]);
+    if (is_last) f(longer);
+    else for_each_cut(points, stages, f, longer, next + 1);
+  }
+}
+
+/// Calls f for each list of warm-up depths that no later position exceeds.
+inline void for_each_depths(int positions, int most, std::vector<int> depths,
+                            std::function<void(std::vector<int> const&)> const& f) {
+  if (static_cast<int>(depths.size()) == positions) return f(depths);
+  for (int d = 1; d <= most; ++d) {
+    auto longer = depths;
+    longer.push_back(d);
+    for_each_depths(positions, d, longer, f);
+  }
+}
+
+}  // namespace ashlar_test
