@@ -241,7 +241,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   // Builds the program again: the redistributions may be planned differently on this network.
   guess = measured(model, first_work);
   step::overlap_options how;
-  how.bucket_bytes = {0};
+  how.buckets = false;
   auto const passes = step::overlapped(guess, network, how);
   walked_program serial(model, guess, data, world, o.asleep),
       overlapped(model, passes.made, data, world, o.asleep);

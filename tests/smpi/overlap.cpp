@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
       });
       auto const overlapped = from_rank_0([&] {
         step::overlap_options how;
-        how.bucket_bytes = {0};
+        how.buckets = false;
         how.limit = std::int64_t{1} << 40;
         return step::overlapped(in_order, m.machine(), how);
       });

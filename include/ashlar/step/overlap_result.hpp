@@ -15,7 +15,7 @@ inline namespace step {
 
 struct overlap_options {
   std::int64_t limit = 0;  ///< the most bytes that a rank may use; 0: no limit
-  inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
+  bool buckets = true;     ///< whether gradients may share messages (buckets.hpp)
   inplace_vector<prefetch_options, 8> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},
       {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},
@@ -29,7 +29,6 @@ struct pass_report {
   bool kept = false;
   char const* reason = "";       ///< why the pass was not kept
   double before = 0, after = 0;  ///< seconds of the timeline; equal if the pass was not kept
-  std::int64_t bucket_bytes = 0;
   prefetch_options gathers;
 };
 

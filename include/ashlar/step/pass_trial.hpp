@@ -9,7 +9,7 @@
 //   early moves             redistributions of activations and gradients run during computations;
 //                           if micro-batches take turns, also tried with turns that end at fewer
 //                           places (turns.hpp)
-//   early synchronization   tried with each bucket size of the options; the fastest is kept
+//   early synchronization   tried with the best buckets (buckets.hpp) and without buckets
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //
@@ -41,7 +41,7 @@ class pass_trial {
     report_.before = report_.after = result.seconds;
   }
 
-  constexpr void consider(pass_result const& tried, pass_report const& how = {}) {
+  constexpr void consider(pass_result const& tried, prefetch_options const& gathers = {}) {
     if (!tried.applied) {
       if (!report_.kept) report_.reason = tried.reason;
       return;
@@ -55,8 +55,7 @@ class pass_trial {
     report_.kept = true;
     report_.reason = "";
     report_.after = seconds;
-    report_.bucket_bytes = how.bucket_bytes;
-    report_.gathers = how.gathers;
+    report_.gathers = gathers;
   }
 
   constexpr void finish() {
@@ -79,9 +78,10 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
   auto const synchronize = [&] {
     pass_trial trial(result, m, "early synchronization");
-    for (std::int64_t const bytes : options.bucket_bytes)
-      trial.consider(early_synchronization(result.made, bytes, options.limit),
-                     {.bucket_bytes = bytes, .gathers = {}});
+    if (options.buckets)
+      trial.consider(
+          early_synchronization(result.made, best_buckets(result.made, m), options.limit));
+    trial.consider(early_synchronization(result.made, 0, options.limit));
     trial.finish();
   };
   pass_trial moves(result, m, "early moves");
@@ -94,7 +94,7 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
   pass_trial gathers(result, m, "prefetch");
   for (auto const& g : options.gathers)
     if (g.often == gathered::each_pass || options.limit > 0)
-      gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
+      gathers.consider(prefetch(result.made, g, options.limit), g);
   gathers.finish();
   if (result.passes.back().kept) synchronize();
   return result;

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Decides which synchronizations of gradients share messages. A program sums up the gradient of
+// each parameter over the micro-batches, and a synchronization is the redistribution of such a sum.
+// A bucket is a set of synchronizations with the same steps, whose sums become complete one after
+// another. They begin together. A bucket of one synchronization is none.
+
+#include <ashlar/step/bucket_cuts.hpp>
+#include <ashlar/step/timeline.hpp>
+#include <ashlar/step/transfer.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// The bucket of each move of a program. -1: the move is in none.
+using bucket_numbers = std::vector<int>;
+
+namespace step_detail {
+
+/// Synchronizations with the same steps, in the order in which their sums become complete.
+struct synchronization_queue {
+  struct entry {
+    int move;    ///< in program::moves
+    int action;  ///< the action in program::actions that completes its sum
+  };
+  std::vector<entry> entries;
+};
+
+/// Returns, for each value of a program, the move that synchronizes it. -1: there is none, or it
+/// does not communicate.
+constexpr std::vector<int> synchronizations(program const& p) {
+  std::vector<int> move_of_sum(p.values.size(), -1);
+  for (std::size_t k = 0; k < p.moves.size(); ++k) {
+    auto const& m = p.moves[k];
+    bool const is_of_sum = p.value_of(m.from).kind == value_kind::sum;
+    if (m.phase == phase::synchronize && is_of_sum && !p.path_of(m).is_local())
+      move_of_sum[static_cast<std::size_t>(m.from)] = static_cast<int>(k);
+  }
+  return move_of_sum;
+}
+
+constexpr std::vector<synchronization_queue> synchronization_queues(program const& p) {
+  auto const move_of_sum = synchronizations(p);
+  std::vector<int> addends(p.values.size(), 0);
+  std::vector<synchronization_queue> queues;
+  for (std::size_t i = 0; i < p.actions.size(); ++i)
+    for (int const sum : p.actions[i].adds) {
+      int const k = move_of_sum[static_cast<std::size_t>(sum)];
+      if (k < 0 || ++addends[static_cast<std::size_t>(sum)] < p.micro_batches) continue;
+      auto const& path = p.path_of(p.moves[static_cast<std::size_t>(k)]);
+      std::size_t q = 0;
+      while (q < queues.size() &&
+             !travel_together(
+                 p.path_of(p.moves[static_cast<std::size_t>(queues[q].entries[0].move)]), path))
+        ++q;
+      if (q == queues.size()) queues.emplace_back();
+      queues[q].entries.push_back({k, static_cast<int>(i)});
+    }
+  return queues;
+}
+
+/// Numbers the buckets of a queue that end before the entries `ends`.
+constexpr void number_buckets(synchronization_queue const& queue, std::vector<int> const& ends,
+                              int& buckets, bucket_numbers& numbers) {
+  int begin = 0;
+  for (int const end : ends) {
+    for (int e = begin; e < end && end - begin > 1; ++e)
+      numbers[static_cast<std::size_t>(queue.entries[static_cast<std::size_t>(e)].move)] = buckets;
+    if (end - begin > 1) ++buckets;
+    begin = end;
+  }
+}
+
+}  // namespace step_detail
+
+/// Returns buckets that are closed once the sums in them have `bytes` bytes on a rank. 0: there are
+/// no buckets.
+constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
+  bucket_numbers numbers(p.moves.size(), -1);
+  int buckets = 0;
+  for (auto const& queue : step_detail::synchronization_queues(p)) {
+    std::vector<int> ends;
+    std::int64_t filled = 0;
+    int const n = static_cast<int>(queue.entries.size());
+    for (int e = 0; e < n; ++e) {
+      auto const& m =
+          p.moves[static_cast<std::size_t>(queue.entries[static_cast<std::size_t>(e)].move)];
+      filled += p.value_of(m.from).bytes;
+      if (filled < bytes && e + 1 < n) continue;
+      ends.push_back(e + 1);
+      filled = 0;
+    }
+    step_detail::number_buckets(queue, ends, buckets, numbers);
+  }
+  return numbers;
+}
+
+/// Returns the buckets with which the last synchronization ends earliest, on a link that carries no
+/// other transfers (bucket_cuts.hpp). Sums become complete when the timeline of `p` says. Steps on
+/// several links count as if one link carried them.
+constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
+  bucket_numbers numbers(p.moves.size(), -1);
+  auto const queues = step_detail::synchronization_queues(p);
+  if (queues.empty()) return numbers;
+  auto const when = timeline_of(p, m);
+  int buckets = 0;
+  for (auto const& queue : queues) {
+    std::vector<ready_transfer> transfers;
+    for (auto const& e : queue.entries) {
+      auto const& path = p.path_of(p.moves[static_cast<std::size_t>(e.move)]);
+      double whole = 0, latency = 0;
+      for (auto const& s : path.steps) {
+        auto const load = transfer_traffic(path, s, p.mesh);
+        whole += seconds(m, p.mesh, s.axes, s.kind, load, path.element_size);
+        latency += seconds(m, p.mesh, s.axes, s.kind, {load.messages, 0}, path.element_size);
+      }
+      double const ready = when.actions[static_cast<std::size_t>(e.action)].end;
+      transfers.push_back({ready, latency, whole - latency});
+    }
+    step_detail::number_buckets(queue, bucket_cuts(transfers), buckets, numbers);
+  }
+  return numbers;
+}
+
+}  // namespace step
+}  // namespace ashlar::search

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests that gradients are put into the best buckets: of transfers against all divisions, and of
+// programs against buckets of many sizes, by the timeline.
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/step/bucket_cuts.hpp>
+
+#include "step_programs.hpp"
+
+namespace ashlar_test {
+namespace {
+
+namespace step = ashlar::search::step;
+using transfers = std::vector<step::ready_transfer>;
+
+/// Returns the end of the last bucket. Buckets are lists of transfers, in any order.
+double end_of(transfers const& all, std::vector<std::vector<int>> buckets) {
+  auto const ready = [&](std::vector<int> const& bucket) {
+    double latest = 0;
+    for (int const i : bucket) latest = std::max(latest, all[std::size_t(i)].ready);
+    return latest;
+  };
+  // The link carries the bucket first that is ready first. No other order ends earlier.
+  std::sort(buckets.begin(), buckets.end(),
+            [&](auto const& a, auto const& b) { return ready(a) < ready(b); });
+  double end = 0;
+  for (auto const& bucket : buckets) {
+    end = std::max(end, ready(bucket)) + all[0].latency;
+    for (int const i : bucket) end += all[std::size_t(i)].seconds;
+  }
+  return end;
+}
+
+/// Returns the earliest end of all ways to divide the transfers from number `next` on, if the
+/// earlier ones are in `buckets`.
+double earliest_end(transfers const& all, std::vector<std::vector<int>>& buckets,
+                    std::size_t next) {
+  if (next == all.size()) return end_of(all, buckets);
+  auto const number = static_cast<int>(next);
+  buckets.push_back({number});
+  double best = earliest_end(all, buckets, next + 1);
+  buckets.pop_back();
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    buckets[b].push_back(number);
+    best = std::min(best, earliest_end(all, buckets, next + 1));
+    buckets[b].pop_back();
+  }
+  return best;
+}
+
+std::vector<std::vector<int>> divided(std::vector<int> const& ends) {
+  std::vector<std::vector<int>> buckets;
+  int next = 0;
+  for (int const end : ends) {
+    buckets.emplace_back();
+    while (next < end) buckets.back().push_back(next++);
+  }
+  return buckets;
+}
+
+TEST_CASE("no division of transfers into buckets ends earlier than the best cuts") {
+  std::mt19937 random(1);
+  auto const below = [&](int n) { return static_cast<int>(random() % unsigned(n)); };
+  int divided_in_some = 0;
+  for (int drawn = 0; drawn < 10000; ++drawn) {
+    // Few different numbers make ties and zeros frequent.
+    int const n = drawn < 200 ? 8 : 1 + below(6), values = 2 + below(12);
+    transfers all;
+    double const latency = below(3) == 0 ? 0 : 0.5 * below(values);
+    for (int i = 0; i < n; ++i)
+      all.push_back({1.0 * below(2 * values), latency, 1.0 * below(values)});
+    std::sort(all.begin(), all.end(), [](auto a, auto b) { return a.ready < b.ready; });
+    auto const ends = step::bucket_cuts(all);
+    REQUIRE(ends.back() == n);
+    REQUIRE(std::is_sorted(ends.begin(), ends.end()));
+    std::vector<std::vector<int>> buckets;
+    CHECK(end_of(all, divided(ends)) ==
+          doctest::Approx(earliest_end(all, buckets, 0)).epsilon(1e-12));
+    divided_in_some += ends.size() > 1 && static_cast<int>(ends.size()) < n;
+  }
+  CHECK(divided_in_some > 1000);
+  CHECK(step::bucket_cuts({}).empty());
+}
+
+TEST_CASE("the best buckets can be found in a constant expression") {
+  // The link is idle until 1. Waiting for the second transfer saves a latency of 2 seconds, and the
+  // third one is too late.
+  constexpr bool right = [] {
+    auto const ends = step::bucket_cuts({{1, 2, 3}, {2, 2, 3}, {20, 2, 1}});
+    return ends == std::vector<int>{2, 3};
+  }();
+  static_assert(right);
+}
+
+TEST_CASE("where only gradients move, on one link, no size of buckets is faster than the best") {
+  random_cases draw(23);
+  int in_buckets = 0, faster = 0;
+  for (int drawn = 0; drawn < 400; ++drawn) {
+    programmed c(draw);
+    auto const rows = ashlar::placement::all_broadcast(c.mesh.axes());
+    auto sums = rows;
+    for (int a = 0; a < sums.axes(); ++a) sums.axis[a] = ashlar::parse_placement("P").axis[0];
+    for (auto& own : c.plan.choices) {
+      own.x = own.y = own.dy = own.dx = rows;
+      for (auto& s : own.statistics) s = {rows, rows};
+      for (auto& p : own.parameters) p = {rows, sums, rows};
+    }
+    c.plan.interleaved = c.net.interleaved = 1;
+    auto const serial = build(c.net, c.plan, c.machine);
+    if (serial.moves.empty()) continue;
+    auto const& first = serial.path_of(serial.moves[0]);
+    bool const on_one_link = std::all_of(serial.moves.begin(), serial.moves.end(), [&](auto& m) {
+      return first.steps.size() == 1 && step::travel_together(serial.path_of(m), first);
+    });
+    if (!on_one_link) continue;
+    auto const best = early_synchronization(serial, best_buckets(serial, c.machine)).made;
+    double const seconds = timeline_of(best, c.machine).seconds;
+    bool is_faster = false, has_buckets = false;
+    for (std::int64_t const bytes : {0, 40, 100, 200, 400, 1000, 3000, 1 << 20}) {
+      auto const of_size = early_synchronization(serial, bytes).made;
+      double const others = timeline_of(of_size, c.machine).seconds;
+      CHECK(seconds <= others * (1 + 1e-12));
+      is_faster |= bytes > 0 && seconds < others * (1 - 1e-9);
+    }
+    for (auto const& m : best.moves) has_buckets |= m.bucket >= 0;
+    in_buckets += has_buckets, faster += is_faster;
+  }
+  MESSAGE(in_buckets << " programs with buckets, " << faster << " faster than some size");
+  CHECK(in_buckets > 20);
+  CHECK(faster > 20);
+}
+
+}  // namespace
+}  // namespace ashlar_test
