@@ -4,8 +4,8 @@
 #
 # Checks that README.md and docs/*.md are true. A fenced block is checked according to its language:
 #
-#   cpp      With `int main`: a program, which is compiled against the headers as in a user's
-#            project and run on 4 ranks. Otherwise: a fragment, each line of which must be a line of
+#   cpp      With `int main`: a program, which is compiled as in a user's project, with
+#            ashlar::compiled if the build has it, and run on 4 ranks. Otherwise: a fragment, each line of which must be a line of
 #            such a program, of a file (see below) or of an example. The build compiles the
 #            examples.
 #   text     After a program: its whole output. Otherwise: consecutive lines of some program's
@@ -179,9 +179,15 @@ done <"$work/index"
   echo 'cmake_minimum_required(VERSION 3.25)'
   echo 'project(docs LANGUAGES CXX)'
   echo "add_subdirectory(\"$source_dir\" ashlar)"
+  # The library that the build has made already saves most of the time of the compiler.
+  compiled="$binary_dir/libashlar_compiled.a"
   for name in "${!main_of[@]}"; do
     echo "add_executable($name $name.cpp)"
     echo "target_link_libraries($name PRIVATE ashlar::ashlar)"
+    if [ -f "$compiled" ]; then
+      echo "target_compile_definitions($name PRIVATE ASHLAR_COMPILED=1)"
+      echo "target_link_libraries($name PRIVATE \"$compiled\")"
+    fi
   done
   for n in "${refused[@]}"; do
     echo "add_library(refused_$n OBJECT EXCLUDE_FROM_ALL refused_$n.cpp)"
