@@ -20,11 +20,10 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
 #include <ashlar/search/explain.hpp>
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/pareto.hpp>
 #include <ashlar/search/pinned.hpp>
 #include <ashlar/search/search_on_mesh.hpp>
-#include <ashlar/step/build.hpp>
-#include <ashlar/step/overlapped.hpp>
 #include <ashlar/step/text.hpp>
 
 #include "models.hpp"
@@ -69,29 +68,48 @@ struct task {
                 << search::most_exact_axes << " axes\n";
       return;
     }
-    auto unlimited = machine;
-    unlimited.memory = 0;
     line.show("baselines");
-    std::pair<char const*, search::plan> const plans[]{
-        {"this plan", found},
-        {"data parallel", search::data_parallel(problem, mesh, unlimited)},
-        {"tensor parallel", search::tensor_parallel(problem, mesh, unlimited)}};
+    std::pair<char const*, search::plan> const plans[]{{"this plan", found},
+                                                       {"data parallel", baseline("data")},
+                                                       {"tensor parallel", baseline("tensor")}};
     line.show("");
     for (auto const& [name, plan] : plans) example::print_beside(name, plan, found, machine.memory);
   }
 
-  search::plan other() const {
+  /// Returns the plan of data parallelism or tensor parallelism: the one that is fastest if nothing
+  /// overlaps. With --overlap, its seconds are those with overlap.
+  search::plan baseline(std::string const& name) const {
+    auto serial = problem;
+    serial.overlap = false;
     auto unlimited = machine;
     unlimited.memory = 0;
-    if (o.diff == "data") return search::data_parallel(problem, mesh, unlimited);
-    if (o.diff == "tensor") return search::tensor_parallel(problem, mesh, unlimited);
+    auto plan = name == "data" ? search::data_parallel(serial, mesh, unlimited)
+                               : search::tensor_parallel(serial, mesh, unlimited);
+    if (o.overlap) plan.seconds = search::overlap_of(problem, plan, unlimited).seconds();
+    return plan;
+  }
+
+  /// Prints what the plan of --diff costs more than the found one. With --overlap, prints first how
+  /// long both take with overlap.
+  void print_diff(search::plan const& found) const {
+    auto const b = other();
+    std::cout << "\na: the plan that was found; b: " << o.diff << "\n";
+    if (o.overlap)
+      std::cout << "a takes " << ashlar::seconds_text(found.seconds) << " a step and b "
+                << ashlar::seconds_text(search::overlap_of(problem, b, machine).seconds())
+                << " with transfers beside computations; if nothing overlaps,\n";
+    std::cout << search::diff(problem, found, b, machine);
+  }
+
+  search::plan other() const {
+    if (o.diff == "data" || o.diff == "tensor") return baseline(o.diff);
     return ashlar::io::load_plan(o.diff, problem, mesh, machine);
   }
 };
 
 void run(example::options const& o) {
-  task const t{o, example::choose_model(o), ashlar::parse_topology(o.mesh),
-               example::choose_machine(o), example::progress_line(!o.quiet)};
+  task t{o, example::choose_model(o), ashlar::parse_topology(o.mesh), example::choose_machine(o),
+         example::progress_line(!o.quiet)};
   std::function<bool(int, search::layer_choice const&)> permits;
   if (!o.pins.empty()) {
     std::vector<search::pin> pins;
@@ -100,6 +118,7 @@ void run(example::options const& o) {
   }
   auto const found = t.run(permits);
   t.line.show("");
+  t.problem.interleaved = found.plan.interleaved;  // with auto, the search has chosen it
   std::string const text = search::explain(t.problem, found.plan, t.machine).text;
   // Without --explain, prints only the totals: the text before the first empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));
@@ -121,12 +140,10 @@ void run(example::options const& o) {
   if (o.program) {
     auto few = t.problem;  // two micro-batches, or one group, show all kinds of actions
     few.micro_batches = std::min(few.micro_batches, std::max(2, few.interleaved));
-    auto const serial = search::build(few, found.plan, t.machine);
-    std::cout << '\n' << search::print(few, search::overlapped(serial, t.machine).made, t.machine);
+    std::cout << '\n'
+              << search::print(few, search::overlap_of(few, found.plan, t.machine).made, t.machine);
   }
-  if (!o.diff.empty())
-    std::cout << "\na: the plan that was found; b: " << o.diff << "\n"
-              << search::diff(t.problem, found.plan, t.other(), t.machine);
+  if (!o.diff.empty()) t.print_diff(found.plan);
   search::basic_memory_front<> front;
   if (o.pareto > 0) {
     front = search::memory_front(

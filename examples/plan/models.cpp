@@ -157,6 +157,7 @@ search::problem choose_model(options const& o) {
     problem.accumulation_size = o.type == "double" ? 8 : 4;
     problem.optimizer_states = o.optimizer_states;
     problem.interleaved = o.interleaved;
+    problem.overlap = o.overlap;
     return problem;
   }
   throw ashlar::error("plan", "there is no model " + o.model + ".");

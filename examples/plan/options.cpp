@@ -8,6 +8,26 @@
 #include "models.hpp"
 
 namespace example {
+namespace {
+
+/// Refuses what cannot be combined with --overlap, or needs it.
+void check_overlap(options const& o) {
+  if (o.interleaved == 0 && !o.overlap)
+    throw CLI::ValidationError(
+        "--interleaved auto needs --overlap: if nothing overlaps, no number of turns is faster.");
+  if (!o.overlap) return;
+  if (o.micro_batches == 0)
+    throw CLI::ValidationError(
+        "--micro-batches auto compares times without overlap. With --overlap, give a number.");
+  if (o.algorithm != "exact")
+    throw CLI::ValidationError("--algorithm " + o.algorithm +
+                               " minimizes the time without overlap. Omit it, or omit --overlap.");
+  if (o.pareto > 0)
+    throw CLI::ValidationError(
+        "--pareto is a front of times without overlap. Omit it, or omit --overlap.");
+}
+
+}  // namespace
 
 options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   options o;
@@ -53,8 +73,10 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       "--micro-batches", o.micro_batches,
       "micro-batches in a step; auto: the fastest number, where --batch is the batch of the step",
       net);
-  number("--interleaved", o.interleaved, 1,
-         "micro-batches that take turns: transfers of one beside computations of the others", net);
+  count("--interleaved", o.interleaved,
+        "micro-batches that take turns: transfers of one beside computations of the others; auto: "
+        "the fastest number up to 4, with --overlap",
+        net);
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
   app.add_flag("--halo", o.halo,
@@ -111,6 +133,9 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   app.add_option("--algorithm", o.algorithm, "one of " + algorithm_names())
       ->capture_default_str()
       ->group(how);
+  app.add_flag("--overlap", o.overlap,
+               "minimize the time of a step whose transfers run beside computations")
+      ->group(how);
   app.add_option("--seed", o.seed, "seed of the random algorithms")->group(how);
   app.add_option("--evaluations", o.evaluations, "maximum number of plans to price")
       ->check(CLI::PositiveNumber)
@@ -165,12 +190,13 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
     app.parse(argc, argv);
     if (pipeline && stages->count() == 0) o.stages = 0;
     if (o.stages != 1 && micro_batches->count() == 0) o.micro_batches = 0;
-    for (char const* other :
-         {"--algorithm", "--evaluations", "--seconds", "--pin", "--pareto", "--header"})
+    for (char const* other : {"--algorithm", "--evaluations", "--seconds", "--pin", "--pareto",
+                              "--header", "--overlap"})
       if (o.stages != 1 && app.count(other) > 0)
         throw CLI::ValidationError(
             std::string(other) +
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
+    check_overlap(o);
     if (o.tied && o.model != "gpt")
       throw CLI::ValidationError("--tied is for the model gpt. Omit it.");
     if (o.stages == 1 && schedule->count() > 0)

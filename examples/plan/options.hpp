@@ -16,7 +16,8 @@ struct options {
   std::string model;
   int layers = 12, optimizer_states = 2;
   int stages = 1, micro_batches = 1;  ///< 0: the fastest number is searched
-  int interleaved = 1;                ///< micro-batches that take turns
+  int interleaved = 1;                ///< micro-batches that take turns; 0: the search chooses
+  bool overlap = false;               ///< whether the overlapped time of a step is minimized
   int in_flight = 0;                  ///< micro-batches that a stage may have; 0: any number
   std::string schedule = "auto";      ///< of pipeline stages; auto: the fastest one is searched
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;

@@ -105,10 +105,8 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text +=
       "<h2>The schedule</h2>\n<div class='card'>" + pipeline_svg(p) + "<p class='dim'>" +
-      escaped(search::schedule_text(schedule_of(p))) +
-      ": <span class='fk'></span> forward, <span class='bk'></span> "
-      "backward, <span class='gk'></span> gradients of parameters alone, numbers: micro-batches; "
-      "<span class='sk'></span> gradients synchronized; lines below a row: what it sends" +
+      escaped(search::schedule_text(schedule_of(p))) + ": " + passes_key +
+      "; numbers: micro-batches; lines below a row: what it sends" +
       (p.skips.empty() ? "" : ", in a second line that of skips") + "; white: waiting." +
       (drawn < p.micro_batches() ? " The drawing shows a step of " + std::to_string(drawn) +
                                        " micro-batches; the pattern continues up to " +

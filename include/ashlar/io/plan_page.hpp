@@ -9,10 +9,12 @@
 //   the layers        with their tensors cut into shards, which have the colours of their owners;
 //                     repeated blocks of layers appear once
 //   the collectives   before, inside and after the layers, with their bytes and seconds
-//   a training step   as a time chart
+//   a training step   as a time chart, with a row for each resource
+//   overlap           what is hidden and exposed of each element, if the problem asks for overlap
 //   a front           a chart of several plans, each slower than the one before but with less
 //                     memory, if the caller passes such a list
 
+#include <optional>
 #include <string>
 
 #include <ashlar/io/page/front_svg.hpp>
@@ -26,6 +28,22 @@ namespace page {
 
 inline std::string tile(std::string const& value, std::string const& what) {
   return "<div class='card tile'><b>" + value + "</b><span>" + what + "</span></div>";
+}
+
+/// Returns the tiles with the seconds of a step: if nothing overlaps, or with overlap.
+inline std::string serial_tiles(search::cost_breakdown const& total) {
+  double const all = total.seconds();
+  return tile(seconds_text(all), "a step") +
+         tile(search::detail::percent_text(all > 0 ? total.communication() / all : 0),
+              "of the step is in collectives");
+}
+inline std::string overlap_tiles(search::overlap_breakdown const& b) {
+  return tile(seconds_text(b.seconds()), "a step, with overlap") +
+         tile(seconds_text(b.serial), "if nothing overlaps") +
+         tile(std::to_string(b.turns),
+              b.turns > 1 ? "micro-batches take turns" : "micro-batch at a time") +
+         tile(seconds_text(b.when.hidden()), "of communication is hidden") +
+         tile(seconds_text(b.when.exposed), "of communication is exposed");
 }
 
 /// Returns the beginning of an HTML document, up to its heading.
@@ -84,6 +102,8 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
   auto const parts = breakdown(net, chosen, m);
   auto const& t = chosen.mesh;
   auto const& total = parts.total;
+  std::optional<search::overlap_breakdown> together;
+  if (net.overlap) together = overlap_of(net, chosen, m);
   std::string text = page_head("plan for " + to_string(t)) + "\n<h1>Plan for " +
                      escaped(to_string(t)) + "</h1><p class='sub'>" + std::to_string(net.size()) +
                      " elements; input " + to_string(chosen.input) +
@@ -92,10 +112,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
                           : std::string()) +
                      "; all figures are predictions for one training step on the busiest rank</p>\n"
                      "<div class='tiles'>" +
-                     tile(seconds_text(total.seconds()), "a step") +
-                     tile(percent_text(total.seconds() > 0 ? total.communication() / total.seconds()
-                                                           : 0),
-                          "of the step is in collectives") +
+                     (together ? overlap_tiles(*together) : serial_tiles(total)) +
                      tile(bytes_text(double(parts.memory())), "memory per rank") +
                      tile(bytes_text(total.received), "received by a rank") +
                      tile(std::to_string(t.ranks()), "ranks") + "</div>\n<div class='card'>" +
@@ -112,6 +129,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
     text += "<h2>Time against memory</h2>\n<div class='card two'>" + front_svg(front) +
             front_table(front) + "</div>\n";
   text += program_section(net, chosen, m);
+  if (together) text += overlap_section(*together, outline_of(net, chosen, parts, m));
   return text + layers_section(net, chosen, parts, m) + "</body></html>\n";
 }
 

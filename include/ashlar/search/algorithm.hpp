@@ -108,6 +108,17 @@ class watch {
     return true;
   }
 
+  /// Returns whether the search may go on, without counting an evaluation. Unlike go_on(), it looks
+  /// at the clock each time.
+  bool has_time() {
+    if (over_) return false;
+    if (options_.cancel.stop_requested()) return end(ending::cancelled);
+    if (options_.evaluations > 0 && evaluations_ >= options_.evaluations)
+      return end(ending::out_of_budget);
+    if (options_.seconds > 0 && elapsed() >= options_.seconds) return end(ending::out_of_budget);
+    return true;
+  }
+
   /// Returns whether a plan's weight (seconds, plus a tiny amount per collective) is less than the
   /// weights of all earlier plans. If so, records the weight as the best one.
   bool improves(double weight) {

@@ -7,6 +7,7 @@
 // these functions.
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include <ashlar/search/costly_moves.hpp>
 #include <ashlar/search/explanation.hpp>
 #include <ashlar/search/outline.hpp>
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/recomputed.hpp>
 #include <ashlar/search/text.hpp>
 
@@ -104,6 +106,13 @@ inline std::string kinds_text(cost_breakdown const& c) {
   return text + "\n";
 }
 
+/// Returns the line above a repeated block.
+inline std::string copies_text(fold const& f) {
+  return std::to_string(f.times) + " x: elements " + std::to_string(f.first) + " to " +
+         std::to_string(f.first + f.period - 1) + ", repeated up to " +
+         std::to_string(f.end() - 1) + "\n";
+}
+
 /// Returns a table of the placements and moves of all layers, with a line per layer and per
 /// collective.
 template <int N>
@@ -114,10 +123,7 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
   std::string text = "  " + padded("element", widest + 3) + right("work", 10) + right("moves", 11) +
                      right("memory", 12) + "  placements\n";
   for (auto const& f : o.folds) {
-    if (f.times > 1)
-      text += std::to_string(f.times) + " x: elements " + std::to_string(f.first) + " to " +
-              std::to_string(f.first + f.period - 1) + ", repeated up to " +
-              std::to_string(f.end() - 1) + "\n";
+    if (f.times > 1) text += copies_text(f);
     for (int i = f.first; i < f.first + f.period; ++i) {
       folded_element const e(o, f, i);
       auto const& cost = parts.elements[e.typical];
@@ -138,12 +144,12 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
 }
 
 /// Returns a list of the five collectives that take most of a step, or nothing if the plan has no
-/// more than that. `seconds` is the time of the step.
-inline std::string costly_text(outline const& o, double seconds) {
+/// more than that. `seconds` is the time of the step. `when` is appended to the heading.
+inline std::string costly_text(outline const& o, double seconds, char const* when = "") {
   constexpr std::size_t most = 5;
   auto const moves = costly_moves(o);
   if (moves.size() <= most) return {};
-  std::string text = "\n  the collectives that take most of the step\n";
+  std::string text = std::string("\n  the collectives that take most of the step") + when + "\n";
   for (std::size_t k = 0; k < most; ++k) {
     auto const& c = moves[k];
     text += right(percent_text(seconds > 0 ? c.seconds() / seconds : 0), 8) +
@@ -157,26 +163,76 @@ inline std::string costly_text(outline const& o, double seconds) {
   return text;
 }
 
+/// Returns the table of what is hidden and what is exposed, with a line per element of `o`.
+inline std::string overlap_table(overlap_breakdown const& b, outline const& o) {
+  std::size_t widest = 7;
+  for (auto const& e : o.elements) widest = e.name.size() > widest ? e.name.size() : widest;
+  std::string text = "\n  seconds beside computations (hidden) and waited for (exposed), of all "
+                     "copies of an element\n  " +
+                     padded("element", widest + 3) + right("work", 10) +
+                     right("communication", 15) + right("hidden", 11) + right("exposed", 11) + "\n";
+  for (auto const& line : overlap_lines(b, o.folds)) {
+    if (line.of.times > 1 && line.element == line.of.first) text += copies_text(line.of);
+    text += right(std::to_string(line.element), 4) + (line.of.times > 1 ? "| " : "  ") +
+            padded(o.elements[static_cast<std::size_t>(line.element)].name, widest) +
+            right(seconds_or_dash(line.time.work), 11) +
+            right(seconds_or_dash(line.time.communication), 15) +
+            right(seconds_or_dash(line.time.hidden()), 11) +
+            right(seconds_or_dash(line.time.exposed), 11) + "\n";
+  }
+  return text;
+}
+
+/// Returns the lines on top of a report about a step in which transfers overlap with computations.
+inline std::string overlap_head(overlap_breakdown const& b, int micro_batches) {
+  std::string text = seconds_text(b.seconds()) + " a step";
+  if (micro_batches > 1)
+    text += " of " + std::to_string(micro_batches) + " micro-batches, of which " +
+            (b.turns > 1 ? std::to_string(b.turns) : "none") + " take turns";
+  auto const& when = b.when;
+  return text + "\n  of " + seconds_text(when.communication) + " of communication " +
+         seconds_text(when.hidden()) + " is hidden beside computations and " +
+         seconds_text(when.exposed) + " exposed\n  " + seconds_text(b.serial) +
+         " if nothing overlaps; " + percent_text(b.seconds() > 0 ? when.exposed / b.seconds() : 0) +
+         " of the step waits for communication\n";
+}
+
 template <int N>
 explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
                          machine const& m) {
+  if (net.interleaved == 0) {  // the search has chosen the number
+    auto settled = net;
+    settled.interleaved = chosen.interleaved;
+    return explain_here(settled, chosen, m);
+  }
   auto const parts = breakdown(net, chosen, m);
   auto const& t = chosen.mesh;
   auto const& total = parts.total;
-  std::string text = "plan for " + to_string(t) + " (" + std::to_string(t.ranks()) +
-                     " ranks): " + seconds_text(total.seconds()) + " a step";
-  if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
-  if (net.interleaved > 1) text += ", of which " + std::to_string(net.interleaved) + " take turns";
-  text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
-          " of it communication\n  " + bytes_text(double(parts.memory())) +
-          " of memory per rank; it receives " + bytes_text(total.received) + "\n";
+  std::optional<overlap_breakdown> together;
+  if (net.overlap) together = overlap_of(net, chosen, m);
+  std::string text = "plan for " + to_string(t) + " (" + std::to_string(t.ranks()) + " ranks): ";
+  if (together) {
+    text += overlap_head(*together, net.micro_batches);
+  } else {
+    text += seconds_text(total.seconds()) + " a step";
+    if (net.micro_batches > 1)
+      text += " of " + std::to_string(net.micro_batches) + " micro-batches";
+    if (net.interleaved > 1)
+      text += ", of which " + std::to_string(net.interleaved) + " take turns";
+    text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
+            " of it communication\n";
+  }
+  text += "  " + bytes_text(double(parts.memory())) + " of memory per rank; it receives " +
+          bytes_text(total.received) + "\n";
   if (chosen.recomputed > 0) text += "  " + recomputed_text(net, chosen, m) + "\n";
   if (chosen.gap > 0)
     text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
   text += kinds_text(total);
   for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
   auto const o = outline_of(net, chosen, parts, m);
-  text += "\n" + elements_text(net, chosen, parts, o) + costly_text(o, total.seconds());
+  text += "\n" + elements_text(net, chosen, parts, o);
+  if (together) text += overlap_table(*together, o);
+  text += costly_text(o, total.seconds(), together ? ", if nothing overlaps" : "");
   return {text};
 }
 

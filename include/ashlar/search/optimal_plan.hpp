@@ -21,10 +21,13 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
                               : search_on_mesh<N>(what, where, on).plan();
   };
   if (!ASHLAR_IN_COMPILER && net.overlap) {
-    auto const found = overlapped_plan(any_length(net), t, m, filter, [&](problem const& serial) {
-      no_watch unwatched;
-      return optimal_plan(serial, t, m, filter, unwatched);
-    });
+    auto const by_roles_here = [](problem const& what, topology const& where, machine const& on) {
+      return search_on_mesh<dynamic_size>(what, where, on).plan();
+    };
+    auto const serial = [&](problem const& one, auto& part) {
+      return plan_within_limit(one, t, m, filter, by_roles_here, part);
+    };
+    auto const found = overlapped_plan(any_length(net), t, m, filter, serial, watch);
     watch.raise_bound(found.seconds * (1 - found.gap));
     watch.improves(found.seconds);
     return with_capacity<N>(found);

@@ -41,6 +41,7 @@ namespace detail {
 struct no_watch {
   search_effort effort{};
   constexpr bool go_on() { return true; }
+  constexpr bool has_time() { return true; }
   constexpr bool improves(double) { return true; }
   constexpr void raise_bound(double) {}
 };

@@ -26,6 +26,8 @@
 //
 // Each transfer takes as long as it would alone: the two links do not slow each other down.
 
+#include <utility>
+
 #include <ashlar/step/serial_seconds.hpp>
 
 namespace ashlar::search {
@@ -47,6 +49,15 @@ struct move_time {
   double busy = 0, exposed = 0;
 };
 
+/// The time of one step of a move on a link. `before` is the index of the earlier transfer whose end
+/// let this one start; -1: none.
+struct transfer_time {
+  double start = 0, end = 0;  ///< seconds since the beginning of the step
+  int move = 0;               ///< of a bucket, the first one
+  int before = -1;
+  link_tier tier = link_tier::intra_node;
+};
+
 /// The times of one element (a layer or one end of a residual) in a step, in seconds.
 struct element_time {
   double work = 0, communication = 0, exposed = 0;  ///< seconds
@@ -60,6 +71,7 @@ struct timeline {
   std::vector<time_span> actions;
   std::vector<move_time> moves;
   std::vector<element_time> elements;
+  std::vector<transfer_time> transfers;  ///< in the order in which their links carry them
 
   constexpr double hidden() const { return communication - exposed; }
   constexpr double busiest_link() const { return busy[0] > busy[1] ? busy[0] : busy[1]; }
@@ -98,18 +110,10 @@ class timeline_fold {
       when.end = now_;
     }
     made_.seconds = now_;
-    return made_;
+    return std::move(made_);
   }
 
  private:
-  /// One step of a move (a redistribution) on a link. `before` is the index of the earlier transfer
-  /// whose end let this transfer start; -1: none.
-  struct transfer {
-    double start, end;
-    int move;
-    int before;
-  };
-
   constexpr void depart(int i) {
     auto const together = departure::at(p_, i);
     departed_ = together.end;
@@ -125,7 +129,7 @@ class timeline_fold {
                                ? step_seconds(s, path.extents, path.element_size, p_.mesh, machine_)
                                : transfer_seconds(p_, together, k, machine_);
       last = carry(first, s, takes, last);
-      arrival = transfers_[static_cast<std::size_t>(last)].end;
+      arrival = made_.transfers[static_cast<std::size_t>(last)].end;
       busy += takes;
     }
     together.for_each_move(p_, [&](int number) {
@@ -146,26 +150,26 @@ class timeline_fold {
     double start = now_;
     int waits_for = -1;
     for (int const other : {before, on_link_[tier], in_group_[group]})
-      if (other >= 0 && transfers_[static_cast<std::size_t>(other)].end > start) {
-        start = transfers_[static_cast<std::size_t>(other)].end;
+      if (other >= 0 && made_.transfers[static_cast<std::size_t>(other)].end > start) {
+        start = made_.transfers[static_cast<std::size_t>(other)].end;
         waits_for = other;
       }
-    transfers_.push_back({start, start + takes, move, waits_for});
+    made_.transfers.push_back({start, start + takes, move, waits_for, tier_of(s, p_.mesh)});
     made_.busy[tier] += takes;
-    return on_link_[tier] = in_group_[group] = static_cast<int>(transfers_.size()) - 1;
+    return on_link_[tier] = in_group_[group] = static_cast<int>(made_.transfers.size()) - 1;
   }
 
   /// An exchange of halos begins when its group has ended what it began before.
   constexpr void wait_for_group(axis_list const& axes) {
     int const last = in_group_[set_of(axes)];
-    if (last >= 0) wait(last, transfers_[static_cast<std::size_t>(last)].end);
+    if (last >= 0) wait(last, made_.transfers[static_cast<std::size_t>(last)].end);
   }
 
   /// Waits until `arrival`, when transfer `last` has ended.
   constexpr void wait(int last, double arrival) {
     if (arrival <= now_) return;
     for (int k = last; k >= 0;) {
-      transfer const& t = transfers_[static_cast<std::size_t>(k)];
+      transfer_time const& t = made_.transfers[static_cast<std::size_t>(k)];
       if (t.end <= now_) break;
       double const exposed = t.end - (t.start > now_ ? t.start : now_);
       made_.moves[static_cast<std::size_t>(t.move)].exposed += exposed;
@@ -183,7 +187,6 @@ class timeline_fold {
   program const& p_;
   machine const& machine_;
   timeline made_;
-  std::vector<transfer> transfers_;
   std::vector<int> last_;  // last transfer of each move
   int on_link_[2]{-1, -1};
   std::vector<int> in_group_ = std::vector<int>(std::size_t{1} << max_axes, -1);

@@ -14,7 +14,7 @@
 #include <string>
 
 #include <ashlar/io/page/mesh_svg.hpp>
-#include <ashlar/plan/text.hpp>
+#include <ashlar/io/page/time_chart.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/step/pipeline/replay.hpp>
 
@@ -47,7 +47,6 @@ inline std::string name_of(pipelines::transfer_time const& t,
 
 /// Returns the chart as one SVG element.
 inline std::string pipeline_svg(search::pipeline_plan const& p) {
-  constexpr double left = 80, top = 6, width = 1000, row = 20;
   double const step = p.skips.empty() ? 23 : 25;  // The lines of skips are below the other ones.
   int const drawn = drawn_micro_batches(p);
   auto const schedule = of_first(schedule_of(p), drawn);
@@ -63,31 +62,17 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
     auto const& own = times.passes[static_cast<std::size_t>(q)];
     if (!own.empty()) all = std::max(all, own.back().end + synchronize.back());
   }
-  auto const x = [&](double seconds) { return left + (all > 0 ? seconds / all : 0) * width; };
-  auto const text = [](double at, double up, char const* kind, std::string const& what) {
-    return "<text class='" + std::string(kind) + "' x='" + number(at) + "' y='" + number(up) +
-           "'>" + what + "</text>";
-  };
-  auto const box = [&](double y, double begin, double end, char const* kind,
-                       std::string const& inside, std::string const& title) {
-    std::string body = "<rect class='" + std::string(kind) + "' x='" + number(x(begin)) + "' y='" +
-                       number(y) + "' width='" + number(x(end) - x(begin)) + "' height='" +
-                       number(row) + "'><title>" + title + "</title></rect>";
-    if (x(end) - x(begin) > 2 + 6.5 * double(inside.size()))
-      body += text((x(begin) + x(end)) / 2, y + 14, "m", inside);
-    return body;
-  };
+  time_chart const chart{80, all};
   std::string body;
-  double y = top;
+  double y = chart.top;
   for (int const s : shown(schedule.positions, 32)) {
     if (s < 0) {
-      body += text(left - 8, y + 13, "r", "…");
+      body += chart.label(y - 1, "…");
       y += step;
       continue;
     }
     auto const at = static_cast<std::size_t>(s);
-    body += text(left - 8, y + 14, "r",
-                 (schedule.chunks > 1 ? "part " : "stage ") + std::to_string(s));
+    body += chart.label(y, (schedule.chunks > 1 ? "part " : "stage ") + std::to_string(s));
     auto const& order = schedule.order[at];
     for (std::size_t k = 0; k < order.size(); ++k) {
       auto const& [begin, end] = times.passes[at][k];
@@ -105,26 +90,24 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
                                     ? std::string()
                                     : " of stage " +
                                           std::to_string(schedule.stage_of(s, order[k].chunk));
-      body += box(y, begin, end, (kind + (order[k].chunk > 0 ? " c2" : "")).c_str(), number,
-                  name + number + stage + ", " + seconds_text(end - begin));
+      body += chart.box(y, begin, end, kind + (order[k].chunk > 0 ? " c2" : ""), number,
+                        name + number + stage + ", " + seconds_text(end - begin));
     }
     for (auto const& t : times.transfers) {
       if (t.position != s || t.end <= t.begin) continue;
-      auto const below = number(y + row + (t.skip < 0 ? 1.5 : 3.5));
+      auto const below = number(y + chart.row + (t.skip < 0 ? 1.5 : 3.5));
       body += std::string("<line class='") + (t.skip < 0 ? "tr" : "tr sp") + "' x1='" +
-              number(x(t.begin)) + "' x2='" + number(x(t.end)) + "' y1='" + below + "' y2='" +
-              below + "'><title>" + name_of(t, p.skips) + " sent, " +
+              number(chart.x(t.begin)) + "' x2='" + number(chart.x(t.end)) + "' y1='" + below +
+              "' y2='" + below + "'><title>" + name_of(t, p.skips) + " sent, " +
               seconds_text(t.end - t.begin) + "</title></line>";
     }
     double const ended = times.passes[at].empty() ? 0 : times.passes[at].back().end;
     if (synchronize[at] > 0)
-      body += box(y, ended, ended + synchronize[at], "sy", "",
-                  "gradients synchronized, " + seconds_text(synchronize[at]));
+      body += chart.box(y, ended, ended + synchronize[at], "sy", "",
+                        "gradients synchronized, " + seconds_text(synchronize[at]));
     y += step;
   }
-  body += text(left, y + 10, "", "0") + text(left + width, y + 10, "r", seconds_text(all));
-  return "<svg width='" + number(left + width + 4) + "' height='" + number(y + 16) +
-         "' role='img'><title>the schedule of the stages</title>" + body + "</svg>";
+  return chart.svg(y, "the schedule of the stages", body);
 }
 
 }  // namespace ashlar::io::page

@@ -16,37 +16,47 @@
 //
 // Without recomputation and on up to three axes, the least of these bounds is a lower bound of all
 // plans in this order of turns. In the other cases the bound is the work alone.
+//
+// A plan that is priced is an evaluation of the watch (algorithm.hpp). If the watch's budget ends,
+// the best plan so far is the result, and the bound is what has been proved until then. The plan of
+// least serial seconds is always priced. The watch's effort limits the labels of all searches.
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/overlap/turn_model.hpp>
 #include <ashlar/search/overlap/turn_search.hpp>
-#include <ashlar/step/build.hpp>
+#include <ashlar/search/search_effort.hpp>
 #include <ashlar/step/high_water.hpp>
-#include <ashlar/step/overlapped.hpp>
-#include <ashlar/step/timeline.hpp>
 
 namespace ashlar::search {
 namespace detail {
 
-/// Returns the program of a plan after all passes that make it faster.
-inline overlap_result overlapped_program(problem const& net, plan const& chosen, machine const& m) {
-  overlap_options o;
-  o.limit = m.memory;
-  return overlapped(build(net, chosen, m), m, o);
-}
+/// What a watch permits to the search for plans without overlap: its budget counts, but its bounds
+/// and plans are of another objective.
+template <class Watch>
+struct serial_watch {
+  Watch& watch;
+  search_effort effort{};
 
+  explicit serial_watch(Watch& of) : watch(of) { effort.labels = effort_of(of).labels; }
+  bool go_on() { return watch.has_time(); }
+  bool improves(double) { return true; }
+  void raise_bound(double) {}
+};
+
+template <class Watch>
 class overlapped_search {
  public:
   static constexpr int most_priced = 24, most_axes = 3;
   static constexpr std::int64_t most_labels = 200'000;
   static constexpr double good_enough = 0.002;  ///< a gap that is not worth more labels
 
-  overlapped_search(problem const& net, topology const& t, machine const& m)
-      : net_(net), mesh_(t), machine_(m) {
+  overlapped_search(problem const& net, topology const& t, machine const& m, Watch& watch)
+      : net_(net), mesh_(t), machine_(m), watch_(watch) {
     net_.overlap = false;
   }
 
@@ -58,31 +68,36 @@ class overlapped_search {
     price(serial(net_));
     int axes = 0;
     for (int a = 0; a < mesh_.axes(); ++a) axes += mesh_.extent(a) > 1;
-    if (axes > most_axes || net_.recomputed > 0 || best_.recomputed > 0) {
-      double work = 0;
-      for (int i = 0; i < net_.size(); ++i)
-        work += whole_work_seconds(net_.spec(i), machine_, net_.element_size);
-      return bound_by(net_.micro_batches * work / mesh_.ranks());
-    }
+    if (axes > most_axes || net_.recomputed > 0 || best_.recomputed > 0 || !watch_.has_time())
+      return bound_by_work();
     turn_model model(net_, mesh_, machine_, filter);
     // Few labels find a good plan, and more of them then prove how good it is.
     double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
     double least = 0;
     for (int const labels : {2, 10, 50, 400}) {
       double const limit = best_.seconds;
-      turn_search search(model.chain(), {limit, labels, tolerance});
+      turn_search search(model.chain(), {limit, labels, tolerance, effort_of(watch_).labels,
+                                         [this] { return watch_.has_time(); }});
       auto const found = search.run();
       for (std::size_t k = 0; k < found.size() && k < most_priced; ++k) {
-        if (found[k].bound >= best_.seconds * (1 - 1e-9)) break;
+        if (found[k].bound >= best_.seconds * (1 - 1e-9) || !watch_.go_on()) break;
         price(model.plan_of(found[k].choices));
       }
       double const reached = found.empty() ? limit : found[0].bound;
       least = std::max(least, std::min({limit, search.lost(), reached}) - tolerance);
       if (least >= best_.seconds * (1 - good_enough) || search.lost() >= reached ||
-          search.labels() > most_labels)
+          search.labels() > std::min(most_labels, effort_of(watch_).labels) || !watch_.has_time())
         break;
     }
     bound_by(least);
+  }
+
+  /// Accounts for numbers of turns that are not considered, because the budget has ended.
+  void bound_by_work() {
+    double work = 0;
+    for (int i = 0; i < net_.size(); ++i)
+      work += whole_work_seconds(net_.spec(i), machine_, net_.element_size);
+    bound_by(net_.micro_batches * work / mesh_.ranks());
   }
 
   plan best() const {
@@ -103,11 +118,13 @@ class overlapped_search {
     chosen.seconds = made.seconds;
     chosen.communication_seconds = timeline_of(made.made, machine_).exposed;
     best_ = std::move(chosen);
+    watch_.improves(best_.seconds);
   }
 
   problem net_;
   topology mesh_;
   machine machine_;
+  Watch& watch_;
   plan best_;
   double bound_ = -1;
 };
@@ -127,18 +144,26 @@ inline void check_overlapped(problem const& net, topology const& t) {
 }
 
 /// Returns the plan of least overlapped seconds. plan::communication_seconds are those in which the
-/// processor waits. `serial(problem)` returns the plan of least serial seconds of a problem.
-template <class Filter, class Serial>
+/// processor waits. `find_serial(problem, watch)` returns the plan of least serial seconds of a problem.
+template <class Filter, class Serial, class Watch>
 plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
-                     Serial const& serial) {
+                     Serial const& find_serial, Watch& watch) {
   check_overlapped(net, t);
   bool couples = false;
   for (int i = 0; i < net.size(); ++i) couples = couples || net.spec(i).couples_rows;
   int const most = couples ? 1 : std::min(4, net.micro_batches);
+  auto const serial = [&](problem const& one) {
+    serial_watch<Watch> part(watch);
+    return find_serial(one, part);
+  };
   return best_storage(net, t, !std::is_same_v<Filter, any_choice>, [&](problem const& settled) {
-    overlapped_search search(settled, t, m);
+    overlapped_search search(settled, t, m, watch);
     search.consider(std::max(1, net.interleaved), filter, serial);
     for (int turns = 2; net.interleaved == 0 && turns <= most; ++turns) {
+      if (!watch.has_time()) {
+        search.bound_by_work();
+        break;
+      }
       try {
         search.consider(turns, filter, serial);
       } catch (error const&) {

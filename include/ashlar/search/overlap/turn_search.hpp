@@ -32,6 +32,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -57,6 +58,11 @@ struct turn_options {
   /// The seconds by which the best result may be later than the least bound of all choices. A label
   /// is also dropped if another one is that much later at most, divided by the number of elements.
   double tolerance = 0;
+  /// The number of labels after which all others are dropped by their bounds.
+  std::int64_t most_labels = std::numeric_limits<std::int64_t>::max();
+  /// Asked before each element. If it returns false, all labels are dropped by their bounds. It may
+  /// be empty.
+  std::function<bool()> go_on{};
 };
 
 class turn_search {
@@ -180,6 +186,8 @@ class turn_search {
   /// Adds element i to labels that have no more than its choice, and drops those that need not be
   /// kept.
   void enter(int i, label_lists& labels) {
+    stopped_ = stopped_ || static_cast<std::int64_t>(nodes_.size()) > options_.most_labels ||
+               (options_.go_on && !options_.go_on());
     for (int c = 0; c < chain_.choices(i); ++c) {
       auto& list = labels[static_cast<std::size_t>(c)];
       for (auto& l : list) {
@@ -187,6 +195,7 @@ class turn_search {
         l.bound = bound_of(i, c, l);
       }
       drop(list);
+      if (stopped_) lose(list);
       for (auto& l : list) {
         nodes_.push_back({i, c, l.node});
         l.node = static_cast<int>(nodes_.size()) - 1;
@@ -274,6 +283,12 @@ class turn_search {
            slack / chain_.groups;
   }
 
+  /// Drops all labels of a list. What their bounds say holds for the choices that are lost.
+  void lose(std::vector<label>& list) {
+    for (auto const& l : list) lost_ = std::min(lost_, l.bound);
+    list.clear();
+  }
+
   void drop(std::vector<label>& list) {
     std::erase_if(list, [&](label const& l) { return l.bound >= options_.limit; });
     std::stable_sort(list.begin(), list.end(), [](label const& a, label const& b) {
@@ -302,6 +317,7 @@ class turn_search {
   turn_bounds bounds_;
   std::vector<node> nodes_;
   double lost_ = std::numeric_limits<double>::infinity();
+  bool stopped_ = false;
 };
 
 }  // namespace ashlar::search
