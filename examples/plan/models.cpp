@@ -4,6 +4,7 @@
 #include "models.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <ashlar/io/json/machine_file.hpp>
@@ -109,6 +110,7 @@ search::problem u_transformer(options const& o) {
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
+  bool has_experts = false;
 };
 constexpr model models[] = {{"gpt", gpt},
                             {"mlp", mlp},
@@ -118,11 +120,11 @@ constexpr model models[] = {{"gpt", gpt},
                             {"alexnet", alexnet},
                             {"dlrm", dlrm},
                             {"u-transformer", u_transformer},
-                            {"gpt-moe", gpt_moe},
-                            {"bert-sgmoe", bert_moe<2>},
-                            {"bert-switch", bert_moe<1>},
-                            {"vit-sgmoe", vit_moe<2>},
-                            {"vit-switch", vit_moe<1>}};
+                            {"gpt-moe", gpt_moe, true},
+                            {"bert-sgmoe", bert_moe<2>, true},
+                            {"bert-switch", bert_moe<1>, true},
+                            {"vit-sgmoe", vit_moe<2>, true},
+                            {"vit-switch", vit_moe<1>, true}};
 
 template <class List, class Name>
 std::string joined(List const& list, Name name) {
@@ -137,6 +139,17 @@ std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (auto const& m : models) names.emplace_back(m.name);
   return names;
+}
+bool has_experts(std::string const& name) {
+  for (auto const& m : models)
+    if (m.name == name) return m.has_experts;
+  return false;
+}
+std::string expert_model_names() {
+  std::vector<model> those;
+  std::copy_if(std::begin(models), std::end(models), std::back_inserter(those),
+               [](model const& m) { return m.has_experts; });
+  return joined(those, [](model const& m) { return m.name; });
 }
 std::string machine_names() {
   return joined(ashlar::named_machines, [](auto const& m) { return m.name; });

@@ -16,6 +16,9 @@
 namespace example {
 
 std::vector<std::string> model_names();
+/// Returns whether a model has mixtures of experts; and the names of those that have.
+bool has_experts(std::string const& model);
+std::string expert_model_names();
 std::string machine_names();
 std::string algorithm_names();
 std::string schedule_names();

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "../support/auto_or_number.hpp"
 #include "models.hpp"
 
 namespace example {
@@ -27,6 +28,15 @@ void check_overlap(options const& o) {
         "--pareto is a front of times without overlap. Omit it, or omit --overlap.");
 }
 
+/// Refuses options of mixtures of experts for models that have none.
+void check_experts(options const& o) {
+  for (auto const& [name, given] :
+       {std::pair{"--experts", o.experts > 0}, std::pair{"--top", o.top > 0}})
+    if (given && !has_experts(o.model))
+      throw CLI::ValidationError(std::string(name) + " is for models with experts: " +
+                                 expert_model_names() + ". The model " + o.model + " has none.");
+}
+
 }  // namespace
 
 options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
@@ -45,20 +55,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
         ->capture_default_str()
         ->group(group);
   };
-  // Adds an option that takes a number or auto, which is stored as 0.
   auto const count = [&](char const* name, int& value, char const* help, char const* group) {
-    return app.add_option(name, value, help)
-        ->transform(CLI::Validator(
-            [](std::string& text) -> std::string {
-              if (text == "auto") text = "0";
-              else if (!CLI::Range(1, 1 << 30)(text).empty())
-                return text + " is neither auto nor a number of 1 or more";
-              return {};
-            },
-            "auto|N"))
-        ->default_str(std::to_string(value))
-        ->type_name("")
-        ->group(group);
+    return add_auto_or_number(app, name, value, help)->group(group);
   };
   char const* const net = "The net";
   app.add_option("model", o.model, "the net")->required()->check(CLI::IsMember(model_names()));
@@ -197,6 +195,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
             std::string(other) +
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
     check_overlap(o);
+    check_experts(o);
     if (o.tied && o.model != "gpt")
       throw CLI::ValidationError("--tied is for the model gpt. Omit it.");
     if (o.stages == 1 && schedule->count() > 0)

@@ -34,7 +34,10 @@ ashlar::machine choose_machine(training_options const& o, ashlar::machine const&
 search::plan choose_layout(training_options const& o, search::problem const& problem,
                            ashlar::topology const& mesh, ashlar::machine const& machine) {
   if (auto const found = search_layout(o.layout, problem, mesh, machine)) return *found;
-  return ashlar::io::load_plan(o.layout, problem, mesh, machine);
+  if (problem.interleaved != 0) return ashlar::io::load_plan(o.layout, problem, mesh, machine);
+  auto as_in_file = problem;
+  as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
+  return ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "../support/auto_or_number.hpp"
 #include "../support/pipeline.hpp"
 #include "cuda.hpp"
 
@@ -37,10 +38,14 @@ void check_device(options const& o) {
                                                   "train in float.");
   if (o.device == "cuda" && !o.pipeline.empty())
     throw CLI::ValidationError("--pipeline", "pipelines do not run on GPUs yet.");
-  if (!o.pipeline.empty() && o.interleaved > 1)
+  if (!o.pipeline.empty() && o.interleaved != 1)
     throw CLI::ValidationError(
         "--interleaved",
         "the schedule of a pipeline orders its micro-batches, so they cannot take turns.");
+  if (o.interleaved == 0 && o.overlap == "none")
+    throw CLI::ValidationError("--interleaved",
+                               "auto chooses the number for transfers that run beside "
+                               "computations. Omit --overlap none, or give a number.");
   if (o.device == "cpu" && o.graph)
     throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
   if (o.experts > 0 && o.device == "cuda")
@@ -90,8 +95,9 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   app.add_flag("--tied", o.tied, "use the embedding's table as the last matrix, as GPT-2 does");
   add_number(app, "--micro-batches", o.micro_batches, 1,
              "micro-batches in a step (gradient accumulation)");
-  add_number(app, "--interleaved", o.interleaved, 1,
-             "micro-batches that take turns: transfers of one beside computations of the others");
+  add_auto_or_number(app, "--interleaved", o.interleaved,
+                     "micro-batches that take turns: transfers of one beside computations of the "
+                     "others; auto: the number that is predicted to be fastest, up to 4");
   add_number(app, "--sample", o.sample, 0, "bytes of text to generate at the end");
   add_training_options(app, o);
   add_pipeline_options(app, o);

@@ -63,6 +63,7 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
 
   auto problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
   problem.interleaved = o.interleaved;
+  problem.overlap = o.interleaved == 0;  // the number is chosen for the overlapped time
   auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
   auto const plan = stages ? stages->chosen
                            : choose_layout(o, problem, mesh.topology(), mesh.machine());

@@ -152,7 +152,8 @@ ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::proble
     if (s.first != begin || s.last <= s.first || !is_cut)
       refuse("a stage has the elements " + std::to_string(s.first) + " to " +
              std::to_string(s.last - 1) + " of " + std::to_string(problem.size()) +
-             ". Stages follow one another, none is empty, and no residual is cut.");
+             ". Stages follow one another, none is empty, and no residual and no mixture of "
+             "experts is cut.");
     begin = s.last;
     int const segments = search::stage_of(problem, s.first, s.last, 1).segments;
     if (s.recomputed < 0 || s.recomputed > segments)
