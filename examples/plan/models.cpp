@@ -72,7 +72,9 @@ search::problem dlrm(options const& o) {
 
 /// Returns the experts that the options give, or else the model's own numbers.
 nn::moe_options experts(options const& o, int by_default, int chosen) {
-  return {.experts = o.experts > 0 ? o.experts : by_default, .chosen = o.top > 0 ? o.top : chosen};
+  return {.experts = o.experts > 0 ? o.experts : by_default,
+          .chosen = o.top > 0 ? o.top : chosen,
+          .imbalance = o.imbalance};
 }
 search::problem gpt_moe(options const& o) {
   if (o.layers % 2 != 0)

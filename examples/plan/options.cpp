@@ -29,10 +29,9 @@ void check_overlap(options const& o) {
 }
 
 /// Refuses options of mixtures of experts for models that have none.
-void check_experts(options const& o) {
-  for (auto const& [name, given] :
-       {std::pair{"--experts", o.experts > 0}, std::pair{"--top", o.top > 0}})
-    if (given && !has_experts(o.model))
+void check_experts(CLI::App const& app, options const& o) {
+  for (char const* name : {"--experts", "--top", "--imbalance"})
+    if (app.count(name) > 0 && !has_experts(o.model))
       throw CLI::ValidationError(std::string(name) + " is for models with experts: " +
                                  expert_model_names() + ". The model " + o.model + " has none.");
 }
@@ -89,6 +88,10 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   app.add_option("--top", o.top,
                  "experts that are chosen for each token; default: 1 of *-switch, 2 of others")
       ->check(CLI::Range(1, 1 << 20))
+      ->group(net);
+  app.add_option("--imbalance", o.imbalance,
+                 "tokens of the fullest rank over the mean, where experts are split; prices and "
+                 "memory count with it (default: 1)")
       ->group(net);
   app.add_option("--channels", o.channels, "of u-transformer: channels of its four levels")
       ->delimiter(',')
@@ -195,7 +198,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
             std::string(other) +
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
     check_overlap(o);
-    check_experts(o);
+    check_experts(app, o);
     if (o.tied && o.model != "gpt")
       throw CLI::ValidationError("--tied is for the model gpt. Omit it.");
     if (o.stages == 1 && schedule->count() > 0)

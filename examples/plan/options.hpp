@@ -26,6 +26,7 @@ struct options {
   bool halo = false, tied = false;
   std::vector<std::int64_t> channels{672, 1344, 2688, 2688};  ///< for u-transformer
   std::int64_t tables = 26, rows = 1'000'000;                 ///< for dlrm
+  double imbalance = 1;                                       ///< of mixtures of experts
   int experts = 0, top = 0;                                   ///< 0: what the model has by default
   std::string type = "float";
 

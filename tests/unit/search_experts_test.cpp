@@ -5,6 +5,8 @@
 // never above the baselines, splits experts where links are fast, and routes on every rank alike where
 // they are slow. Elements of routed tensors count with the share of the experts that tokens choose.
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include <ashlar/machine/presets.hpp>
@@ -58,6 +60,71 @@ TEST_CASE("the search over nets with experts is exact, and no baseline is cheape
   CHECK(best <= search::expert_parallel(gpt, t, m).seconds);
   CHECK(best <= search::zero_3(gpt, t, m).seconds);
   CHECK(best <= search::tensor_parallel(gpt, t, m).seconds);
+}
+
+TEST_CASE("the fullest shard counts with more rows where experts are split") {
+  ashlar::shape s{6, 8, 5};
+  s.chosen = 2;
+  s.fullest = 1500;
+  ashlar::topology const t{{"gpu", 2}};
+  auto const most = [&](char const* text) {
+    return max_local_elements(s, t, ashlar::parse_placement(text));
+  };
+  CHECK(s.elements() == 60);
+  CHECK(most("S(1)") == 45);
+  CHECK(most("S(0)") == 30);
+  CHECK(most("P") == 60);
+  s.fullest = 5000;
+  CHECK(most("S(1)") == 60);  // all rows of all tokens
+  s.chosen = 1;
+  s.fullest = 1001;
+  CHECK(most("S(1)") == 16);  // 15.015, rounded up
+}
+
+TEST_CASE("prices and memory of mixtures count with the fullest rank") {
+  auto const net_of = [](double imbalance) {
+    return search::any_length(
+        nn::describe(nn::chain(nn::linear(6, 8),
+                               nn::moe(8, {.experts = 8, .hidden = 12, .imbalance = imbalance})),
+                     ashlar::shape{24, 6}, 1));
+  };
+  for (auto const& t : {ashlar::topology{{"gpu", 4}}, ashlar::topology{{"node", 2}, {"gpu", 2}}})
+    for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster}) {
+      double seconds = 0;
+      std::int64_t memory = 0;
+      auto const experts = search::expert_parallel(net_of(1), t, m);
+      for (double const imbalance : {1.0, 1.2, 2.0, 4.0}) {
+        auto const net = net_of(imbalance);
+        auto const plan = search::optimal(net, t, m);
+        // Tables of prices and single moves agree.
+        CHECK(plan.seconds == doctest::Approx(total_cost(net, plan, m).seconds()));
+        if (t.axes() == 1)
+          CHECK(plan.seconds == doctest::Approx(search::exhaustive(net, t, m).seconds));
+        auto fixed = experts;
+        search::predict(fixed, net, m);
+        CHECK(plan.seconds <= fixed.seconds * (1 + 1e-9));
+        CHECK(fixed.seconds > seconds);
+        CHECK(fixed.memory >= memory);
+        seconds = fixed.seconds;
+        memory = fixed.memory;
+      }
+      auto const data = search::data_parallel(net_of(1), t, m);
+      CHECK(total_cost(net_of(4), data, m).seconds() == data.seconds);
+    }
+  // All work of the experts is on one rank.
+  auto const e = net_of(8).spec(2);
+  search::layer_choice c;
+  c.x = c.y = ashlar::parse_placement("S(1)");
+  for (int k = 0; k < 2; ++k) c.parameters.push_back({ashlar::parse_placement("S(0)"), {}, {}});
+  CHECK(work_fraction(e, c, {{"gpu", 4}}) == 1);
+  CHECK(work_fraction(net_of(1).spec(2), c, {{"gpu", 4}}) == 0.25);
+  CHECK(work_fraction(net_of(1.5).spec(2), c, {{"gpu", 4}}) == doctest::Approx(0.375));
+  for (double const wrong : {0.5, -1.0, 0.0, 1e9, std::nan("")})
+    CHECK_THROWS_WITH_AS(net_of(wrong),
+                         doctest::Contains("It is the tokens of the fullest rank over "
+                                           "the mean: give 1, if all ranks have equally "
+                                           "many, or more, up to 1000."),
+                         ashlar::error);
 }
 
 TEST_CASE("expert parallelism moves tokens with all-to-alls, there and back") {

@@ -20,10 +20,11 @@
 namespace ashlar {
 
 /// An axis-aligned box of a tensor's index space. In a box of a routed tensor (shape.hpp), only the
-/// share chosen / experts of the indices counts as elements.
+/// share chosen / experts of the indices counts as elements, or more (routed_elements).
 struct box {
   inplace_vector<interval, max_rank> dim;
   int chosen = 0;  ///< 0: not of a routed tensor
+  int fullest = evenly_full;
   std::int64_t experts = 0;
 
   constexpr int rank() const { return dim.size(); }
@@ -32,7 +33,7 @@ struct box {
   constexpr std::int64_t elements() const {
     std::int64_t n = 1;
     for (int d = 0; d < dim.size(); ++d) n *= dim[d].size;
-    return chosen == 0 ? n : n * chosen / experts;
+    return chosen == 0 ? n : routed_elements(n, chosen, fullest, dim[rank() - 2].size, experts);
   }
   constexpr shape extents() const {
     shape s;
@@ -65,6 +66,7 @@ constexpr box local_box(shape const& s, topology const& t, placement const& p,
   for (int d = 0; d < s.rank(); ++d) b.dim[d] = {0, s[d]};
   if (s.is_routed()) {
     b.chosen = s.chosen;
+    b.fullest = s.fullest;
     b.experts = s.experts();
   }
   // One pass per depth, because outer axes must be applied before inner ones.

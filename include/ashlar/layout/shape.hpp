@@ -10,7 +10,8 @@
 // only `chosen` experts of each token (layout/routing.hpp). All other rows are zero and are not
 // stored. Its placements are those of a dense tensor with these extents. How many rows a shard has
 // depends on the routes. Where bytes or seconds are predicted, elements are counted as for routes
-// that are distributed evenly: with the share chosen / experts of the dense number.
+// that are distributed evenly: with the share chosen / experts of the dense number. If experts are
+// split, the fullest shard counts with more (routed_elements).
 
 #include <cstdint>
 #include <string>
@@ -20,9 +21,28 @@
 
 namespace ashlar {
 
+/// Thousandths: `shape::fullest` of routes that are distributed evenly.
+inline constexpr int evenly_full = 1000;
+
+/// Returns how many elements count of a part of a routed tensor with `own` of all experts and `n`
+/// elements, if all rows were stored. `fullest` is explained in `shape`. A token has at most `own` of
+/// its rows there.
+constexpr std::int64_t routed_elements(std::int64_t n, int chosen, int fullest, std::int64_t own,
+                                       std::int64_t experts) {
+  std::int64_t const even = n * chosen / experts;
+  if (fullest == evenly_full || own == experts || own == 0) return even;
+  std::int64_t const rest = even % evenly_full * fullest;
+  std::int64_t const full = even / evenly_full * fullest + (rest + evenly_full - 1) / evenly_full;
+  std::int64_t const most = n / own * (chosen < own ? chosen : own);
+  return full < most ? full : most;
+}
+
 struct shape {
   inplace_vector<std::int64_t, max_rank> extent;
   int chosen = 0;  ///< of a routed tensor: the experts of a token, in the dim before the last
+  /// Of a routed tensor whose experts are split: the elements of the fullest shard over their mean, in
+  /// thousandths. Only predictions use it.
+  int fullest = evenly_full;
 
   constexpr shape() = default;
   constexpr shape(std::initializer_list<std::int64_t> list) : extent(list) {}

@@ -57,6 +57,9 @@ class dispatch {
     s.y = probabilities;
     s.y.extent.push_back(features_ + 1);
     s.y.chosen = o_.chosen;
+    // Thousandths, rounded up.
+    auto const whole = static_cast<int>(o_.imbalance * evenly_full);
+    s.y.fullest = whole < o_.imbalance * evenly_full ? whole + 1 : whole;
     s.statistics = {probabilities, choices};
     s.parameters.push_back({"router", {features_, o_.experts}, true});
     s.rows = dispatch_training_rows(r);

@@ -27,6 +27,9 @@ struct moe_options {
   /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up: those with the
   /// largest gates, and of equal gates those that come first in the micro-batch.
   double capacity = dropless;
+  /// The tokens of the fullest rank over the mean of all ranks, where experts are split. Predicted
+  /// seconds, bytes and memory count with it; what runs does not depend on it. At most 1000.
+  double imbalance = 1;
 
   friend constexpr bool operator==(moe_options const&, moe_options const&) = default;
 };
@@ -46,6 +49,11 @@ constexpr void check(moe_options const& o) {
   if (!(o.balance >= 0))
     throw error("nn::moe", "the factor of the balance loss is " + std::to_string(o.balance) +
                                ". Give 0 or more.");
+  if (!(o.imbalance >= 1 && o.imbalance <= 1000))
+    throw error("nn::moe",
+                "the imbalance is " + std::to_string(o.imbalance) +
+                    ". It is the tokens of the fullest rank over the mean: give 1, if all "
+                    "ranks have equally many, or more, up to 1000.");
   if (o.hidden < 0)
     throw error("nn::moe",
                 "experts with " + std::to_string(o.hidden) +

@@ -74,7 +74,7 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
 }
 
 /// The largest and the smallest shard of a placement. The first rank has the largest and the last
-/// rank has the smallest.
+/// rank has the smallest. Of a routed tensor, the smallest is the one that routes fill evenly.
 struct shard_range {
   box largest;
   box least;
@@ -83,7 +83,9 @@ struct shard_range {
 constexpr shard_range shards_of(shape const& extents, topology const& t, placement const& p) {
   coordinates last{};
   for (int a = 0; a < t.axes(); ++a) last[static_cast<std::size_t>(a)] = t.extent(a) - 1;
-  return {local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
+  shard_range range{local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
+  range.least.fullest = evenly_full;
+  return range;
 }
 
 /// The numbers of elements of the largest and the smallest shard of a placement.
@@ -96,10 +98,14 @@ struct shard_elements {
 /// receives more than this. If splits are even, this is the exact traffic of the ranks that receive
 /// most. Otherwise the model overestimates: it counts received data with the size of the largest
 /// shards, and data that a rank already has with the size of the smallest shards. `kept` is the
-/// number of elements that the smallest shards before and after the step have in common.
+/// number of elements that the smallest shards before and after the step have in common. `uneven`
+/// says that the tensor is routed and not evenly. Then the rank that sends most to the others can
+/// need longer than the one that receives most.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
-                                 shard_elements const& from, shard_elements const& to,
-                                 std::int64_t kept) {
+                                 shard_elements const& from, shard_elements to, std::int64_t kept,
+                                 bool uneven) {
+  if (uneven && kind == collective::all_to_all && from.largest > to.largest)
+    to.largest = from.largest;
   traffic load = collective_traffic(kind, group,
                                     kind == collective::all_gather ? from.least : from.largest,
                                     to.largest, kind == collective::all_to_all ? kept : 0, 0);
@@ -112,7 +118,8 @@ constexpr traffic priced_traffic(redistribution_step const& s, topology const& t
   return priced_traffic(
       s.kind, t.group_size(s.axes), s.kind != collective::permute || is_pairwise(s, t),
       {from.largest.elements(), from.least.elements()},
-      {to.largest.elements(), to.least.elements()}, intersect(from.least, to.least).elements());
+      {to.largest.elements(), to.least.elements()}, intersect(from.least, to.least).elements(),
+      from.largest.fullest != evenly_full);
 }
 
 /// Returns the seconds of a step on a tensor with these extents.

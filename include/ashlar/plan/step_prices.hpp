@@ -40,7 +40,8 @@ class step_prices {
  public:
   constexpr step_prices(shape const& extents, int element_size, topology const& t, machine const& m)
       : sets_(1 << t.axes()), rank_(extents.rank()), element_size_(element_size),
-        chosen_(extents.chosen), experts_(extents.is_routed() ? extents.experts() : 1),
+        chosen_(extents.chosen), fullest_(extents.fullest),
+        experts_(extents.is_routed() ? extents.experts() : 1),
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
@@ -82,19 +83,29 @@ class step_prices {
       before.largest *= x.largest, before.least *= x.least, after.largest *= y.largest;
       kept *= x.least < y.least ? x.least : y.least;
     }
-    if (chosen_ != 0)  // a routed tensor: as box::elements counts
-      for (auto* n : {&before.largest, &before.least, &after.largest, &kept})
-        *n = *n * chosen_ / experts_;
+    if (chosen_ != 0) {  // a routed tensor: as box::elements counts
+      before.largest = fullest(before.largest, from);
+      after.largest = fullest(after.largest, to);
+      for (auto* n : {&before.least, &kept}) *n = *n * chosen_ / experts_;
+    }
     int const l = kind != collective::permute ? static_cast<int>(kind)
                   : pairwise                  ? pairs
                                               : scattered;
-    return seconds(
-        link_.data()[kinds_of_link * static_cast<int>(axes) + l],
-        priced_traffic(kind, static_cast<int>(ranks_.data()[axes]), pairwise, before, after, kept),
-        element_size_);
+    return seconds(link_.data()[kinds_of_link * static_cast<int>(axes) + l],
+                   priced_traffic(kind, static_cast<int>(ranks_.data()[axes]), pairwise, before,
+                                  after, kept, fullest_ != evenly_full),
+                   element_size_);
   }
 
  private:
+  /// Returns how many of the n elements of the largest shard of a routed tensor count.
+  constexpr std::int64_t fullest(std::int64_t n, axis_roles const& at) const {
+    int const d = rank_ - 2;
+    auto const own =
+        size_.data()[d * sets_ + static_cast<int>(at.having[axis_roles::first_split + d])];
+    return routed_elements(n, chosen_, fullest_, own.largest, experts_);
+  }
+
   /// Kinds of links, in the order of the enum `collective`.
   enum link_kind { gather, scatter, reduce, scattered, pairs, kinds_of_link };
   static_assert(static_cast<int>(collective::all_to_all) == scattered &&
@@ -104,6 +115,7 @@ class step_prices {
   int rank_;
   int element_size_;
   int chosen_;  // of a routed tensor; otherwise 0
+  int fullest_;
   std::int64_t experts_;
   scratch<std::int64_t> ranks_;   // indexed by set of axes
   scratch<link> link_;            // indexed by set of axes and kind of link

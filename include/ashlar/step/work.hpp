@@ -67,6 +67,12 @@ constexpr double work_fraction(layer_spec const& spec, layer_choice const& c, to
   for (int k = 0; k < spec.parameters.size(); ++k)
     step_detail::count_splits(c.parameters.items[k].use, spec.parameters.items[k].extents, t,
                               fraction, counted);
+  if (spec.x.is_routed() || spec.y.is_routed()) {  // the fullest rank has more rows than the mean
+    box own = spec.x.is_routed() ? local_box(spec.x, t, c.x, {}) : local_box(spec.y, t, c.y, {});
+    auto const fullest = double(own.elements());
+    own.fullest = evenly_full;
+    if (fullest > 0 && own.elements() > 0) fraction *= fullest / double(own.elements());
+  }
   return fraction;
 }
 
