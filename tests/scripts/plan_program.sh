@@ -79,6 +79,25 @@ says "2 stages along node" "${pipeline[@]}" --tied --layers 4 --stages 2 --sched
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
 
+turns=(gpt --layers 2 --d-model 64 --heads 4 --context 32 --batch 8 --vocabulary 97 --mesh gpu=4
+  --machine a100_server --micro-batches 4 --overlap)
+says "2 take turns" "${turns[@]}" --interleaved 2 --explain --html "$work/turns.html" --out "$work/turns.json"
+grep -q "seconds beside computations (hidden) and waited for (exposed)" "$work/out" || fail "no hidden seconds"
+grep -q ">inside a node</text>" "$work/turns.html" || fail "the page has no row of transfers"
+says " micro-batches, of which " "${turns[@]}" --interleaved auto --seconds 1
+says " with transfers beside computations" "${turns[@]}" --interleaved 2 --diff "$work/turns.json"
+says "if nothing overlaps" gpt-moe --layers 2 --d-model 64 --heads 4 --context 32 --batch 8 \
+  --vocabulary 97 --experts 4 --imbalance 1.5 --mesh gpu=2 --overlap --evaluations 5
+
+refused "--interleaved auto needs --overlap" "${gpt[@]}" --interleaved auto
+refused "9 micro-batches cannot take turns in a step of 4" "${turns[@]}" --interleaved 9
+refused "--pareto is a front of times without overlap" "${turns[@]}" --pareto 4
+refused "--overlap is for plans without pipeline stages" "${turns[@]}" --pipeline
+refused "--micro-batches auto compares times without overlap" "${turns[@]}" --micro-batches auto
+refused "--algorithm random_search minimizes the time without overlap" "${turns[@]}" \
+  --algorithm random_search --evaluations 5
+refused "--experts is for models with experts: gpt-moe, bert-sgmoe" "${gpt[@]}" --experts 4
+refused "It is the tokens of the fullest rank over the mean" gpt-moe --imbalance 0.5
 refused "(linear) needs most" "${gpt[@]}" --memory-limit 1KB
 refused '"lots" is not a size' "${gpt[@]}" --memory-limit lots
 refused '"nowhere.json" is neither a file nor one of' "${gpt[@]}" --machine nowhere.json
