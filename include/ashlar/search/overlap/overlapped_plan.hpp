@@ -144,7 +144,8 @@ inline void check_overlapped(problem const& net, topology const& t) {
 }
 
 /// Returns the plan of least overlapped seconds. plan::communication_seconds are those in which the
-/// processor waits. `find_serial(problem, watch)` returns the plan of least serial seconds of a problem.
+/// processor waits. `find_serial(problem, watch)` returns the plan of least serial seconds of a
+/// problem.
 template <class Filter, class Serial, class Watch>
 plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
                      Serial const& find_serial, Watch& watch) {
@@ -167,7 +168,9 @@ plan overlapped_plan(problem const& net, topology const& t, machine const& m, Fi
       try {
         search.consider(turns, filter, serial);
       } catch (error const&) {
-        break;  // no plan fits in memory, and more turns need even more
+        // No plan fits in memory, and more turns need even more, unless the budget has ended.
+        if (!watch.has_time()) search.bound_by_work();
+        break;
       }
     }
     return search.best();
