@@ -93,21 +93,24 @@ class overlapped_search {
   }
 
   /// Accounts for numbers of turns that are not considered, because the budget has ended.
-  void bound_by_work() {
-    double work = 0;
-    for (int i = 0; i < net_.size(); ++i)
-      work += whole_work_seconds(net_.spec(i), machine_, net_.element_size);
-    bound_by(net_.micro_batches * work / mesh_.ranks());
-  }
+  void bound_by_work() { bound_by(least_work()); }
 
   plan best() const {
     plan chosen = best_;
-    double const bound = std::min(bound_, chosen.seconds);
+    double const bound = std::min(std::max(bound_, least_work()), chosen.seconds);
     chosen.gap = bound < chosen.seconds * (1 - 1e-9) ? 1 - bound / chosen.seconds : 0;
     return chosen;
   }
 
  private:
+  /// Returns the seconds of the work of a step, if all ranks do equally much.
+  double least_work() const {
+    double work = 0;
+    for (int i = 0; i < net_.size(); ++i)
+      work += whole_work_seconds(net_.spec(i), machine_, net_.element_size);
+    return net_.micro_batches * work / mesh_.ranks();
+  }
+
   void bound_by(double seconds) { bound_ = bound_ < 0 ? seconds : std::min(bound_, seconds); }
 
   void price(plan chosen) {
