@@ -161,6 +161,7 @@ TEST_CASE("what no mixture of experts can be") {
             ", with which the experts take no token. Give a positive number, or leave it out: then "
             "no token is dropped."));
   CHECK(has(wrong({.balance = -1}), "nn::moe: the factor of the balance loss is -1"));
+  CHECK(has(wrong({.z_loss = -1}), "nn::moe: the factor of the router's z-loss is -1"));
   CHECK(wrong({.hidden = -2}) == "nn::moe: experts with -2 hidden features. Give 1 or more, or 0 "
                                  "for four times the features.");
 }

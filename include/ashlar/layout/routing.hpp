@@ -15,7 +15,9 @@
 // travel without their indices. What this costs is one number for each token and expert that it is
 // routed to, which all ranks get once (nn/dispatch.hpp).
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ashlar/layout/layout.hpp>
@@ -117,6 +119,39 @@ inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape c
     rows.token[row] = token;
     rows.place[row] = place;
   });
+  return rows;
+}
+
+/// Returns the number of rows that each rank has of a routed tensor at placement p. Takes time
+/// proportional to the number of tokens, plus the number of ranks times that of experts.
+inline std::vector<std::int64_t> rows_by_rank(routing const& routes, shape const& extents,
+                                              topology const& t, placement const& p) {
+  // Of each box of tokens, the rows of experts 0 .. e-1, for each e.
+  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> before;
+  std::vector<std::int64_t> rows;
+  for (int r = 0; r < t.ranks(); ++r) {
+    box const b = local_box(extents, t, p, t.coordinates_of(r));
+    std::vector<std::int64_t> tokens;
+    for (int d = 0; d + 2 < b.rank(); ++d) {
+      tokens.push_back(b[d].begin);
+      tokens.push_back(b[d].size);
+    }
+    auto const [at, is_new] = before.try_emplace(std::move(tokens));
+    auto& sums = at->second;
+    if (is_new) {
+      sums.resize(static_cast<std::size_t>(routes.experts) + 1);
+      detail::for_each_token(extents, b, [&](std::int64_t token, std::int64_t) {
+        for (int k = 0; k < routes.chosen; ++k)
+          if (auto const e = routes.experts_of(token)[k]; e >= 0)
+            ++sums[static_cast<std::size_t>(e) + 1];
+      });
+      for (std::size_t e = 1; e < sums.size(); ++e) sums[e] += sums[e - 1];
+    }
+    auto const own = b[b.rank() - 2];
+    rows.push_back(own.size == 0 ? 0
+                                 : sums[static_cast<std::size_t>(own.end())] -
+                                       sums[static_cast<std::size_t>(own.begin)]);
+  }
   return rows;
 }
 

@@ -15,9 +15,10 @@
 // statistic that the plan gathers: `chosen` numbers a token, twice as many with a capacity. So ranks
 // need no messages for the numbers of rows that later travel.
 //
-// The gradient of the balance loss is added to that of the probabilities. It depends on how many
-// tokens of the whole micro-batch chose each expert, and so neither on mesh nor on plan. The loss
-// that a trainer reports does not include the balance loss.
+// The gradients of the balance loss and of the z-loss (moe_options.hpp) are added to those of the
+// probabilities and of the logits. They depend on how many tokens of the whole micro-batch chose each
+// expert, and so neither on mesh nor on plan. The report of a step has both losses apart from the
+// loss of the net.
 
 #include <cmath>
 
@@ -51,10 +52,11 @@ class dispatch {
     search::layer_spec s;
     s.name = "dispatch";
     s.x = x;
-    shape probabilities = x, choices = x;
-    probabilities[r - 1] = o_.experts;
+    shape probabilities = x, choices = x, experts = x;
+    experts[r - 1] = o_.experts;
+    probabilities[r - 1] = width();
     choices[r - 1] = numbers_of_choices(o_);
-    s.y = probabilities;
+    s.y = experts;
     s.y.extent.push_back(features_ + 1);
     s.y.chosen = o_.chosen;
     // Thousandths, rounded up.
@@ -92,7 +94,7 @@ class dispatch {
     using T = typename Call::value_type;
     auto const& x = c.template kept<0>();
     auto const& p = c.template kept<1>();
-    std::vector<double> const& of_balance = c.template kept<2>();
+    router_losses const& losses = c.template kept<2>();
     auto const router = c.template parameter<0>();
     auto const sum = c.template gradient<0>();
     auto const& rows = rows_of(c.dy());
@@ -102,7 +104,7 @@ class dispatch {
     std::fill_n(gradient.data(), tokens * d, A(0));
     for (std::int64_t t = 0; t < tokens; ++t)
       for (std::int64_t e = 0; e < n; ++e)
-        logits.data()[t * n + e] = A(of_balance[static_cast<std::size_t>(e)]);
+        logits.data()[t * n + e] = A(losses.by_probability[static_cast<std::size_t>(e)]);
     for_each_row(rows, [&](std::int64_t row, std::int64_t e, std::int64_t t) {
       T const* const of_row = c.dy().data() + row * (d + 1);
       for (std::int64_t i = 0; i < d; ++i) gradient.data()[t * d + i] += A(of_row[i]);
@@ -110,9 +112,10 @@ class dispatch {
     });
     for (std::int64_t t = 0; t < tokens; ++t) {
       A* const of_logits = logits.data() + t * n;
-      A const* const own = p.data() + t * n;
+      A const* const own = p.data() + t * width();
       A mean = 0;
       for (std::int64_t e = 0; e < n; ++e) mean += own[e] * of_logits[e];
+      if (o_.z_loss > 0) mean -= A(losses.by_square) * 2 * own[n];
       for (std::int64_t e = 0; e < n; ++e) of_logits[e] = own[e] * (of_logits[e] - mean);
       for (std::int64_t i = 0; i < d; ++i) {
         A const value = A(x.data()[t * d + i]);
@@ -152,7 +155,7 @@ class dispatch {
     auto p = c.template make_statistic<0>();
     std::int64_t const tokens = tokens_of(c.x()), n = o_.experts;
     for (std::int64_t t = 0; t < tokens; ++t) {
-      A* const own = p.data() + t * n;
+      A* const own = p.data() + t * width();
       std::fill_n(own, n, A(0));
       for (std::int64_t i = 0; i < features_; ++i) {
         A const value = A(c.x().data()[t * features_ + i]);
@@ -162,6 +165,7 @@ class dispatch {
       A sum = 0;
       for (std::int64_t e = 0; e < n; ++e) sum += own[e] = std::exp(own[e] - most);
       for (std::int64_t e = 0; e < n; ++e) own[e] /= sum;
+      if (o_.z_loss > 0) own[n] = most + std::log(sum);
     }
     return p;
   }
@@ -171,7 +175,7 @@ class dispatch {
     auto made = c.template make_statistic<1>();
     std::int64_t const tokens = tokens_of(p);
     for (std::int64_t t = 0; t < tokens; ++t)
-      choose(o_, p.data() + t * o_.experts, made.data() + t * numbers_of_choices(o_));
+      choose(o_, p.data() + t * width(), made.data() + t * numbers_of_choices(o_));
     return made;
   }
   template <class Call>
@@ -179,35 +183,98 @@ class dispatch {
     using T = typename Call::value_type;
     auto const p = c.template statistic<0>();
     auto const all = c.template statistic<1>();
-    auto const made_routes = routes_from(o_, all.data(), tokens_of(all));
+    auto const made_routes = routes_of(c, all);
     auto y = make_routed<decltype(c.make_y())>(c.mesh(), c.spec().y, as_value(c.at().y()),
                                                made_routes.routes);
     std::int64_t const d = features_;
     for_each_row(rows_of(y), [&](std::int64_t row, std::int64_t e, std::int64_t t) {
       T* const made_row = y.data() + row * (d + 1);
       std::copy_n(c.x().data() + t * d, d, made_row);
-      made_row[d] = static_cast<T>(p.data()[t * o_.experts + e]);
+      made_row[d] = static_cast<T>(p.data()[t * width() + e]);
     });
-    return made(y, c.x(), p, balance_gradient(c, made_routes));
+    return made(y, c.x(), p, losses_of(c, p, made_routes));
   }
 
-  /// Returns the gradient of the balance loss by the probability of each expert, which is the same
-  /// for all tokens. It is 0 where another rank adds it to the same partial sum.
-  template <class Call>
-  std::vector<double> balance_gradient(Call const& c, routes_and_loads const& made_routes) const {
-    std::vector<double> of_experts(static_cast<std::size_t>(o_.experts));
-    if (o_.balance == 0 || made_routes.routes->tokens == 0) return of_experts;
-    auto const x = as_value(c.at().x()), dx = as_value(c.at().dx());
-    for (int a = 0; a < x.axes(); ++a)
-      if (dx[a].is_partial() && c.mesh().coordinate()[static_cast<std::size_t>(a)] != 0)
-        return of_experts;
-    auto const tokens = static_cast<double>(made_routes.routes->tokens);
-    for (std::size_t e = 0; e < of_experts.size(); ++e) {
-      double const part = static_cast<double>(made_routes.chosen_by[e]) / (tokens * o_.chosen);
-      of_experts[e] = o_.balance * o_.experts * part / tokens * c.pass().share;
+  /// Returns the routes of all tokens: those that are given for this pass, or those that the router
+  /// chooses.
+  template <class Call, class Choices>
+  routes_and_loads routes_of(Call const& c, Choices const& all) const {
+    auto* const log = c.pass().training ? c.pass().mixtures : nullptr;
+    mixture_pass const here{c.pass().number, c.pass().element};
+    if (log != nullptr)
+      if (auto const given = log->given.find(here); given != log->given.end()) return given->second;
+    // Other parts of a pipeline would wait for a rank that throws.
+    bool const goes_on = log != nullptr && log->notes_faults;
+    std::optional<std::int64_t> fault;
+    auto chosen = routes_from(o_, all.data(), tokens_of(all),
+                              goes_on || c.mesh().ranks() < c.mesh().whole().ranks() ? &fault
+                                                                                     : nullptr);
+    if (log == nullptr || c.pass().is_recomputed) return chosen;
+    if (goes_on && fault) {
+      if (!log->fault || here < log->fault->first) log->fault = {here, *fault};
+      if (c.mesh().rank() == 0) log->sums.faults += 1;
     }
-    return of_experts;
+    if (log->records) log->recorded[here] = chosen;
+    return chosen;
   }
+
+  /// The gradients of the balance loss by the probability of each expert, which is the same for all
+  /// tokens, and of the z-loss by the square of a token's log(Σ exp(logit)). They are 0 where another
+  /// rank adds them to the same partial sum.
+  struct router_losses {
+    std::vector<double> by_probability;
+    double by_square = 0;
+  };
+  /// Returns the gradients of the losses, and adds this rank's share of the losses to the report.
+  template <class Call, class Probabilities>
+  router_losses losses_of(Call const& c, Probabilities const& p,
+                          routes_and_loads const& of_all) const {
+    router_losses made{std::vector<double>(static_cast<std::size_t>(o_.experts)), 0};
+    auto const& routes = *of_all.routes;
+    if (routes.tokens == 0) return made;
+    auto const x = as_value(c.at().x()), dx = as_value(c.at().dx());
+    bool adds_gradients = true, adds_losses = true;
+    for (int a = 0; a < x.axes(); ++a) {
+      if (c.mesh().coordinate()[static_cast<std::size_t>(a)] == 0) continue;
+      adds_gradients = adds_gradients && !dx[a].is_partial();
+      adds_losses = adds_losses && x[a].is_split();
+    }
+    double const share = c.pass().share / static_cast<double>(routes.tokens);
+    for (std::size_t e = 0; e < made.by_probability.size(); ++e) {
+      double const part = static_cast<double>(of_all.chosen_by[e]) /
+                          (static_cast<double>(routes.tokens) * o_.chosen);
+      made.by_probability[e] = o_.balance * o_.experts * part * share;
+    }
+    made.by_square = o_.z_loss * share;
+    if (auto* const log = c.pass().mixtures;
+        log != nullptr && c.pass().training && !c.pass().is_recomputed) {
+      if (adds_losses) add_losses(made, p, log->sums);
+      if (c.mesh().rank() == 0) {
+        log->sums.routes += static_cast<double>(routes.tokens) * o_.chosen;
+        log->sums.dropped += static_cast<double>(
+            std::count(routes.expert.begin(), routes.expert.end(), -1));
+      }
+    }
+    if (!adds_gradients) {
+      std::fill(made.by_probability.begin(), made.by_probability.end(), 0.0);
+      made.by_square = 0;
+    }
+    return made;
+  }
+  template <class Probabilities>
+  void add_losses(router_losses const& losses, Probabilities const& p, mixture_sums& sums) const {
+    for (std::int64_t t = 0; t < tokens_of(p); ++t) {
+      auto const* const own = p.data() + t * width();
+      for (int e = 0; e < o_.experts; ++e)
+        sums.balance_loss += losses.by_probability[static_cast<std::size_t>(e)] * double(own[e]);
+      if (o_.z_loss > 0)
+        sums.z_loss += losses.by_square * double(own[o_.experts]) * double(own[o_.experts]);
+    }
+  }
+
+  /// Returns how many numbers the first statistic has of a token: the probabilities, and with a
+  /// z-loss log(Σ exp(logit)).
+  constexpr std::int64_t width() const { return o_.experts + (o_.z_loss > 0 ? 1 : 0); }
 
   std::int64_t features_;
   moe_options o_;

@@ -312,6 +312,8 @@ class executor {
     load(a, input);
     auto const b = a.micro_batch;
     on_.pass = input.pass(b);
+    on_.pass.element = a.element;
+    on_.pass.is_recomputed = a.kind == step::action_kind::recompute;
     on_.batch.scale = input.scale;
     on_.batch.total = input.total;
     bool const forward = a.kind == step::action_kind::forward ||

@@ -12,11 +12,13 @@
 // are split, both products of a row are, and y and the gradient of x are partial sums, as is that of
 // the gate.
 
+#include <algorithm>
 #include <cmath>
 
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/mixture_log.hpp>
 #include <ashlar/nn/moe_options.hpp>
 #include <ashlar/signature/routed.hpp>
 #include <ashlar/tensor/routed.hpp>
@@ -70,6 +72,7 @@ class experts {
     auto const in = c.template parameter<0>();
     auto const out = c.template parameter<1>();
     auto const& rows = rows_of(c.x());
+    tell_loads(c, *rows.routes);
     auto y = make_routed<decltype(c.make_y())>(c.mesh(), c.spec().y, as_value(c.at().y()),
                                                rows.routes);
     std::int64_t const d = features_, f = in.local_size(2);
@@ -132,6 +135,18 @@ class experts {
   }
 
  private:
+  /// Adds the rows of the fullest rank, and of all ranks in the mean, to the report of the step.
+  template <class Call>
+  static void tell_loads(Call const& c, routing const& routes) {
+    auto* const log = c.pass().mixtures;
+    if (log == nullptr || !c.pass().training || c.pass().is_recomputed || c.mesh().rank() != 0)
+      return;
+    auto const rows = rows_by_rank(routes, c.spec().x, c.mesh().topology(), as_value(c.at().x()));
+    log->sums.fullest += static_cast<double>(*std::max_element(rows.begin(), rows.end()));
+    double all = 0;
+    for (auto const n : rows) all += static_cast<double>(n);
+    log->sums.mean += all / static_cast<double>(rows.size());
+  }
   template <class T>
   static T const* constant(T const* values) {
     return values;

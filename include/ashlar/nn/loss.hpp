@@ -32,6 +32,12 @@ namespace ashlar::nn {
 template <class Layer>
 concept loss_layer = requires { requires Layer::is_loss; };
 
+/// This rank's share of the loss of a batch. The sum over all ranks is the loss of the whole batch.
+struct loss_share {
+  /// The sum of the losses of the rows that this rank counts. Each row is counted by one rank.
+  double sum = 0;
+};
+
 /// The type of the loss at the end of a net, or void if there is none. For a chain, this is the
 /// loss of its last part.
 template <class Layer>

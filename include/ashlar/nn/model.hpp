@@ -32,18 +32,13 @@
 #include <ashlar/nn/cross_entropy.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/executor.hpp>
+#include <ashlar/nn/mixture_log.hpp>
 #include <ashlar/nn/place_part.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/build_stage.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
-
-/// This rank's share of the loss of a batch. The sum over all ranks is the loss of the whole batch.
-struct loss_share {
-  /// The sum of the losses of the rows that this rank counts. Each row is counted by one rank.
-  double sum = 0;
-};
 
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss>
 class model {
@@ -99,6 +94,8 @@ class model {
   std::uint64_t seed() const { return state_->seed; }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
+  /// Returns what the net's mixtures of experts tell about their passes.
+  mixture_log& mixtures() const { return state_->mixtures; }
 
   /// Tensors that hold the data of one micro-batch in the memory of the mesh, at fixed addresses. A
   /// CUDA graph that is replayed needs fixed addresses (train/replayed_step.hpp).
@@ -272,6 +269,7 @@ class model {
     bool is_synchronized = false;  // since the last clear_gradients
     std::vector<std::unique_ptr<element_node<Processor>>> nodes;
     input_check check_input;
+    mixture_log mixtures;
     step::program one;  // the program of one micro-batch, built when it is first needed
     std::unique_ptr<executor<Processor>> one_walker;
   };
@@ -319,8 +317,8 @@ class model {
     made.data = std::move(data);
     made.targets = std::move(targets);
     made.context = std::move(context);
-    made.pass = [seed = state_->seed, first, training, share = 1.0 / micro_batches()](int b) {
-      return nn::pass{training, seed, first + b, share};
+    made.pass = [this, first, training, share = 1.0 / micro_batches()](int b) {
+      return nn::pass{training, state_->seed, first + b, share, &state_->mixtures};
     };
     made.scale = 1.0 / (static_cast<double>(rows()) * micro_batches());
     made.total = total;

@@ -24,6 +24,9 @@ struct moe_options {
   /// The factor of the balance loss: experts · Σ f p over the experts. f is the part of all routes of
   /// the micro-batch that lead to the expert, p the mean of its probability over all tokens.
   double balance = 0;
+  /// The factor of the router's z-loss: the mean over all tokens of the micro-batch of
+  /// log(Σ exp(logit))², which keeps logits small.
+  double z_loss = 0;
   /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up: those with the
   /// largest gates, and of equal gates those that come first in the micro-batch.
   double capacity = dropless;
@@ -54,6 +57,9 @@ constexpr void check(moe_options const& o) {
                 "the imbalance is " + std::to_string(o.imbalance) +
                     ". It is the tokens of the fullest rank over the mean: give 1, if all "
                     "ranks have equally many, or more, up to 1000.");
+  if (!(o.z_loss >= 0))
+    throw error("nn::moe", "the factor of the router's z-loss is " + std::to_string(o.z_loss) +
+                               ". Give 0 or more.");
   if (o.hidden < 0)
     throw error("nn::moe",
                 "experts with " + std::to_string(o.hidden) +

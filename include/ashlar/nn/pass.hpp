@@ -10,12 +10,17 @@
 
 namespace ashlar::nn {
 
+struct mixture_log;
+
 /// The arguments of one forward pass.
 struct pass {
   bool training = true;  ///< whether dropout is active
   std::uint64_t seed = 0;
-  std::int64_t number = 0;  ///< the number of the pass: step · micro-batches + micro-batch
-  double share = 1;         ///< of the step's loss: 1 / (number of micro-batches)
+  std::int64_t number = 0;          ///< the number of the pass: step · micro-batches + micro-batch
+  double share = 1;                 ///< of the step's loss: 1 / (number of micro-batches)
+  mixture_log* mixtures = nullptr;  ///< of the net (nn/mixture_log.hpp)
+  int element = 0;                  ///< the number of the element in the net
+  bool is_recomputed = false;       ///< whether the same pass was made before
 };
 
 }  // namespace ashlar::nn

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ashlar/layout/routing.hpp>
+#include <ashlar/nn/mixture_log.hpp>
 #include <ashlar/nn/moe_options.hpp>
 
 namespace ashlar::nn {
@@ -79,7 +80,8 @@ void drop_beyond_capacity(moe_options const& o, A const* choices, routing& route
     for (int k = 0; k < o.chosen; ++k)
       entries[static_cast<std::size_t>(routes.experts_of(t)[k])].push_back(t * o.chosen + k);
   auto const gate = [&](std::int64_t entry) {
-    return choices[entry / o.chosen * numbers + o.chosen + entry % o.chosen];
+    A const value = choices[entry / o.chosen * numbers + o.chosen + entry % o.chosen];
+    return std::isfinite(value) ? value : A(-1);
   };
   for (auto& own : entries) {
     std::stable_sort(own.begin(), own.end(), [&](auto a, auto b) { return gate(a) > gate(b); });
@@ -90,29 +92,27 @@ void drop_beyond_capacity(moe_options const& o, A const* choices, routing& route
 
 }  // namespace detail
 
-/// The routes of a micro-batch, and how many tokens chose each expert before tokens were dropped.
-struct routes_and_loads {
-  std::shared_ptr<routing const> routes;
-  std::vector<std::int64_t> chosen_by;
-};
-
-/// Returns the routes that the choices of all tokens make. Throws ashlar::error if a probability of a
-/// token was not finite.
+/// Returns the routes that the choices of all tokens make. If a probability of a token was not finite,
+/// stores the number of the first such token in *fault and gives these tokens the experts with the
+/// lowest numbers. Throws ashlar::error if there is such a token and `fault` is null.
 template <class A>
-routes_and_loads routes_from(moe_options const& o, A const* choices, std::int64_t tokens) {
+routes_and_loads routes_from(moe_options const& o, A const* choices, std::int64_t tokens,
+                             std::optional<std::int64_t>* fault = nullptr) {
   auto routes = std::make_shared<routing>(routing{tokens, o.experts, o.chosen, {}});
   routes->expert.reserve(static_cast<std::size_t>(tokens * o.chosen));
   std::vector<std::int64_t> chosen_by(static_cast<std::size_t>(o.experts));
   int const numbers = numbers_of_choices(o);
   for (std::int64_t t = 0; t < tokens; ++t) {
     A const* const own = choices + t * numbers;
-    if (own[0] < 0)
+    if (own[0] < 0 && fault == nullptr)
       throw error("nn::dispatch", "the router's logits of token " + std::to_string(t) +
                                       " of the micro-batch are not finite, so it has no experts. "
                                       "Lower the learning rate, or clip gradients.");
+    if (own[0] < 0 && !fault->has_value()) *fault = t;
     for (int k = 0; k < o.chosen; ++k) {
-      routes->expert.push_back(static_cast<std::int32_t>(own[k]));
-      ++chosen_by[static_cast<std::size_t>(own[k])];
+      int const e = own[0] < 0 ? k : static_cast<int>(own[k]);
+      routes->expert.push_back(e);
+      ++chosen_by[static_cast<std::size_t>(e)];
     }
   }
   if (o.capacity < dropless) detail::drop_beyond_capacity(o, choices, *routes);

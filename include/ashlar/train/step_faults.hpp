@@ -7,6 +7,7 @@
 //
 //   refuse_different_batches   ranks passed different data; throws on every rank
 //   refuse_not_finite          the loss or the gradient norm is not finite; throws on every rank
+//   refuse_router              logits of a router are not finite; throws on every rank
 //   compare_replicas           throws on every rank if ranks have different values of one parameter
 
 #include <algorithm>
@@ -73,6 +74,25 @@ template <class Model>
     text += ": " + names[static_cast<std::size_t>(first / mesh.ranks())] + " on rank " +
             std::to_string(first % mesh.ranks()) + " was not finite before it.";
   throw error("trainer", text);
+}
+
+/// Names the first token whose router's logits are not finite, by micro-batch and layer. Ranks of
+/// other parts of a pipeline know of no such token. Communicates: one all-reduce of 8 bytes.
+template <class Model>
+[[noreturn]] void refuse_router(Model& model, std::int64_t step) {
+  constexpr std::int64_t tokens = std::int64_t{1} << 40;  // more than a micro-batch has
+  std::int64_t const elements = model.problem().size(), passes = model.micro_batches();
+  auto first = std::numeric_limits<std::int64_t>::max();
+  if (auto const& fault = model.mixtures().fault)
+    first = (fault->first.pass % passes * elements + fault->first.element) * tokens + fault->second;
+  model.mesh().all_reduce(std::span(&first, 1), reduction::min);
+  throw error("trainer", "at step " + std::to_string(step) + " the router's logits of token " +
+                             std::to_string(first % tokens) + " of micro-batch " +
+                             std::to_string(first / tokens / elements) +
+                             " are not finite in element " +
+                             std::to_string(first / tokens % elements) +
+                             " of the net, so it has no experts. Parameters are as before this "
+                             "step. Lower the learning rate, or clip gradients.");
 }
 
 /// The usual cause of differences is a wrong row in the rules of a layer. Communicates: one

@@ -4,7 +4,8 @@
 #pragma once
 
 // The report of a training step, and its output as one progress line. If computations hid
-// communication, the line shows the overlap ratio. In a pipeline the line shows
+// communication, the line shows the overlap ratio. For nets with experts it shows the losses of their
+// routers, the rows of the fullest rank over the mean, and the share of routes that were dropped. In a pipeline the line shows
 // the measured bubble beside the predicted one (step/pipeline/bubble.hpp). It shows the model flops
 // utilization (MFU) if the trainer's options have both step_flops and peak_flops:
 //
@@ -21,8 +22,9 @@ namespace ashlar::train {
 /// The report of one step. `loss` and `gradient_norm` are computed over all ranks, and `seconds` is
 /// measured on this rank.
 struct step_report {
-  std::int64_t step = 0;            ///< counts from 0
-  double loss = 0;                  ///< the mean over the step's rows, before the update
+  std::int64_t step = 0;  ///< counts from 0
+  /// The mean over the step's rows, before the update, without the losses of routers.
+  double loss = 0;
   double gradient_norm = 0;         ///< the norm over all parameters, before clipping
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
@@ -37,7 +39,19 @@ struct step_report {
   /// mean over all ranks. Before the step ends, a rank waits for the last one too.
   double bubble = 0;
   double predicted_bubble = 0;  ///< as predicted; 0 if unknown (trainer_options.bubble)
+  /// Of nets with mixtures of experts: the balance loss and the z-loss of their routers with their
+  /// factors (nn/moe_options.hpp), summed over the mixtures, as means over the micro-batches.
+  double balance_loss = 0, z_loss = 0;
+  /// The rows of experts that the fullest rank has over those that a rank has in the mean, where each
+  /// mixture and micro-batch has its own fullest rank. 1 is balance; 0 means that the net has no
+  /// mixture, or that its tokens have no experts.
+  double fullest_rank = 0;
+  /// The part of all routes that capacities dropped.
+  double dropped_share = 0;
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
+
+  /// Returns the loss that the gradients descend.
+  double total_loss() const { return loss + balance_loss + z_loss; }
 
   /// Returns the overlap ratio: the hidden seconds as a fraction of the computation or of the
   /// communication, whichever takes less time. 1 means that nothing is left to hide.
@@ -55,6 +69,22 @@ inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
                 static_cast<long long>(r.step), r.loss, r.gradient_norm, r.tokens_per_second,
                 r.unit, 100 * r.communication_share);
   out << line;
+  if (r.balance_loss > 0) {
+    std::snprintf(line, sizeof line, "   balance loss %.4f", r.balance_loss);
+    out << line;
+  }
+  if (r.z_loss > 0) {
+    std::snprintf(line, sizeof line, "   z-loss %.4f", r.z_loss);
+    out << line;
+  }
+  if (r.fullest_rank > 0) {
+    std::snprintf(line, sizeof line, "   fullest rank %.2f", r.fullest_rank);
+    out << line;
+  }
+  if (r.dropped_share > 0) {
+    std::snprintf(line, sizeof line, "   %4.1f %% dropped", 100 * r.dropped_share);
+    out << line;
+  }
   if (r.hidden_seconds > 0) {
     std::snprintf(line, sizeof line, "   %4.1f %% overlap", 100 * r.overlap_ratio());
     out << line;

@@ -12,7 +12,7 @@
 //
 // A step communicates the redistributions of the program and one all-reduce over the whole mesh, in
 // a pipeline a second one over its part. They carry the summed loss and the squared gradient norm
-// of each parameter. Sums within a part come first, so that they do not depend on the number of
+// of each parameter, and what mixtures of experts tell about a step. Sums within a part come first, so that they do not depend on the number of
 // stages. The global norm adds up the squared norms in the order of the net's layers. So the global
 // norm does not depend on which rank has which parameter. If the loss or the gradient norm is not
 // finite, every rank throws an error in the same step, before any parameter changes.
@@ -32,6 +32,7 @@
 #include <ashlar/comm/agreement_in_sums.hpp>
 #include <ashlar/comm/operation_label.hpp>
 #include <ashlar/nn/model.hpp>
+#include <ashlar/nn/route_book.hpp>
 #include <ashlar/step/crossings_at_once.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
@@ -89,7 +90,7 @@ class trainer {
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
         program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
-        walker_(model.make_executor(*program_)) {
+        walker_(model.make_executor(*program_)), has_mixtures_(nn::has_mixtures(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
     if (!(options_.clip > 0))
       throw error("trainer", "clip is " + std::to_string(options_.clip) + ", but must be above 0.");
@@ -145,6 +146,8 @@ class trainer {
                                                        content_hash(std::span(data.inputs)));
     auto const totals = sum_totals(hash, time.seconds() - walker_.seconds_waited());
     double const summed = time.seconds();
+    auto const mixtures = sums_of_mixtures(totals);
+    if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
     double squares = 0;
     for (std::size_t k = 1; k < totals.size() - static_cast<std::size_t>(addends()); ++k)
       squares += totals[k];
@@ -155,6 +158,10 @@ class trainer {
     report.gradient_norm = std::sqrt(squares);
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
       detail::refuse_not_finite(*model_, step_, report.loss, report.gradient_norm);
+    report.balance_loss = mixtures.balance_loss;
+    report.z_loss = mixtures.z_loss;
+    if (mixtures.mean > 0) report.fullest_rank = mixtures.fullest / mixtures.mean;
+    if (mixtures.routes > 0) report.dropped_share = mixtures.dropped / mixtures.routes;
     report.learning_rate_factor = options_.schedule(step_);
     if (!std::isfinite(report.learning_rate_factor))
       throw error("trainer", "at step " + std::to_string(step_) + " the schedule returns " +
@@ -237,7 +244,10 @@ class trainer {
     auto const& on = mesh.processor();
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());
-    walker_.run(0, walker_.first_update(), input);
+    {
+      nn::step_of_mixtures const noted(model_->mixtures());
+      walker_.run(0, walker_.first_update(), input);
+    }
     walker_.hand_out_gradients();
     [[maybe_unused]] auto const scope = range(on, "norm");
     double* squares = totals_.data();
@@ -260,10 +270,18 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns the number of totals behind those of the parameters: the addends of the check whether
-  /// all ranks have the same batch, and in a pipeline the seconds that the rank was busy.
+  /// Returns the number of totals behind those of the parameters: the sums of mixtures of experts, if
+  /// the net has any, the addends of the check whether all ranks have the same batch, and in a
+  /// pipeline the seconds that the rank was busy.
   std::int64_t addends() const {
-    return static_cast<std::int64_t>(agreement_addends) + is_pipeline();
+    return (has_mixtures_ ? nn::mixture_sums::count : 0) +
+           static_cast<std::int64_t>(agreement_addends) + is_pipeline();
+  }
+  nn::mixture_sums sums_of_mixtures(std::span<double const> totals) const {
+    if (!has_mixtures_) return {};
+    auto const first = static_cast<std::size_t>(totals_.size() - addends());
+    return nn::mixture_sums::from(
+        totals.subspan(first).template first<std::size_t(nn::mixture_sums::count)>());
   }
 
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
@@ -278,6 +296,11 @@ class trainer {
     upload(mesh.processor(), static_cast<double const*>(agreement.data()),
            static_cast<std::int64_t>(agreement_addends),
            totals_.data() + sums - static_cast<std::int64_t>(agreement_addends));
+    if (has_mixtures_) {
+      auto const of_mixtures = model_->mixtures().sums.values();
+      upload(mesh.processor(), of_mixtures.data(), nn::mixture_sums::count,
+             totals_.data() + totals_.size() - addends());
+    }
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
     auto const& stage = model_->stage_mesh();
@@ -290,8 +313,8 @@ class trainer {
       totals.back() = busy;
       mesh.all_reduce(std::span<double>(totals));
     }
-    auto const last = std::span(totals).last(static_cast<std::size_t>(addends()));
-    if (!all_agree(last.template first<agreement_addends>(), mesh.ranks()))
+    auto const added = std::span(totals).first(static_cast<std::size_t>(sums));
+    if (!all_agree(added.template last<agreement_addends>(), mesh.ranks()))
       detail::refuse_different_batches(*model_, step_, hash);
     return totals;
   }
@@ -301,6 +324,7 @@ class trainer {
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
+  bool has_mixtures_;
   // The summed loss, the squared gradient norm of each parameter, and addends().
   nn::kept<double> totals_;
   replayed_step<Model> graph_;

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The routes of training passes as data: they can be recorded, given and replayed. Routes are by
+// global token and expert, and so independent of mesh and plan. Gates are not recorded: they follow
+// from the router's parameters.
+//
+//   nn::record_routes(model);                     // from now on
+//   trainer.step(batch);
+//   auto const book = nn::recorded_routes(model);
+//   nn::replay_routes(other, book);               // the same passes of `other` take the same routes
+//
+// A pass is named by its number, step · micro-batches + micro-batch, and by the element `dispatch` in
+// the net (mixture_pass). A pass for which the book has no routes gets those that the router chooses.
+// Passes without a backward pass, as those of predict(), never record or replay.
+
+#include <string>
+
+#include <ashlar/nn/mixture_log.hpp>
+#include <ashlar/nn/routes.hpp>
+#include <ashlar/step/problem.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::nn {
+
+/// Returns routes as a book has them. If a capacity dropped some, the balance loss does not count
+/// them. Throws ashlar::error for experts that do not exist.
+inline routes_and_loads given_routes(routing const& r) {
+  check_routes(r);
+  std::vector<std::int64_t> chosen_by(static_cast<std::size_t>(r.experts));
+  for (auto const e : r.expert)
+    if (e >= 0) ++chosen_by[static_cast<std::size_t>(e)];
+  return {std::make_shared<routing const>(r), std::move(chosen_by)};
+}
+
+/// Forgets what was recorded, and records the routes of all later training passes.
+template <class Model>
+void record_routes(Model const& model) {
+  model.mixtures().recorded.clear();
+  model.mixtures().records = true;
+}
+
+/// Returns the recorded routes. In a pipeline these are the routes of the mixtures that this rank's
+/// stages have. Communicates nothing.
+template <class Model>
+route_book const& recorded_routes(Model const& model) {
+  return model.mixtures().recorded;
+}
+
+/// Returns whether a net has a mixture of experts.
+inline bool has_mixtures(search::problem const& net) {
+  for (int i = 0; i < net.size(); ++i)
+    if (net.spec(i).y.is_routed()) return true;
+  return false;
+}
+
+/// Gives the passes that a book names the routes that it has, until this function is called again. An
+/// empty book gives none. Expects the same book on all ranks of a stage. Throws ashlar::error if an
+/// element of the book does not route so many tokens to so many experts. Communicates nothing.
+template <class Model>
+void replay_routes(Model const& model, route_book book) {
+  auto const& net = model.problem();
+  for (auto const& [at, given] : book) {
+    auto const& r = *given.routes;
+    check_routes(r);
+    shape const rows = at.element >= 0 && at.element < net.size() ? net.spec(at.element).y
+                                                                  : shape{};
+    std::int64_t tokens = 1;
+    for (int d = 0; d + 2 < rows.rank(); ++d) tokens *= rows[d];
+    if (!rows.is_routed() || net.spec(at.element).x.is_routed() || r.tokens != tokens ||
+        r.experts != rows.experts() || r.chosen != rows.chosen)
+      throw error("replay_routes",
+                  "element " + std::to_string(at.element) + " of the net does not route " +
+                      std::to_string(r.tokens) + " tokens to " + std::to_string(r.chosen) + " of " +
+                      std::to_string(r.experts) +
+                      " experts. Give routes that were recorded with the same net and batch.");
+  }
+  model.mixtures().given = std::move(book);
+}
+
+}  // namespace ashlar::nn

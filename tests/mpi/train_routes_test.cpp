@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Tests what a trainer reports of mixtures of experts, and routes that are given: losses of routers,
+// loads and dropped routes are those of one process under all plans; gradients at given routes are
+// those of the whole loss; routes are recorded and replayed; logits that are not finite are one error
+// on every rank, also in a pipeline.
+
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/moe.hpp>
+#include <ashlar/nn/route_book.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+
+constexpr nn::token_batch routed_batch{4, 3, 2};
+constexpr int passes = 4;  // two steps
+constexpr int ids = 997;   // so many that no two tokens have equal gates
+
+auto routed_net(nn::moe_options const& o) {
+  return nn::chain(nn::embedding(ids, 4, nn::no_positions), nn::moe(4, o), nn::linear(4, 5));
+}
+constexpr int router = 1;  // the element `dispatch` of this net
+
+auto data_of_step(unsigned step) {
+  return random_batch<std::int32_t>(routed_batch, ids, 5, step, 5);
+}
+
+/// Returns the reports of two steps at `book`'s routes, or at those of the router.
+std::vector<train::step_report> reports_of(nn::moe_options const& o, ashlar::mesh const& m,
+                                           search::plan const& plan, nn::route_book book = {},
+                                           train::overlap how = train::overlap::as_planned) {
+  auto model = nn::place<double>(routed_net(o), m, plan, 7);
+  nn::replay_routes(model, std::move(book));
+  train::trainer t(model, train::sgd{.lr = 0.5}, {.overlap = how});
+  return {t.step(data_of_step(0)), t.step(data_of_step(1))};
+}
+
+std::vector<search::plan> plans_for(search::problem const& problem, ashlar::mesh const& m) {
+  auto const& t = m.topology();
+  std::vector<search::plan> plans{search::data_parallel(problem, t, m.machine()),
+                                  search::zero_3(problem, t, m.machine()),
+                                  search::expert_parallel(problem, t, m.machine()),
+                                  search::tensor_parallel(problem, t, m.machine())};
+  plan_source const source(problem, m);
+  std::mt19937 random(3);
+  for (int i = 0; i < 6; ++i) plans.push_back(source.random(random));
+  return plans;
+}
+
+void check_reports(nn::moe_options const& o, nn::route_book const& book = {}) {
+  auto const problem = search::any_length(nn::describe<double>(routed_net(o), routed_batch));
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  auto const right = reports_of(o, alone, plan_source(problem, alone).whole(), book);
+  for (auto const& r : right) {
+    CHECK(r.balance_loss > 0);
+    CHECK((r.z_loss > 0) == (o.z_loss > 0));
+    CHECK(r.total_loss() == r.loss + r.balance_loss + r.z_loss);
+    CHECK(r.fullest_rank == 1);
+    if (book.empty()) CHECK((r.dropped_share > 0) == (o.capacity < nn::dropless));
+  }
+  for (auto const& m : all_meshes())
+    for (auto const& plan : plans_for(problem, m)) {
+      CAPTURE(describe(problem, plan));
+      auto const got = reports_of(o, m, plan, book);
+      for (std::size_t s = 0; s < got.size(); ++s) {
+        CHECK(near(got[s].loss, right[s].loss, 1e-11));
+        CHECK(near(got[s].balance_loss, right[s].balance_loss, 1e-11));
+        CHECK(near(got[s].z_loss, right[s].z_loss, 1e-11));
+        CHECK(got[s].dropped_share == right[s].dropped_share);
+        CHECK(got[s].fullest_rank >= 1);
+        CHECK(got[s].fullest_rank <= world_size());
+      }
+      auto const serial = reports_of(o, m, plan, book, train::overlap::none);
+      CHECK(serial[1].loss == got[1].loss);
+      CHECK(serial[1].balance_loss == got[1].balance_loss);
+      CHECK(serial[1].z_loss == got[1].z_loss);
+    }
+}
+
+/// Returns routes of all passes. Expert k of token t in pass b is choose(b, t, k).
+template <class Choose>
+nn::route_book book_of(int experts, int chosen, Choose const& choose) {
+  nn::route_book book;
+  for (int b = 0; b < passes; ++b) {
+    ashlar::routing r{12, experts, chosen, {}};
+    for (int t = 0; t < 12; ++t)
+      for (int k = 0; k < chosen; ++k)
+        r.expert.push_back(static_cast<std::int32_t>(choose(b, t, k)));
+    book[{b, router}] = nn::given_routes(r);
+  }
+  return book;
+}
+
+}  // namespace
+
+TEST_CASE("the report has the losses of routers, and does not depend on mesh or plan") {
+  check_reports({.experts = 4, .chosen = 2, .hidden = 3, .balance = 0.3, .z_loss = 0.2});
+  check_reports({.experts = 5, .chosen = 1, .hidden = 3, .balance = 0.1});
+  check_reports({.experts = 4, .chosen = 2, .hidden = 3, .balance = 0.1, .capacity = 0.6});
+}
+
+TEST_CASE("training at given routes does not depend on mesh or plan") {
+  check_reports({.experts = 4, .chosen = 2, .hidden = 3, .balance = 0.3, .z_loss = 0.2},
+                book_of(4, 2, [](int b, int t, int k) { return k == 0 ? (b + t) % 3 - 1 : 3; }));
+}
+
+TEST_CASE("the fullest rank of one hot expert has all rows") {
+  nn::moe_options const o{.experts = 4, .chosen = 1, .hidden = 3, .balance = 0.1};
+  auto const problem = search::any_length(nn::describe<double>(routed_net(o), routed_batch));
+  auto const hot = book_of(4, 1, [](int, int, int) { return 2; });
+  auto const even = book_of(4, 1, [](int, int t, int) { return t % 4; });
+  for (auto const& m : all_meshes()) {
+    auto const experts = search::expert_parallel(problem, m.topology(), m.machine());
+    auto const tokens = search::data_parallel(problem, m.topology(), m.machine());
+    CHECK(reports_of(o, m, experts, hot)[1].fullest_rank == world_size());
+    CHECK(reports_of(o, m, experts, even)[1].fullest_rank == 1);
+    CHECK(reports_of(o, m, tokens, hot)[1].fullest_rank == 1);
+  }
+}
+
+TEST_CASE("rows by rank are those of each rank's box") {
+  auto const routes = nn::given_routes(
+      {12, 5, 2, {0, 1, 0, 4, 1, 2, -1, 3, 2, 4, 0, 2, 0, 3, 3, 4, -1, -1, 1, 4, 0, 1, 2, 3}});
+  ashlar::shape extents{3, 4, 5, 2};
+  extents.chosen = 2;
+  for (auto const& t : {ashlar::topology{{"a", 2}, {"b", 3}}, ashlar::topology{{"a", 7}}})
+    for (auto const& p : all_placements(4, t.axes(), {})) {
+      auto const rows = ashlar::rows_by_rank(*routes.routes, extents, t, p);
+      for (int r = 0; r < t.ranks(); ++r)
+        CHECK(rows[static_cast<std::size_t>(r)] ==
+              ashlar::count_rows(*routes.routes, extents,
+                                 ashlar::local_box(extents, t, p, t.coordinates_of(r))));
+    }
+}
+
+TEST_CASE("gradients at fixed routes are those of the loss with the losses of the router") {
+  auto const net = nn::chain(
+      nn::embedding(7, 3, nn::no_positions),
+      nn::moe(
+          3,
+          {.experts = 4, .chosen = 2, .hidden = 3, .balance = 0.3, .z_loss = 0.2, .capacity = 0.8}),
+      nn::linear(3, 5));
+  nn::token_batch const batch{3, 5, 2};
+  auto const problem = search::any_length(nn::describe<double>(net, batch));
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  auto model = nn::place<double>(net, alone, plan_source(problem, alone).whole(), 7);
+  auto const data = random_batch<std::int32_t>(batch, 7, 5, 3, 5);
+  auto values = values_of(model);
+  disturb(values, 5);
+  set_values(model, values);
+  nn::record_routes(model);
+  accumulate_step(model, data, true);
+  CHECK(nn::recorded_routes(model).size() == 2);
+  nn::replay_routes(model, nn::recorded_routes(model));
+  auto const total = [&] {
+    model.mixtures().sums = {};
+    double const loss = accumulate_step(model, data, true);
+    return loss + model.mixtures().sums.balance_loss + model.mixtures().sums.z_loss;
+  };
+  total();
+  model.synchronize();
+  auto const gradients = gradients_of(model);
+  double worst = 0;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    for (std::size_t i = 0; i < values[k].size(); ++i) {
+      double const before = values[k][i], h = 1e-5;
+      auto const at = [&](double offset) {
+        values[k][i] = before + offset;
+        set_values(model, values);
+        return total();
+      };
+      double const slope = (at(h) - at(-h)) / (2 * h);
+      at(0);
+      worst = std::max(worst, std::abs(slope - gradients[k][i]));
+    }
+  CHECK(worst < 1e-8);
+}
+
+TEST_CASE("recorded routes are those that another plan takes, and can be replayed there") {
+  nn::moe_options const o{.experts = 4, .chosen = 2, .hidden = 3, .balance = 0.3, .capacity = 0.8};
+  auto const problem = search::any_length(nn::describe<double>(routed_net(o), routed_batch));
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  auto one = nn::place<double>(routed_net(o), alone, plan_source(problem, alone).whole(), 7);
+  nn::record_routes(one);
+  train::trainer t(one, train::sgd{.lr = 0.5});
+  std::vector<double> losses{t.step(data_of_step(0)).loss, t.step(data_of_step(1)).loss};
+  auto const& book = nn::recorded_routes(one);
+  REQUIRE(book.size() == passes);
+  CHECK(book.begin()->first == nn::mixture_pass{0, router});
+  for (auto const& m : all_meshes()) {
+    auto const plan = search::expert_parallel(problem, m.topology(), m.machine());
+    auto other = nn::place<double>(routed_net(o), m, plan, 7);
+    nn::record_routes(other);
+    train::trainer u(other, train::sgd{.lr = 0.5});
+    u.step(data_of_step(0));
+    u.step(data_of_step(1));
+    for (auto const& [at, routes] : nn::recorded_routes(other)) {
+      CHECK(routes.routes->expert == book.at(at).routes->expert);
+      CHECK(routes.chosen_by == book.at(at).chosen_by);
+    }
+    auto const again = reports_of(o, m, plan, book);
+    for (std::size_t s = 0; s < 2; ++s) CHECK(near(again[s].loss, losses[s], 1e-11));
+  }
+}
+
+TEST_CASE("routes that do not fit a net") {
+  auto const net = routed_net({.experts = 4, .chosen = 2, .hidden = 3});
+  auto const problem = search::any_length(nn::describe<double>(net, routed_batch));
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  auto const model = nn::place<double>(net, alone, plan_source(problem, alone).whole(), 7);
+  auto const any = [](int, int, int k) { return k; };
+  CHECK(message_of([&] { nn::replay_routes(model, book_of(4, 1, any)); }) ==
+        "replay_routes: element 1 of the net does not route 12 tokens to 1 of 4 experts. Give "
+        "routes that were recorded with the same net and batch.");
+  for (int const element : {-1, 0, 2, 3, 99}) {
+    nn::route_book book{{{0, element}, book_of(4, 2, any).begin()->second}};
+    CHECK(has(message_of([&] { nn::replay_routes(model, book); }),
+              "replay_routes: element " + std::to_string(element) + " of the net does not route"));
+  }
+  CHECK(has(message_of([&] { book_of(4, 2, [](int, int, int) { return 4; }); }),
+            "routes: token 0 goes to expert 4, but there are 4 experts."));
+}
+
+TEST_CASE("logits that are not finite are one error on every rank, also in a pipeline") {
+  nn::moe_options const o{.experts = 4, .chosen = 2, .hidden = 3, .capacity = 0.8};
+  auto const net = routed_net(o);
+  auto const problem = search::any_length(nn::describe<double>(net, routed_batch));
+  auto data = data_of_step(1);
+  for (auto& id : data.inputs) id %= ids - 1;
+  data.inputs[12 + 5] = data.inputs[12 + 7] = ids - 1;  // of micro-batch 1
+  auto const check = [&](auto model) {
+    train::trainer t(model, train::adam_w{});
+    t.step(data);
+    model.for_each_parameter([&](auto const& p) {
+      if (p.path() != "0.table") return;
+      auto const box = p.value().local_box();
+      auto const shard = p.template shards<double>();
+      for (std::int64_t i = 0; i < shard.elements; ++i)
+        if (box[0].begin + i / std::max<std::int64_t>(box[1].size, 1) == ids - 1)
+          shard.value[i] = std::numeric_limits<double>::quiet_NaN();
+    });
+    CHECK(message_of([&] { t.step(data); }) ==
+          "trainer: at step 1 the router's logits of token 5 of micro-batch 1 are not finite in "
+          "element 1 of the net, so it has no experts. Parameters are as before this step. Lower "
+          "the learning rate, or clip gradients.");
+  };
+  for (auto const& m : all_meshes()) {
+    check(nn::place<double>(net, m, search::data_parallel(problem, m.topology(), m.machine()), 7));
+    check(
+        nn::place<double>(net, m, search::expert_parallel(problem, m.topology(), m.machine()), 7));
+  }
+  if (world_size() % 2 != 0) return;
+  int const q = world_size() / 2;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"stage", 2}, {"gpu", q}});
+  auto const whole = plan_source(problem, {{"stage", 1}, {"gpu", q}}, m.machine()).whole();
+  for (int const cut : {1, 4})
+    check(nn::place<double>(net, m,
+                            search::price_pipeline(problem, whole, {0, cut, problem.size()}, {0, 0},
+                                                   0, routed_batch.micro_batches, m.machine()),
+                            7));
+}
+
+}  // namespace ashlar_test
