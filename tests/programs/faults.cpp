@@ -19,6 +19,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/tensor.hpp>
+#include <ashlar/tensor/routed.hpp>
 #include <ashlar/train.hpp>
 
 namespace {
@@ -49,6 +50,15 @@ void call_collectives(ashlar::mesh const& m, std::string const& how, bool is_fau
     gather(m, how == "extents" && is_faulty ? 32 : 64);
     m.barrier();
   }
+}
+
+/// Makes rows of 4 tokens that all go to the expert of rank 2, which has no memory for them.
+void fill_one_expert(ashlar::mesh const& m) {
+  auto const routes = std::make_shared<ashlar::routing>(ashlar::routing{4, 4, 1, {2, 2, 2, 2}});
+  ashlar::shape extents{4, 4, std::int64_t{1} << 44};
+  extents.chosen = 1;
+  (void)ashlar::make_routed<ashlar::tensor<float, 3>>(m, extents,
+                                                      ashlar::parse_placement("S(1),S(1)"), routes);
 }
 
 /// Returns a plan of two stages on the axis "node", with every layer on all ranks of its stage.
@@ -103,6 +113,7 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
       }
       if (how == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(600));
     }
+    if (step == 3 && how == "experts") fill_one_expert(m);
     if (step == 3 && !in_stages) call_collectives(m, how, is_faulty);
     trainer.step(batch);
     if (how == "save" && step == 3) ashlar::checkpoint::save(folder, trainer);

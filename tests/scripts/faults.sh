@@ -130,6 +130,7 @@ other_faults() {
   [ "$status" -eq 0 ] || complain "a rank that says that it works for long is no fault"
   fault throw '\[rank 2\] error: reader: the file of this rank has ended'
   fault memory '\[rank 2\] error: tensor: out of host memory: .* tensor 16777216x16777216'
+  fault experts '\[rank 2\] error: tensor: out of host memory: .* tensor 4x1/4x17592186044416'
   fault nan 'error: trainer: at step 3 the loss is -?nan .* 0.weight on rank 2 was not finite'
   fault batch 'error: trainer: .*rank 2 has another batch than rank 0'
   fault seed 'error: nn::place: the ranks have different seeds: rank 2 has another'
