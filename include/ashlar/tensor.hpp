@@ -22,5 +22,6 @@
 #include <ashlar/tensor/redistribute_async.hpp>
 #include <ashlar/tensor/reduce.hpp>
 #include <ashlar/tensor/reshape.hpp>
+#include <ashlar/tensor/routed_operators.hpp>
 #include <ashlar/tensor/slice.hpp>
 #include <ashlar/tensor/split_axis.hpp>

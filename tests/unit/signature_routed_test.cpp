@@ -6,6 +6,7 @@
 // Softmax and gelu are replaced by functions of integers.
 
 #include <doctest/doctest.h>
+#include <support/check_table.hpp>
 #include <support/combinations.hpp>
 #include <support/naive_kernels.hpp>
 #include <support/role_prover.hpp>
@@ -215,6 +216,16 @@ TEST_CASE("the table of experts has the rows that hold") {
   auto const claimed = rows_of(ashlar::experts_training_rows(3));
   CHECK_MESSAGE(claimed == right, "missing:\n", difference(right, claimed), "wrong:\n",
                 difference(claimed, right));
+}
+
+TEST_CASE("the tables of typed rows hold") {
+  check_table(ashlar::routed_matmul_signatures(), {contraction("ted", "edf", "tef")});
+  auto const dispatches = ashlar::dispatch_signatures();
+  CHECK(dispatches.size() == 4);
+  for (auto const& row : dispatches) {
+    auto const routes = row.in[0].is_split() && row.in[0].dim == 0 ? row.in[0] : broadcast();
+    check_part("dispatch", contraction("te", "td", "ted"), {routes, row.in[0]}, row.out);
+  }
 }
 
 TEST_CASE("the table of combine has the rows that hold") {

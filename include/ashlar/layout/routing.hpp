@@ -17,10 +17,12 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <ashlar/layout/layout.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
@@ -36,6 +38,26 @@ struct routing {
     return expert.data() + token * chosen;
   }
 };
+
+/// Throws ashlar::error unless the routes lead to experts that exist and that differ for each token.
+inline void check_routes(routing const& r) {
+  if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
+    throw error("routes", std::to_string(r.expert.size()) + " routes for " +
+                              std::to_string(r.tokens) + " tokens with " +
+                              std::to_string(r.chosen) + " experts each.");
+  for (std::int64_t t = 0; t < r.tokens; ++t)
+    for (int k = 0; k < r.chosen; ++k) {
+      auto const e = r.experts_of(t)[k];
+      if (e < -1 || e >= r.experts)
+        throw error("routes",
+                    "token " + std::to_string(t) + " goes to expert " + std::to_string(e) +
+                        ", but there are " + std::to_string(r.experts) +
+                        " experts. Number them from 0; -1 means that the token is dropped.");
+      if (k > 0 && e >= 0 && e <= r.experts_of(t)[k - 1])
+        throw error("routes", "the experts of token " + std::to_string(t) +
+                                  " are not in ascending order, or one of them is there twice.");
+    }
+}
 
 /// The rows of a box of a routed tensor, in the order in which they are stored.
 struct routed_rows {

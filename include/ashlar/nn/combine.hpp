@@ -9,7 +9,7 @@
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/routed.hpp>
 #include <ashlar/support/buffer.hpp>
-#include <ashlar/tensor/routed.hpp>
+#include <ashlar/tensor/routed_operators.hpp>
 
 namespace ashlar::nn {
 
@@ -40,13 +40,9 @@ class combine {
     using A = typename Call::accumulated;
     auto y = c.make_y();
     auto const& rows = rows_of(c.x());
-    std::int64_t const d = rows.features();
     buffer<A> sums(c.memory(), y.local_elements());
     std::fill_n(sums.data(), y.local_elements(), A(0));
-    for (std::int64_t r = 0; r < rows.size(); ++r) {
-      A* const sum = sums.data() + rows.place[static_cast<std::size_t>(r)] * d;
-      for (std::int64_t i = 0; i < d; ++i) sum[i] += A(c.x().data()[r * d + i]);
-    }
+    ashlar::detail::add_rows(rows, static_cast<T const*>(c.x().data()), sums.data());
     for (std::int64_t i = 0; i < y.local_elements(); ++i)
       y.data()[i] = static_cast<T>(sums.data()[i]);
     return made(y, rows.routes);

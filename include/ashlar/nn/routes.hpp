@@ -20,6 +20,8 @@
 
 namespace ashlar::nn {
 
+using ashlar::check_routes;
+
 /// Returns how many numbers a token's choices are.
 constexpr int numbers_of_choices(moe_options const& o) {
   return o.capacity < dropless ? 2 * o.chosen : o.chosen;
@@ -44,26 +46,6 @@ void choose(moe_options const& o, A const* probability, A* choices) {
     for (int k = 0; k < o.chosen; ++k)
       choices[o.chosen + k] = probability[static_cast<int>(choices[k])];
   if (!finite) choices[0] = A(-1);
-}
-
-/// Throws ashlar::error unless the routes lead to experts that exist and that differ for each token.
-inline void check_routes(routing const& r) {
-  if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
-    throw error("routes", std::to_string(r.expert.size()) + " routes for " +
-                              std::to_string(r.tokens) + " tokens with " +
-                              std::to_string(r.chosen) + " experts each.");
-  for (std::int64_t t = 0; t < r.tokens; ++t)
-    for (int k = 0; k < r.chosen; ++k) {
-      auto const e = r.experts_of(t)[k];
-      if (e < -1 || e >= r.experts)
-        throw error("routes",
-                    "token " + std::to_string(t) + " goes to expert " + std::to_string(e) +
-                        ", but there are " + std::to_string(r.experts) +
-                        " experts. Number them from 0; -1 means that the token is dropped.");
-      if (k > 0 && e >= 0 && e <= r.experts_of(t)[k - 1])
-        throw error("routes", "the experts of token " + std::to_string(t) +
-                                  " are not in ascending order, or one of them is there twice.");
-    }
 }
 
 namespace detail {

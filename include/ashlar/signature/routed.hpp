@@ -29,9 +29,27 @@
 // is replicated. The last feature of a row of r before the experts is its gate. Its gradient is the
 // last feature of the gradient of that row. So no second tensor passes beside the experts.
 
+#include <ashlar/signature/contraction.hpp>
 #include <ashlar/signature/training_row.hpp>
 
 namespace ashlar {
+
+/// Returns the signature table of x [t, d] -> r [t, e, d] at given routes: that of `te,td->ted`,
+/// where all ranks have the routes `te` and so split them at will. Rows that split experts are left
+/// out: a slice makes them from whole rows for free.
+constexpr signature_table dispatch_signatures() {
+  signature_table table;
+  for (auto const& row : contraction_signatures("te", "td", "ted"))
+    if (auto const& routes = row.in[0];
+        !routes.is_partial() && !(routes.is_split() && routes.dim == 1))
+      table.push_back({{row.in[1]}, row.out});
+  return table;
+}
+
+/// Returns the signature table of r [t, e, d], w [e, d, f] -> y [t, e, f].
+constexpr signature_table routed_matmul_signatures() {
+  return contraction_signatures("ted", "edf", "tef");
+}
 
 /// Returns the training rows of the layer that routes tokens x, which has `rank` dims.
 constexpr training_table dispatch_training_rows(int rank) {

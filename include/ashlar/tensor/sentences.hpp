@@ -24,6 +24,14 @@
 #define ASHLAR_SAYS_MATMUL_NO_RULE                                                                 \
   "matmul: on one mesh axis these placements need communication. Redistribute an operand with "    \
   "x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w)."
+#define ASHLAR_SAYS_MATMUL_ROUTED                                                                  \
+  "matmul: on one mesh axis the rows and the matrices of the experts do not fit. Rows of split "   \
+  "tokens take whole matrices, and split experts have their rows: move the rows first, as in "     \
+  "matmul(r | to<S<1>, ...>, w)."
+#define ASHLAR_SAYS_DISPATCH                                                                       \
+  "dispatch: the operand is a partial maximum or minimum, but the sum of its rows needs values "   \
+  "or "                                                                                            \
+  "a partial sum. Reduce it first, as in dispatch(x | to<B, ...>, routes)."
 #define ASHLAR_SAYS_MAP_PARTIAL                                                                    \
   "map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce " \
   "it first, as in map(x | to<B, ...>, f)."
