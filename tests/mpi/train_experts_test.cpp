@@ -1,12 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
+// thorough: ASHLAR_EXPERTS=all 1 2 3 4 6 8
 
 // Tests the training of a small GPT with mixtures of experts: under data, expert, tensor and other
-// plans, losses must be those of one process, and every token of every step must go to the same
-// experts. Programs in another order must give the same bits.
+// plans, losses and balance losses must be those of one process, and every token of every step must
+// go to the same experts. Programs in another order must give the same bits, and so must pipelines
+// with experts in their stages. The environment variable ASHLAR_EXPERTS=all runs 30 random plans of
+// every mesh for 20 steps. Otherwise fewer run, for 12 steps.
 
+#include <cstdlib>
 #include <map>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -15,6 +20,7 @@
 
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -59,24 +65,32 @@ auto net_of(nn::moe_options const& o) {
 }
 
 constexpr nn::token_batch expert_batch{4, 6, 2};
-constexpr unsigned steps = 12;
+
+bool runs_all() {
+  char const* const wanted = std::getenv("ASHLAR_EXPERTS");
+  return wanted != nullptr && std::string_view(wanted) == "all";
+}
+unsigned const steps = runs_all() ? 20 : 12;
 
 struct training {
-  std::vector<double> losses;
+  std::vector<double> losses, balance_losses;
   route_book routes;
 };
 
-template <class T>
-training train_with(nn::moe_options const& o, ashlar::mesh const& m, search::plan const& plan,
+template <class T, class Plan>
+training train_with(nn::moe_options const& o, ashlar::mesh const& m, Plan const& plan,
                     train::overlap how = train::overlap::as_planned) {
   auto const net = net_of(o);
   auto model = nn::place<T>(net, m, plan, 7);
   training done;
   book.clear();
   auto const run = [&](auto trainer) {
-    for (unsigned s = 0; s < steps; ++s)
-      done.losses.push_back(
-          trainer.step(data_for<std::int32_t>(net, expert_batch, vocabulary, 11, s, 5)).loss);
+    for (unsigned s = 0; s < steps; ++s) {
+      auto const report = trainer.step(
+          data_for<std::int32_t>(net, expert_batch, vocabulary, 11, s, 5));
+      done.losses.push_back(report.loss);
+      done.balance_losses.push_back(report.balance_loss);
+    }
   };
   // Adam makes large steps of small gradients, so that in float the order of sums shows.
   if constexpr (std::is_same_v<T, double>)
@@ -97,6 +111,20 @@ int turned(route_book const& a, route_book const& b) {
   return count;
 }
 
+/// Returns the plan in which the last axis splits hidden features and heads, and the others experts or,
+/// if there is only one axis, nothing else. With `zero`, parameters are stored split along all axes.
+search::plan expert_and_tensor(search::problem const& problem, ashlar::mesh const& m, bool zero) {
+  auto const& t = m.topology();
+  namespace rows = search::detail;
+  return rows::constrained(
+      problem, t, m.machine(), zero, [&](int a, auto const& r, auto const& spec) {
+        bool const has_experts = spec.x.is_routed() && !spec.parameters.empty();
+        if (a + 1 == t.axes() && !zero) return rows::is_tensor_row(r, spec);
+        if (has_experts && a == 0) return r.x.is_split_of(spec.x.rank() - 2);
+        return rows::is_data_row(r);
+      });
+}
+
 template <class T>
 void check_training(nn::moe_options const& o, int plans_of_each_mesh, double tolerance) {
   auto const problem = search::any_length(nn::describe<T>(net_of(o), expert_batch));
@@ -110,22 +138,78 @@ void check_training(nn::moe_options const& o, int plans_of_each_mesh, double tol
         search::data_parallel(problem, t, m.machine()), search::zero_3(problem, t, m.machine()),
         search::expert_parallel(problem, t, m.machine()),
         search::tensor_parallel(problem, t, m.machine()), search::optimal(problem, t, m.machine())};
+    if (t.axes() > 1 && runs_all()) {
+      plans.push_back(expert_and_tensor(problem, m, false));
+      plans.push_back(expert_and_tensor(problem, m, true));
+    }
     std::mt19937 random(5);
-    for (int i = 0; i < plans_of_each_mesh; ++i) plans.push_back(source.random(random));
+    for (int i = 0; i < (runs_all() ? 30 : plans_of_each_mesh); ++i)
+      plans.push_back(source.random(random));
     for (auto const& plan : plans) {
       CAPTURE(describe(problem, plan));
       auto const serial = train_with<T>(o, m, plan, train::overlap::none);
       CHECK(turned(serial.routes, right.routes) == 0);
-      for (std::size_t s = 0; s < steps; ++s)
+      for (std::size_t s = 0; s < steps; ++s) {
         CHECK(near(serial.losses[s], right.losses[s], tolerance));
+        // Both losses are addends of one, of which the balance loss is a small part.
+        CHECK(std::abs(serial.balance_losses[s] - right.balance_losses[s]) <=
+              tolerance * right.losses[s]);
+      }
       auto const overlapped = train_with<T>(o, m, plan);
       CHECK(overlapped.losses == serial.losses);
+      CHECK(overlapped.balance_losses == serial.balance_losses);
       CHECK(turned(overlapped.routes, serial.routes) == 0);
     }
   }
 }
 
+/// Compares two stages, each with experts, with one stage of the same placements, on a mesh of as many
+/// ranks as a stage has.
+void check_stages(nn::moe_options const& o, int plans) {
+  int const q = world_size() / 2;
+  ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", 2}, {"gpu", q}});
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank() / q, world_rank() % q, &own);
+  {
+    ashlar::mesh const stage(own, {{"stage", 1}, {"gpu", q}});
+    auto const problem = search::any_length(nn::describe<double>(net_of(o), expert_batch));
+    std::vector<int> after_combine;  // the limits of stages between the blocks
+    for (int i = 0; i + 1 < problem.size(); ++i)
+      if (problem.spec(i).x.is_routed() && !problem.spec(i).y.is_routed())
+        after_combine.push_back(i + 2);  // with the end of its residual
+    REQUIRE(after_combine.size() == 2);
+    plan_source const source(problem, stage);
+    std::mt19937 random(7);
+    for (int i = 0; i < plans; ++i) {
+      auto const chosen = i == 0
+                              ? search::expert_parallel(problem, stage.topology(), stage.machine())
+                              : source.random(random);
+      CAPTURE(describe(problem, chosen));
+      auto const one = train_with<double>(o, stage, chosen);
+      std::vector<int> const limits{0, after_combine.front(), problem.size()};
+      auto const two = train_with<double>(o, whole,
+                                          search::price_pipeline(problem, chosen, limits, {0, 0}, 0,
+                                                                 expert_batch.micro_batches,
+                                                                 whole.machine()));
+      for (std::size_t s = 0; s < steps; ++s) {
+        CHECK(near(two.losses[s], one.losses[s], 1e-9));
+        CHECK(near(two.balance_losses[s], one.balance_losses[s], 1e-9));
+      }
+      if (i == 0) CHECK(two.losses == one.losses);
+      for (auto const& [at, routes] : two.routes)  // of this rank's stage
+        CHECK(routes == one.routes.at(at));
+      CHECK(two.routes.size() * 2 == one.routes.size());
+    }
+  }
+  MPI_Comm_free(&own);
+}
+
 }  // namespace
+
+TEST_CASE("a pipeline with experts in its stages trains as one stage") {
+  if (world_size() % 2 != 0) return;
+  check_stages({.experts = 4, .chosen = 2, .hidden = 12, .balance = 0.1}, runs_all() ? 12 : 2);
+}
 
 TEST_CASE("a GPT with experts trains under all plans as in one process") {
   check_training<double>({.experts = 4, .chosen = 2, .hidden = 12, .balance = 0.1}, 6, 1e-9);

@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
+// thorough: ASHLAR_EXPERTS=all 1 2 3 4 6 8
 
 // Tests what a trainer reports of mixtures of experts, and routes that are given: losses of routers,
 // loads and dropped routes are those of one process under all plans; gradients at given routes are
 // those of the whole loss; routes are recorded and replayed; logits that are not finite are one error
-// on every rank, also in a pipeline.
+// on every rank, also in a pipeline. The environment variable ASHLAR_EXPERTS=all runs more random
+// plans.
 
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -57,7 +61,9 @@ std::vector<search::plan> plans_for(search::problem const& problem, ashlar::mesh
                                   search::tensor_parallel(problem, t, m.machine())};
   plan_source const source(problem, m);
   std::mt19937 random(3);
-  for (int i = 0; i < 6; ++i) plans.push_back(source.random(random));
+  char const* const wanted = std::getenv("ASHLAR_EXPERTS");
+  bool const all = wanted != nullptr && std::string_view(wanted) == "all";
+  for (int i = 0; i < (all ? 20 : 4); ++i) plans.push_back(source.random(random));
   return plans;
 }
 
@@ -116,6 +122,28 @@ TEST_CASE("the report has the losses of routers, and does not depend on mesh or 
 TEST_CASE("training at given routes does not depend on mesh or plan") {
   check_reports({.experts = 4, .chosen = 2, .hidden = 3, .balance = 0.3, .z_loss = 0.2},
                 book_of(4, 2, [](int b, int t, int k) { return k == 0 ? (b + t) % 3 - 1 : 3; }));
+}
+
+TEST_CASE("loads that are hard for some rank: right under all plans, and no hang") {
+  // Experts 5 on 4 ranks and 3 on 8, some of which have none.
+  nn::moe_options const five{.experts = 5, .chosen = 1, .hidden = 3, .balance = 0.1};
+  nn::moe_options const three{.experts = 3, .chosen = 3, .hidden = 3, .balance = 0.1};
+  check_reports(five, book_of(5, 1, [](int b, int t, int) { return (b + t) % 5; }));  // balanced
+  check_reports(five, book_of(5, 1, [](int, int, int) { return 4; }));        // one hot expert
+  check_reports(five, book_of(5, 1, [](int, int t, int) { return t % 2; }));  // one hot rank
+  check_reports(five,  // tokens of the first rank only
+                book_of(5, 1, [](int b, int t, int) { return t < 3 ? (b + t) % 5 : -1; }));
+  check_reports(three, book_of(3, 3, [](int, int, int k) { return k; }));  // all experts
+  // No tokens for any expert: every token is dropped.
+  auto const none = book_of(5, 1, [](int, int, int) { return -1; });
+  auto const problem = search::any_length(nn::describe<double>(routed_net(five), routed_batch));
+  for (auto const& m : all_meshes())
+    for (auto const& plan : plans_for(problem, m)) {
+      auto const got = reports_of(five, m, plan, none);
+      CHECK(std::isfinite(got[1].loss));
+      CHECK(got[1].dropped_share == 1);
+      CHECK(got[1].fullest_rank == 0);
+    }
 }
 
 TEST_CASE("the fullest rank of one hot expert has all rows") {

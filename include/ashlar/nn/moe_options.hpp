@@ -28,7 +28,7 @@ struct moe_options {
   /// log(Σ exp(logit))², which keeps logits small.
   double z_loss = 0;
   /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up: those with the
-  /// largest gates, and of equal gates those that come first in the micro-batch.
+  /// largest gates, and of gates that are equal bit for bit those that come first in the micro-batch.
   double capacity = dropless;
   /// The tokens of the fullest rank over the mean of all ranks, where experts are split. Predicted
   /// seconds, bytes and memory count with it; what runs does not depend on it. At most 1000.
