@@ -35,11 +35,12 @@ class chain_model {
       : chain_model(net, t, m, filter, prune, {net.recomputed, net.recomputed}) {}
 
   /// Computes the same cost tables, but for `again` recomputed segments (activation checkpointing)
-  /// instead of net.recomputed.
+  /// instead of net.recomputed. Takes the prices of moves from `moves`, unless it is null.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
-                        Filter&& filter, pruning prune, recomputation const& again)
-      : net_(net), paths_(t, m, tie_weight(net, t, m)),
+                        Filter&& filter, pruning prune, recomputation const& again,
+                        shared_moves* moves = nullptr)
+      : net_(net), paths_(prices(net, t, m, moves)),
         class_of_(static_cast<std::size_t>(net.size())),
         list_of_(static_cast<std::size_t>(net.size()), -1), prune_(prune) {
     check_problem(net, t);
@@ -208,6 +209,15 @@ class chain_model {
       }
       k = now;
     }
+  }
+
+  static constexpr Paths prices(basic_problem<N> const& net, topology const& t, machine const& m,
+                                shared_moves* moves) {
+    double const tie = tie_weight(net, t, m);
+    if constexpr (std::is_constructible_v<Paths, topology const&, machine const&, double,
+                                          shared_moves*>)
+      return Paths(t, m, tie, moves);
+    else return Paths(t, m, tie);
   }
 
   /// Returns all choices of a layer. They are computed at the first call for that layer.

@@ -120,7 +120,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
     try {
       auto fastest = it.search.plan();
       if (m.memory > 0 && fastest.memory > m.memory)
-        fastest = optimal(net, it.mesh, m, any_choice{}, {effort.labels, known});
+        fastest = optimal(net, it.mesh, m, any_choice{}, {effort.labels, known, effort.moves});
       least = std::min(least, fastest.seconds * (1 - fastest.gap));
       if (fastest.size() == 0 || (found && fastest.seconds >= best.seconds)) continue;
       best = std::move(fastest);

@@ -43,7 +43,7 @@ struct separate_stages {
 template <int N, class Layout>
 class limited_stages {
  public:
-  /// The mesh, the machine and the layout must outlive this object.
+  /// The mesh, the machine, the layout and the tables of moves must outlive this object.
   ///   chain    has as many micro-batches as the seconds of a stage weigh more than its
   ///            synchronization
   ///   limits   the first element of every stage, and the number of all elements
@@ -51,11 +51,12 @@ class limited_stages {
   ///   exact    whether every plan of the schedule has this cut and this many micro-batches in
   ///            flight, so that there is a lower bound
   limited_stages(basic_problem<N> chain, std::vector<int> limits, pipelines::schedule order,
-                 topology const& t, machine const& m, Layout const& layout, bool exact)
+                 topology const& t, machine const& m, Layout const& layout, shared_moves& moves,
+                 bool exact)
       : chain_(std::move(chain)), long_(chain_), limits_(std::move(limits)),
         order_(std::move(order)), mesh_(t), machine_(m), unlimited_(m),
-        exact_(exact && order_.chunks == 1), plans_(chain_, layout), long_plans_(long_, layout),
-        v_(count()), long_v_(count()) {
+        exact_(exact && order_.chunks == 1), plans_(chain_, layout, moves),
+        long_plans_(long_, layout, moves), v_(count()), long_v_(count()) {
     long_.micro_batches *= long_step;
     unlimited_.memory = 0;
     int const most = pipelines::in_flight(order_, 0).held;

@@ -152,8 +152,8 @@ class pipeline_search {
                                                     : stage_limits(net, blocks, parts);
     c.least = parts == 1 ? c.chosen.seconds * (1 - c.chosen.gap)
               : plain    ? least_plain_step(chain, pieces, parts, net.micro_batches, c.mesh,
-                                            unlimited_, layout_)
-                         : least_step(net, pieces, parts, c.mesh, unlimited_, layout_);
+                                            unlimited_, layout_, moves_)
+                         : least_step(net, pieces, parts, c.mesh, unlimited_, layout_, moves_);
     candidates_.push_back(std::move(c));
   }
 
@@ -242,13 +242,13 @@ class pipeline_search {
     limit_stages(a);
   }
 
-  void limit_stages(attempted& a) const {
+  void limit_stages(attempted& a) {
     auto const& c = candidates_[a.candidate];
     auto const& net = net_of(c);
     auto chain = weighed(in_stages(net, a.limits, recomputed_in_stages(net, a.limits)), c.parts);
     a.stages = std::make_shared<limited_stages<N, Layout>>(
         with_storage_of(std::move(chain), c.chosen), a.limits, a.order, c.mesh, machine_, layout_,
-        has_bound(a));
+        moves_, has_bound(a));
   }
 
   /// Returns whether the limited stages of an attempt give a lower bound of all of its pipelines.
@@ -370,6 +370,7 @@ class pipeline_search {
   std::vector<basic_problem<N>> nets_;
   std::vector<candidate> candidates_;
   std::vector<attempted> attempts_;
+  shared_moves moves_;  // of all searches of pieces and stages
   pipeline_plan best_;
   std::set<candidate const*> unfit_;  // whose plan does not fit even if all segments are recomputed
   bool found_ = false;

@@ -13,6 +13,8 @@
 
 namespace ashlar::search {
 
+class shared_moves;
+
 struct search_effort {
   /// The maximum number of labels (partial plans, label_search.hpp) that a search makes. Making
   /// 20 million takes some seconds.
@@ -20,6 +22,8 @@ struct search_effort {
   /// Only plans of fewer seconds are of interest. If a search finds none, it may return a plan
   /// without choices, whose seconds are a lower bound of all plans, at most this number.
   double known = unreachable;
+  /// Tables of moves that several searches share (move_tables.hpp), or null.
+  shared_moves* moves = nullptr;
 };
 
 namespace detail {

@@ -24,6 +24,7 @@
 #include <map>
 
 #include <ashlar/machine/machine.hpp>
+#include <ashlar/search/move_tables.hpp>
 #include <ashlar/search/search_effort.hpp>
 #include <ashlar/search/stages.hpp>
 #include <ashlar/step/plan.hpp>
@@ -42,8 +43,9 @@ basic_plan<N> planned(Layout const& layout, basic_problem<N> const& chain, topol
 template <int N, class Layout>
 class planned_ranges {
  public:
-  planned_ranges(basic_problem<N> const& chain, Layout const& layout)
-      : chain_(chain), layout_(layout) {}
+  /// The tables of moves may be shared with other searches. All must outlive this object.
+  planned_ranges(basic_problem<N> const& chain, Layout const& layout, shared_moves& moves)
+      : chain_(chain), layout_(layout), moves_(moves) {}
 
   /// The result has no choices if the layout finds no plan of fewer than `known` seconds.
   basic_plan<N> const& operator()(int first, int last, int in_flight, topology const& t,
@@ -60,7 +62,7 @@ class planned_ranges {
     auto& own = known_[std::move(key)];
     if (own.known == 0 || (own.plan.size() == 0 && own.known < known)) {
       auto const part = stage_of(chain_, first, last, in_flight);
-      own = {planned(layout_, part, t, m, {few_labels, known}), known};
+      own = {planned(layout_, part, t, m, {few_labels, known, &moves_}), known};
     }
     return own.plan;
   }
@@ -75,14 +77,16 @@ class planned_ranges {
   };
   basic_problem<N> const& chain_;
   Layout const& layout_;
+  shared_moves& moves_;
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
 /// Returns the sum of the least seconds of all pieces: the elements points[k] .. points[k + 1] - 1.
 template <int N, class Layout>
 double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
-                       topology const& t, machine const& unlimited, Layout const& layout) {
-  planned_ranges<N, Layout> plans(chain, layout);
+                       topology const& t, machine const& unlimited, Layout const& layout,
+                       shared_moves& moves) {
+  planned_ranges<N, Layout> plans(chain, layout, moves);
   double sum = 0;
   for (std::size_t k = 0; k + 1 < points.size(); ++k) {
     auto const& own = plans(points[k], points[k + 1], 1, t, unlimited);
@@ -95,17 +99,18 @@ double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& po
 /// and every stage consists of whole pieces.
 template <int N, class Layout>
 double least_step(basic_problem<N> const& chain, std::vector<int> const& points, int parts,
-                  topology const& t, machine const& unlimited, Layout const& layout) {
-  return least_of_pieces(chain, points, t, unlimited, layout) / parts;
+                  topology const& t, machine const& unlimited, Layout const& layout,
+                  shared_moves& moves) {
+  return least_of_pieces(chain, points, t, unlimited, layout, moves) / parts;
 }
 
 /// Returns the second lower bound. `weighed` has as many micro-batches as the weight w.
 template <int N, class Layout>
 double least_plain_step(basic_problem<N> const& weighed, std::vector<int> const& points, int parts,
                         int micro_batches, topology const& t, machine const& unlimited,
-                        Layout const& layout) {
+                        Layout const& layout, shared_moves& moves) {
   double const m = micro_batches, a = 1 / (1 - std::pow(1 - 1 / m, parts));
-  return a * least_of_pieces(weighed, points, t, unlimited, layout) /
+  return a * least_of_pieces(weighed, points, t, unlimited, layout, moves) /
          (a * parts + weighed.micro_batches - m);
 }
 

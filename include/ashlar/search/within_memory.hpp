@@ -52,7 +52,9 @@ class recomputation_search {
   template <class Filter>
   constexpr recomputation_search(basic_problem<N> const& what, topology const& t, machine const& m,
                                  Filter const& filter, Watch& watch)
-      : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
+      : net_(what), watch_(watch),
+        model_(what, t, m, filter, pruning::by_time_and_memory, {what.recomputed, what.recomputed},
+               effort_of(watch).moves) {}
 
   /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if no plan
   /// fits, unless the effort says that only faster plans than a known one are of interest.
