@@ -18,7 +18,10 @@
 //                                             and m u
 //   else                                      the forward passes of all stages before, and m u
 //
-// so later stages are best a little shorter than earlier ones.
+// so later stages are best a little shorter than earlier ones. It counts what follows the passes, also
+// the crossing of a tied parameter to the part of its later use. It leaves out the transfers between
+// stages, those of skips among them, since they depend on where the other stages begin; they can only
+// make a step longer. The bound of a whole cut (step/pipeline/bound.hpp) counts them.
 
 #include <ashlar/search/cut_costs.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -49,11 +52,11 @@ class cut_search {
   /// Prices one cut, given by its units, with the order that the choice has for it.
   void take(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
-    if (least(stages) >= best_.seconds * nearly) return;
+    auto const skips = net_.skips(cut, shape_);
+    if (least(stages, skips) >= best_.seconds * nearly) return;
     // Once it is known that more memory might help, a cut that fits in no order tells nothing.
     if (best_.is_limited && !fits_in_some_order(cut)) return;
     auto const costs = costs_of(stages);
-    auto const skips = net_.skips(cut, shape_);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
     auto const with = [&] {
       keep(cut, stages, costs, skips,
@@ -130,13 +133,13 @@ class cut_search {
   /// it is empty, returns one for any cut, or if there are many, for the one that take_balanced
   /// tries first. Returns `unreachable` if there is no cut.
   double least_of(std::vector<int> const& limits) const {
-    if (!limits.empty()) return least(net_.stages(units_of(limits), shape_));
+    if (!limits.empty()) return least_of_cut(units_of(limits));
     if (net_.units() < shape_.stages()) return unreachable;
     auto const cut = balanced(0);
-    if (count() > most_cuts) return least(net_.stages(cut, shape_));
+    if (count() > most_cuts) return least_of_cut(cut);
     double bound = 0;
     for (std::size_t k = 0; k + 1 < cut.size(); ++k)
-      bound = std::max(bound, bound_of(net_.stage(cut[k], cut[k + 1], false), cut[k]));
+      bound = std::max(bound, bound_of(net_.stage(cut[k], cut[k + 1], false), cut[k], cut[k + 1]));
     // The busiest part has at least the average, which may lack moves where the chain is cut.
     auto const all = net_.stage(0, net_.units(), false);
     double const left = all.seconds - net_.most_saved(shape_.stages() - 1);
@@ -170,7 +173,7 @@ class cut_search {
     for (int i = 0; i < units; ++i)
       for (int j = i + 1; j <= units; ++j) {
         auto const s = net_.stage(i, j, false);
-        bounds[at(i, j)] = bound_of(s, i);
+        bounds[at(i, j)] = bound_of(s, i, j);
         off[at(i, j)] = (s.seconds / mean - 1) * (s.seconds / mean - 1);
       }
     double target = unreachable;
@@ -211,27 +214,26 @@ class cut_search {
   bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
 
   /// Returns a lower bound of the step's seconds for one stage, as the head of this file says.
-  double bound_of(pipeline_stage const& s, int first_unit) const {
+  double bound_of(pipeline_stage const& s, int first_unit, int last_unit) const {
     double const m = shape_.micro_batches;
     auto const before = net_.stage(0, first_unit, false);
     double const head = first_unit == 0 ? 0 : before.forward;
-    double const waits = head + m * s.seconds;
-    if (!is_plain()) return waits + s.synchronize;
-    return std::max(waits + s.synchronize, m * s.seconds + (first_unit == 0 ? 0 : before.seconds));
+    // If each part holds one stage, it is known which tied parameters cross.
+    double const ties = shape_.chunks == 1 ? net_.tie_seconds(first_unit, last_unit) : 0;
+    double const waits = head + m * s.seconds + s.synchronize + ties;
+    if (!is_plain()) return waits;
+    return std::max(waits, m * s.seconds + (first_unit == 0 ? 0 : before.seconds));
   }
 
   /// Returns a lower bound of the step's seconds for a cut.
-  double least(std::vector<pipeline_stage> const& stages) const {
-    double bound = pipelines::bound(shape_, costs_of(stages), choice_.splits());
-    for (int p = 0; p < shape_.positions; ++p) {
-      double sum = 0;
-      for (int c = 0; c < shape_.chunks; ++c) {
-        auto const& s = stages[static_cast<std::size_t>(shape_.stage_of(p, c))];
-        sum += shape_.micro_batches * s.seconds + s.synchronize;
-      }
-      bound = std::max(bound, sum);
-    }
-    return bound;
+  double least(std::vector<pipeline_stage> const& stages,
+               pipelines::skip_transfers const& skips) const {
+    std::vector<double> after;
+    for (auto const& s : stages) after.push_back(s.synchronize);
+    return pipelines::bound(shape_, costs_of(stages), choice_.splits(), skips, after);
+  }
+  double least_of_cut(std::vector<int> const& cut) const {
+    return least(net_.stages(cut, shape_), net_.skips(cut, shape_));
   }
 
   void list_cuts(std::vector<int>& cut, std::vector<std::pair<double, std::vector<int>>>& all) {
@@ -239,7 +241,7 @@ class cut_search {
     if (left == 0) {
       auto whole = cut;
       whole.push_back(net_.units());
-      double const bound = least(net_.stages(whole, shape_));
+      double const bound = least_of_cut(whole);
       if (bound < best_.seconds * nearly) all.emplace_back(bound, whole);
       return;
     }
@@ -315,9 +317,9 @@ class cut_search {
   /// Prices another cut with the best order so far.
   bool keep_order(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
-    if (least(stages) >= best_.seconds * nearly) return false;
-    return keep(cut, stages, costs_of(stages), net_.skips(cut, shape_),
-                pipelines::schedule(best_.order));
+    auto const skips = net_.skips(cut, shape_);
+    if (least(stages, skips) >= best_.seconds * nearly) return false;
+    return keep(cut, stages, costs_of(stages), skips, pipelines::schedule(best_.order));
   }
 
   cut_costs& net_;

@@ -38,6 +38,8 @@ class cut_costs {
                            pipelines::schedule const& shape) {
         model.add_ties(stages, limits, shape);
       };
+    for (auto const& t : model.chain().ties)
+      ties_.push_back({t.first, t.later, model.tie_seconds(t)});
     int const units = static_cast<int>(points_.size()) - 1;
     prices_.resize(points_.size());
     has_price_.resize(points_.size());
@@ -95,6 +97,17 @@ class cut_costs {
     return list;
   }
 
+  /// Returns the seconds per step in which the tied parameters cross whose later use is among these
+  /// units, and whose first use is in a stage before, on another part.
+  double tie_seconds(int first, int last) const {
+    double seconds = 0;
+    for (auto const& t : ties_)
+      if (t.first < points_[at(first)] && t.later >= points_[at(first)] &&
+          t.later < points_[at(last)])
+        seconds += t.seconds;
+    return seconds;
+  }
+
   /// Returns an upper bound of the seconds by which `cuts` cuts shorten the sum of all stages.
   double most_saved(int cuts) const {
     std::vector<double> saved;
@@ -128,6 +141,11 @@ class cut_costs {
     double enter = 0, leave = 0;
   };
 
+  struct tied {
+    int first, later;  ///< elements
+    double seconds;
+  };
+
   static constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   std::vector<int> limits_of(std::vector<int> const& cut) const {
@@ -151,6 +169,7 @@ class cut_costs {
   std::function<void(std::vector<pipeline_stage>&, std::vector<int> const&,
                      pipelines::schedule const&)>
       add_ties_;
+  std::vector<tied> ties_;
   std::vector<moves> moves_;            // at the begin of each unit
   std::vector<pipeline_stage> before_;  // sums over all units before, uncut
   std::vector<cut_prices> prices_;

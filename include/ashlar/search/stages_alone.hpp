@@ -14,6 +14,11 @@
 // under every schedule. Each stage consists of whole pieces, and moves between pieces take no less
 // than no time, so the sum is at least that of the fastest plans of all pieces alone.
 //
+// Skips and ties need no case of their own. A piece with one end of a skip counts that end as a layer,
+// and one with one use of a tied parameter is free to store it as is best there. In a stage the other
+// end or use only restricts the choice, and both uses synchronize their gradients there, too. What
+// crosses between parts takes more than no time.
+//
 // If each part holds one stage and backward passes are whole, T >= Σ u before stage j + m u of j.
 // The sum of these bounds, weighed so that all u count alike, is T >= a Σ u with a = 1 / (1 - (1 -
 // 1/m)^s). Together with the first bound, for any weight w >= m of u against g,

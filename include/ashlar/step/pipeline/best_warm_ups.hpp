@@ -36,7 +36,7 @@ class warm_up_search {
       : micro_batches_(micro_batches), costs_(costs), skips_(skips),
         most_(static_cast<std::vector<int>&&>(most)),
         least_(bound({static_cast<int>(costs.size()), micro_batches, 1, wiring::straight, {}},
-                     costs, false) *
+                     costs, false, skips) *
                slightly_more) {
     // A position with a larger depth than the one before would wait for it for ever.
     for (std::size_t j = 0; j < size(); ++j)

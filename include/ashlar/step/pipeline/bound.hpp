@@ -6,31 +6,92 @@
 // A lower bound of the seconds of every pipeline schedule on given stages, from the work of the
 // stages alone. With F, I, W and the transfers c of a stage, and m micro-batches, position j has
 //
-//   head   before its first pass: the forward passes and transfers of all stages before its first
+//   head   before its first pass: the forward passes and transfers of all stages before its first,
+//          on the longest way, as skips go past stages
 //   work   m times the passes of all its stages
-//   tail   after its last gradient of an input: the gradients and transfers of all stages before
+//   tail   after its last gradient of an input: the gradients and transfers of all stages before,
+//          again on the longest way
+//   after  what follows its last pass, such as the synchronization of gradients
 //
-// If backward passes are whole, the last of them is followed by the tail, and a step takes at least
-// head + work + tail. If they are split, gradients of parameters may fill the time of the tail, so a
-// step takes at least head + work, and at least head + m (F + I) + tail + W of the first stage. A
-// link takes at least m times what crosses it.
+// If backward passes are whole, the last of them is followed by the tail and by what comes after
+// the passes of the first stage, so a step takes at least head + work + tail + after. If they are
+// split, gradients of parameters may fill the time of the tail, so a step takes at least head + m
+// (F + I) + tail + W and after of the first stage. Under every schedule it takes at least head +
+// work + after. A link takes at least m times what crosses it.
 
 #include <algorithm>
 
 #include <ashlar/step/pipeline/costs.hpp>
+#include <ashlar/support/scratch.hpp>
 
 namespace ashlar::pipelines {
 
-/// `shape` is a schedule whose order does not matter. `split` says whether the backward pass may be
-/// split.
-constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool split) {
+namespace detail {
+
+/// Returns the longest time of the links, each of which carries what one part sends to another.
+constexpr double longest_on_links(schedule const& shape, pipeline_costs const& costs,
+                                  skip_transfers const& skips) {
+  double longest = 0;
+  auto const look = [&](int p, int q) {
+    double sent = 0;
+    for (int k = 0; k + 1 < shape.stages(); ++k) {
+      auto const *here = costs.data() + k, *next = here + 1;
+      if (shape.position_of(k) == p && shape.position_of(k + 1) == q) sent += here->send_forward;
+      if (shape.position_of(k + 1) == p && shape.position_of(k) == q) sent += next->send_backward;
+    }
+    for (auto const& it : skips) {
+      int const from = shape.position_of(it.from), to = shape.position_of(it.to);
+      if (from == p && to == q) sent += it.forward;
+      if (to == p && from == q) sent += it.backward;
+    }
+    if (p != q) longest = std::max(longest, shape.micro_batches * sent);
+  };
+  for (int p = 0; p < shape.positions; ++p)
+    for (int const by : {1, shape.positions - 1}) look(p, (p + by) % shape.positions);
+  for (auto const& it : skips) {
+    look(shape.position_of(it.from), shape.position_of(it.to));
+    look(shape.position_of(it.to), shape.position_of(it.from));
+  }
+  return longest;
+}
+
+}  // namespace detail
+
+/// Returns the bound. `shape` is a schedule whose order does not matter. `split` says whether the
+/// backward pass may be split. `skips` are those between stages. `after` has the seconds that follow
+/// the last pass of a part, for each of its stages; empty: none.
+constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool split,
+                       skip_transfers const& skips = {}, std::vector<double> const& after = {}) {
   double const m = shape.micro_batches;
   int const stages = shape.stages();
   auto const at = [&](int stage) -> stage_costs const& { return costs.data()[stage]; };
   auto const between = [&](int stage, double seconds) {  // of the transfer between stage, stage + 1
     return shape.position_of(stage) == shape.position_of(stage + 1) ? 0 : seconds;
   };
-  double longest = 0;
+  scratch<double> head(static_cast<std::size_t>(stages)), tail(head.size());
+  for (int k = 1; k < stages; ++k) {
+    auto const& before = at(k - 1);
+    auto const back = [&](stage_costs const& it) {
+      return it.input_gradient + (split ? 0 : it.weight_gradient);
+    };
+    double& h = head.data()[k];
+    double& t = tail.data()[k];
+    h = head.data()[k - 1] + before.forward + between(k - 1, before.send_forward);
+    t = tail.data()[k - 1] + back(before) + between(k - 1, at(k).send_backward);
+    for (auto const& it : skips) {
+      if (it.to != k) continue;
+      h = std::max(h, head.data()[it.from] + at(it.from).forward + it.forward);
+      t = std::max(t, tail.data()[it.from] + back(at(it.from)) + it.backward);
+    }
+  }
+  auto const after_of = [&](int position) {
+    double sum = 0;
+    for (int c = 0; c < shape.chunks && !after.empty(); ++c)
+      sum += after.data()[shape.stage_of(position, c)];
+    return sum;
+  };
+  double longest = detail::longest_on_links(shape, costs, skips);
+  double const last = after_of(shape.position_of(0));
   for (int p = 0; p < shape.positions; ++p) {
     int first = stages;
     double work = 0, urgent = 0;
@@ -40,30 +101,11 @@ constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool 
       work += m * at(stage).all();
       urgent += m * (at(stage).forward + at(stage).input_gradient);
     }
-    double head = 0, tail = 0, tail_whole = 0;
-    for (int k = 0; k < first; ++k) {
-      head += at(k).forward + between(k, at(k).send_forward);
-      tail += at(k).input_gradient + between(k, at(k + 1).send_backward);
-      tail_whole += at(k).weight_gradient;
-    }
-    if (split) {
-      double const last = first > 0 ? at(0).weight_gradient : 0;
-      longest = std::max({longest, head + work, head + urgent + tail + last});
-    } else {
-      longest = std::max(longest, head + work + tail + tail_whole);
-    }
+    double const h = head.data()[first], t = tail.data()[first];
+    double const weights = first > 0 ? at(0).weight_gradient : 0;
+    longest = std::max({longest, h + work + after_of(p),
+                        split ? h + urgent + t + weights + last : h + work + t + last});
   }
-  for (int p = 0; p < shape.positions; ++p)  // what one part sends to the next or to the one before
-    for (int const by : {1, shape.positions - 1}) {
-      int const q = (p + by) % shape.positions;
-      double sent = 0;
-      for (int k = 0; k + 1 < stages; ++k) {
-        if (shape.position_of(k) == p && shape.position_of(k + 1) == q) sent += at(k).send_forward;
-        if (shape.position_of(k + 1) == p && shape.position_of(k) == q)
-          sent += at(k + 1).send_backward;
-      }
-      if (p != q) longest = std::max(longest, m * sent);
-    }
   return longest;
 }
 

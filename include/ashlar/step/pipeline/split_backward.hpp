@@ -162,7 +162,7 @@ constexpr schedule split_backward(int positions, int micro_batches, int chunks, 
                                                    ", one for each chunk. Raise the limit.");
   }
   schedule best{positions, micro_batches, chunks, wired, {}};
-  double const least = bound(best, costs, true) * (1 + 1e-12);
+  double const least = bound(best, costs, true, skips) * (1 + 1e-12);
   double seconds = std::numeric_limits<double>::infinity();
   int best_waiting = 0;
   bool best_in_turn = false;
