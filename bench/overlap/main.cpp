@@ -41,6 +41,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/timeline.hpp>
 
 #include "../support/csv.hpp"
 #include "../support/held_back.hpp"

@@ -35,6 +35,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/step/check.hpp>
+#include <ashlar/step/timeline.hpp>
 #include <ashlar/step/traffic.hpp>
 
 #include "step_programs.hpp"

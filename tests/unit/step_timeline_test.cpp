@@ -11,6 +11,7 @@
 
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/text.hpp>
+#include <ashlar/step/timeline.hpp>
 
 #include "step_programs.hpp"
 

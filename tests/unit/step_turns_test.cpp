@@ -14,6 +14,7 @@
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/duplex_seconds.hpp>
+#include <ashlar/step/timeline.hpp>
 #include <ashlar/step/traffic.hpp>
 
 #include "step_programs.hpp"

@@ -4,8 +4,10 @@
 // Compiles the planner of redistributions, the builder of training-step programs, and the passes
 // over these programs.
 
+#define ASHLAR_COMPILES_STEP 1
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/step/build.hpp>
+#include <ashlar/step/crossings_at_once.hpp>
 #include <ashlar/step/overlapped.hpp>
 #include <ashlar/step/pass_trial.hpp>
 #include <ashlar/step/program_builder.hpp>

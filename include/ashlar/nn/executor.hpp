@@ -40,7 +40,9 @@
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
-#include <ashlar/step/timeline.hpp>
+#include <ashlar/step/program.hpp>
+#include <ashlar/step/time_span.hpp>
+#include <ashlar/step/transfer.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/tensor/halo.hpp>
 #include <ashlar/tensor/redistribute.hpp>

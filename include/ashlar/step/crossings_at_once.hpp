@@ -12,6 +12,19 @@
 //
 // None of these waits for the receive, so the parts never wait for each other in a circle.
 
+#include <ashlar/config.hpp>
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// Returns the program with every crossing ended at once.
+ASHLAR_INLINE program with_crossings_at_once(program p);
+
+}  // namespace step
+}  // namespace ashlar::search
+
+#if ASHLAR_DEFINES(STEP)
 #include <algorithm>
 #include <vector>
 
@@ -20,8 +33,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the program with every crossing ended at once.
-constexpr program with_crossings_at_once(program p) {
+ASHLAR_INLINE program with_crossings_at_once(program p) {
   std::vector<action> ends(p.crossings.size()), ordered, waiting;
   for (auto const& a : p.actions)
     if (a.kind == action_kind::end_send || a.kind == action_kind::end_receive)
@@ -56,3 +68,4 @@ constexpr program with_crossings_at_once(program p) {
 
 }  // namespace step
 }  // namespace ashlar::search
+#endif

@@ -29,14 +29,10 @@
 #include <utility>
 
 #include <ashlar/step/serial_seconds.hpp>
+#include <ashlar/step/time_span.hpp>
 
 namespace ashlar::search {
 inline namespace step {
-
-struct time_span {
-  double start = 0, end = 0;  ///< seconds since the beginning of the step
-  friend constexpr bool operator==(time_span const&, time_span const&) = default;
-};
 
 /// The times of a move (a redistribution), in seconds. `begin` and `arrival` count from the start
 /// of the step.

@@ -16,6 +16,7 @@
 #include <ashlar/search/outline.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/step/text.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace ashlar::io::page {
 
