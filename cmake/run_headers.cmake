@@ -13,8 +13,8 @@ cmake_minimum_required(VERSION 3.25)
 
 # A header is compiled with the first of these bases that it includes. So the bases are ordered by
 # compile time, the most expensive one first.
-set(bases nn/layer.hpp comm/mesh.hpp search/chain_solver.hpp search/cost.hpp comm/strided_block.hpp
-  plan/path_search.hpp)
+set(bases nn/layer.hpp comm/mesh.hpp search/optimal.hpp search/chain_solver.hpp search/cost.hpp
+  comm/strided_block.hpp step/pass.hpp plan/path_search.hpp step/plan.hpp)
 
 include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
 compile_command(command)
