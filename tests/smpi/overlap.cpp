@@ -26,9 +26,8 @@
 
 #include <sstream>
 
-#include <smpi/message_costs.hpp>
 #include <smpi/patient_transport.hpp>
-#include <smpi/simulated.hpp>
+#include <smpi/timed_steps.hpp>
 #include <support/simulated_element.hpp>
 #include <support/strategies.hpp>
 
@@ -43,26 +42,6 @@ using namespace ashlar_test;
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
-
-/// Returns the machine `m` with each α increased by the time of the 16 bytes that SMPI adds to each
-/// message.
-ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
-  m.intra.alpha += 16 * m.intra.beta;
-  m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
-  return communication_only(m);
-}
-
-/// Creates the groups of ranks for the moves of a program, so that no group is created while time
-/// is measured.
-void open_groups(step::program const& p, ashlar::mesh const& m) {
-  float one = 1, sum = 0;
-  for (auto const& path : p.paths)
-    for (auto const& s : path.steps)
-      if (communicates(s.kind))
-        m.run(ashlar::flat_all_reduce(1, s.axes, m.topology(), m.coordinate(),
-                                      ashlar::reduction::sum),
-              ashlar::element_type::f32, &one, &sum);
-}
 
 /// Scales the computations of a program so that all computations together take `ratio` times as
 /// long as all communication. Updates of the parameters take no time in the result.
@@ -129,7 +108,8 @@ int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   arguments const given(argc, argv);
   charge_each_message(given.machine);
-  ashlar::mesh const m(env.world(), given.topology, with_envelopes(given.machine, given.topology));
+  ashlar::mesh const m(env.world(), given.topology,
+                       communication_only(with_envelopes(given.machine, given.topology)));
   auto const& t = m.topology();
   int const n = t.ranks();
   auto priced = m.machine();

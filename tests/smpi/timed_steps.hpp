@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What programs share that run training steps on a simulated cluster and compare their seconds with
+// timelines (step/timeline.hpp).
+
+#include <smpi/message_costs.hpp>
+#include <smpi/simulated.hpp>
+
+#include <ashlar/step/program.hpp>
+
+namespace ashlar_test {
+
+/// Returns the machine `m` with each α increased by the time of the 16 bytes that SMPI adds to each
+/// message.
+inline ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
+  m.intra.alpha += 16 * m.intra.beta;
+  m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
+  return m;
+}
+
+/// Creates the groups of ranks for the moves of a program, so that no group is created while time
+/// is measured.
+inline void open_groups(ashlar::step::program const& p, ashlar::mesh const& m) {
+  float one = 1, sum = 0;
+  for (auto const& path : p.paths)
+    for (auto const& s : path.steps)
+      if (communicates(s.kind))
+        m.run(ashlar::flat_all_reduce(1, s.axes, m.topology(), m.coordinate(),
+                                      ashlar::reduction::sum),
+              ashlar::element_type::f32, &one, &sum);
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Trains a GPT for a step with a train::trainer, where micro-batches take turns, and compares the
+// simulated seconds of the step with the timeline of its program (step/timeline.hpp):
+//
+//   step    within 5 % on a flat network, within 15 % if the ranks of each node share one link
+//   gain    of 2 micro-batches in turns over 1: within 10 % of the predicted one, or within 0.3 %
+//           of the step where there is little to gain
+//
+// Trainer, executor, layers and transports are those of the library. Every element of the net also
+// sleeps for the seconds of its actions (support/slowed_model.hpp), and polling for messages takes
+// no time (patient_transport.hpp).
+//
+// The arguments after mesh and machine are:
+//
+// - the net: gpt, or moe with a mixture of experts in every second block
+// - the plan: data, zero3, tensor (the last axis), or experts (data, with experts along the last
+//   axis). Or strategies: 30 plans of any kind, whose simulated seconds must have the order of the
+//   predicted ones, with a Spearman correlation of at least 0.95.
+// - the number of pieces into which a step is divided; transfers progress between two pieces
+// - ratios of work to communication
+//
+// With "routed" as the last argument, tokens go where the router sends them, not evenly to all
+// experts, and the time of a step is only printed.
+//
+// run: a=2,b=4 bandwidth gpt tensor 2000 1
+// run: node=2,gpu=4 bandwidth moe experts 2000 1
+
+#include <sstream>
+
+#include <smpi/patient_transport.hpp>
+#include <smpi/timed_steps.hpp>
+#include <support/nets.hpp>
+#include <support/slowed_model.hpp>
+#include <support/strategies.hpp>
+
+#include <ashlar/nn/moe.hpp>
+#include <ashlar/search/baselines.hpp>
+
+namespace {
+
+using namespace ashlar_test;
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+namespace step = ashlar::step;
+
+/// The simulated seconds for which a waiting rank sleeps between two polls.
+double nap = 1e-6;
+
+constexpr int micro_batches = 4, width = 64, length = 16, vocabulary = 64;
+
+/// What one step took, and what the timeline says.
+struct step_seconds {
+  double predicted, simulated, exposed;
+};
+
+/// Trains a step in which `turns` micro-batches take turns. The simulated seconds are those of the
+/// slowest rank, valid on rank 0.
+template <class Net>
+step_seconds train(Net const& net, ashlar::mesh const& m, search::problem problem,
+                   search::plan plan, int turns, int pieces, int even_experts) {
+  problem.interleaved = turns;
+  search::predict(plan, problem, m.machine());
+  slow_work how;
+  how.even_experts = even_experts;
+  auto model = place_slowed<float>(net, m, plan, 7, how);
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{});
+  auto const when = step::timeline_of(trainer.program(), m.machine());
+  how.piece = when.seconds / pieces;
+  nap = how.piece / 10;
+  nn::token_batch const batch{plan.input[0], length, micro_batches};
+  auto const data = random_batch<std::int32_t>(batch, vocabulary, vocabulary, 1);
+  open_groups(trainer.program(), m);
+  meet();
+  auto const quiet = patient(m, nap);
+  double const mine = simulated_seconds([&] { trainer.step(data); });
+  double slowest = 0;
+  MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  return {when.seconds, slowest, when.exposed};
+}
+
+/// Returns the plan with this name.
+search::plan named_plan(std::string const& name, search::problem const& net,
+                        ashlar::topology const& t, ashlar::machine const& m) {
+  if (name == "data") return search::data_parallel(net, t, m);
+  if (name == "zero3") return search::zero_3(net, t, m);
+  if (name == "tensor") return search::tensor_parallel(net, t, m);
+  return search::detail::constrained(
+      net, t, m, false, [&](int a, ashlar::training_row const& r, search::layer_spec const& spec) {
+        bool const of_experts = spec.x.is_routed() && !spec.parameters.empty();
+        return of_experts && a + 1 == t.axes() ? r.x.is_split_of(spec.x.rank() - 2)
+                                               : search::detail::is_data_row(r);
+      });
+}
+
+/// Returns the machine on which the work of a step takes `ratio` times as long as its
+/// communication.
+ashlar::machine with_work(search::problem const& net, search::plan const& plan, ashlar::machine m,
+                          double ratio) {
+  m.flops = 1e9;
+  auto const when = step::timeline_of(step::build(net, plan, m), m);
+  m.flops *= when.work / (ratio * when.communication);
+  return m;
+}
+
+template <class Net>
+void compare(Net const& net, ashlar::mesh const& m, search::problem const& problem,
+             arguments const& given, int even_experts, verdict& all) {
+  auto const& t = m.topology();
+  auto const links = m.machine();
+  bool const is_flat = t.ranks_per_node() == t.ranks();
+  auto const name = given.rest.at(1);
+  if (m.rank() == 0)
+    std::printf(
+        "work / comm  turns   timeline us  simulated us  ratio  exposed us    gain  simulated\n");
+  for (std::size_t k = 3; k < given.rest.size(); ++k) {
+    if (given.rest[k] == "routed") continue;
+    auto priced = links;
+    priced.flops = 1e9;
+    auto const plan = from_rank_0([&] { return named_plan(name, problem, t, priced); });
+    m.set_machine(with_work(problem, plan, links, std::stod(given.rest[k])));
+    step_seconds alone{};
+    for (int const turns : {1, 2, 4}) {
+      auto const took = train(net, m, problem, plan, turns, given.number(2), even_experts);
+      if (m.rank() != 0) continue;
+      if (turns == 1) alone = took;
+      double const ratio = took.simulated / took.predicted;
+      double const gain = 1 - took.predicted / alone.predicted;
+      double const simulated_gain = 1 - took.simulated / alone.simulated;
+      std::printf("%11s  %5d  %12.1f  %12.1f  %5.3f  %10.1f  %6.4f     %6.4f\n",
+                  given.rest[k].c_str(), turns, 1e6 * took.predicted, 1e6 * took.simulated, ratio,
+                  1e6 * took.exposed, gain, simulated_gain);
+      std::fflush(stdout);
+      if (given.rest.back() == "routed") continue;
+      all.check(std::abs(ratio - 1) <= (is_flat ? 0.05 : 0.15), "seconds of " + name);
+      if (turns == 2)
+        all.check(std::abs(simulated_gain - gain) <= std::max(0.1 * gain, 0.003),
+                  "gain of " + name);
+    }
+  }
+}
+
+/// Compares plans of any kind, a third of which have 1, 2 and 4 micro-batches in turns.
+template <class Net>
+void rank(Net const& net, ashlar::mesh const& m, search::problem const& problem,
+          arguments const& given, int even_experts, verdict& all) {
+  constexpr int count = 30;
+  auto const& t = m.topology();
+  auto priced = m.machine();
+  priced.flops = 1e9;
+  m.set_machine(with_work(problem,
+                          from_rank_0([&] { return named_plan("tensor", problem, t, priced); }),
+                          m.machine(), std::stod(given.rest.at(3))));
+  auto const plans = from_rank_0(
+      [&] { return spread_strategies(problem, t, m.machine(), count, 1); });
+  std::vector<double> predicted, simulated;
+  if (m.rank() == 0) std::printf("turns   timeline us  simulated us  ratio\n");
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    int const turns = 1 << i % 3;
+    auto const took = train(net, m, problem, plans[i], turns, given.number(2), even_experts);
+    predicted.push_back(took.predicted);
+    simulated.push_back(took.simulated);
+    if (m.rank() == 0)
+      std::printf("%5d  %12.1f  %12.1f  %5.3f\n", turns, 1e6 * took.predicted, 1e6 * took.simulated,
+                  took.simulated / took.predicted);
+  }
+  if (m.rank() != 0) return;
+  double const correlation = spearman(predicted, simulated);
+  std::printf("Spearman %.3f\n", correlation);
+  all.check(correlation >= 0.95, "rank correlation " + std::to_string(correlation));
+}
+
+template <class Net>
+void run(Net const& net, ashlar::mesh const& m, arguments const& given, int experts, verdict& all) {
+  nn::token_batch const batch{std::max(8, m.ranks()), length, micro_batches};
+  auto const problem = search::any_length(nn::describe<float>(net, batch));
+  int const even = given.rest.back() == "routed" ? 0 : experts;
+  if (given.rest.at(1) == "strategies") rank(net, m, problem, given, even, all);
+  else compare(net, m, problem, given, even, all);
+}
+
+}  // namespace
+
+/// A rank of the library that waits for messages yields its core between two polls. Here it sleeps,
+/// since polls take no time.
+extern "C" int sched_yield() noexcept {
+  sleep_for(nap);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  arguments const given(argc, argv);
+  charge_each_message(given.machine);
+  ashlar::mesh const m(env.world(), given.topology,
+                       communication_only(with_envelopes(given.machine, given.topology)));
+  m.set_checked(false);  // comparisons of ranks would send messages of their own
+  int const last = m.topology().extent(m.topology().axes() - 1);
+  int const heads = std::max(8, last);
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  verdict all;
+  if (given.rest.at(0) == "moe") {
+    nn::moe_options o;
+    o.experts = 2 * last;
+    o.hidden = 2 * width;
+    run(nn::moe_gpt({2, width, heads, vocabulary}, o), m, given, o.experts, all);
+  } else {
+    run(nn::chain(nn::embedding(vocabulary, width), nn::repeat(2, nn::gpt_block(width, heads)),
+                  nn::layer_norm(width), nn::linear(width, vocabulary)),
+        m, given, 0, all);
+  }
+  return all.exit_code();
+}
