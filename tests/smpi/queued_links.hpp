@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A transport with the links of the timeline (step/timeline.hpp): each tier carries one transfer at
+// a time, in the order of all tickets of the rank. Without this transport, transfers of different
+// groups of ranks share a link, so a short one does not wait for a long one that began before.
+
+#include <map>
+#include <set>
+
+#include <sched.h>
+
+#include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/operation_queue.hpp>
+
+namespace ashlar_test {
+
+class queued_links final : public ashlar::communicator {
+ public:
+  queued_links(std::shared_ptr<ashlar::communicator> inner, ashlar::topology const& t,
+               ashlar::operation_queue& order)
+      : inner_(std::move(inner)), topology_(t), order_(order) {}
+
+  /// Tickets are taken right after this call.
+  void open(ashlar::axis_list const& axes) override {
+    inner_->open(axes);
+    number(axes, ++last(axes));
+  }
+  void run(ashlar::transfer_request const& s) override {
+    auto const pending = start(s);
+    while (!pending->advance()) {
+      order_.poll();
+      sched_yield();
+    }
+  }
+  std::unique_ptr<ashlar::pending_operation> start(ashlar::transfer_request const& s) override {
+    return std::make_unique<queued_transfer>(*this, s);
+  }
+  void note_crossing(std::int64_t received_bytes) override {
+    inner_->note_crossing(received_bytes);
+  }
+  void barrier() override { inner_->barrier(); }
+
+ private:
+  class queued_transfer final : public ashlar::pending_operation {
+   public:
+    queued_transfer(queued_links& owner, ashlar::transfer_request const& s)
+        : owner_(owner), request_(s), number_(owner.number_of(s)),
+          waiting_(owner.waiting_[owner.tier_of(s.what->axes)]) {
+      advance();
+    }
+    bool advance() override {
+      if (done_) return true;
+      if (real_ == nullptr) {
+        if (*waiting_.begin() != number_) return false;
+        real_ = owner_.inner_->start(request_);
+      }
+      if (!real_->advance()) return false;
+      waiting_.erase(number_);
+      return done_ = true;
+    }
+
+   private:
+    queued_links& owner_;
+    ashlar::transfer_request request_;
+    std::uint64_t number_;
+    std::set<std::uint64_t>& waiting_;
+    std::unique_ptr<ashlar::pending_operation> real_;
+    bool done_ = false;
+  };
+
+  /// Returns the last known ticket of a group. No transfer is pending when this object is made.
+  std::uint64_t& last(ashlar::axis_list const& axes) {
+    auto const [found, is_new] = last_.try_emplace(ashlar::set_of(axes), 0);
+    while (is_new && !order_.is_turn_of(axes, found->second + 1)) ++found->second;
+    return found->second;
+  }
+  std::uint64_t number(ashlar::axis_list const& axes, std::uint64_t ticket) {
+    waiting_[tier_of(axes)].insert(++numbers_);
+    return of_ticket_[{ashlar::set_of(axes), ticket}] = numbers_;
+  }
+  /// Returns the place of a transfer among all of this rank. A transfer that runs at once takes its
+  /// ticket right before.
+  std::uint64_t number_of(ashlar::transfer_request const& s) {
+    auto const found = of_ticket_.find({ashlar::set_of(s.what->axes), s.ticket});
+    if (found != of_ticket_.end()) return found->second;
+    last(s.what->axes) = s.ticket;
+    return number(s.what->axes, s.ticket);
+  }
+  bool tier_of(ashlar::axis_list const& axes) const {
+    for (auto const a : axes)
+      if (topology_.axis[a].tier == ashlar::link_tier::inter_node && topology_.extent(a) > 1)
+        return true;
+    return false;
+  }
+
+  std::shared_ptr<ashlar::communicator> inner_;
+  ashlar::topology topology_;
+  ashlar::operation_queue& order_;
+  std::uint64_t numbers_ = 0;
+  std::map<unsigned, std::uint64_t> last_;
+  std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> of_ticket_;
+  std::set<std::uint64_t> waiting_[2];  // numbers of the transfers of a tier that have not ended
+};
+
+}  // namespace ashlar_test
