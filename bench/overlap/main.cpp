@@ -20,6 +20,8 @@
 //               trainer without. One figure is for the program optimized for this machine, one for
 //               the program optimized for a slow network ("forced").
 //
+// With --turns K, a step has K micro-batches that take turns (step/turns.hpp).
+//
 // The columns of the table (a move is a redistribution in a program):
 //
 //   step      the time of the slowest rank from the first action of the program to its last move.
@@ -60,7 +62,7 @@ struct options : measuring_options {
   options() : measuring_options{{0, 9, 9}} {}
   std::vector<std::string> nets{"mlp", "gpt"}, plans{"data", "tensor"};
   std::vector<double> ratios{0.5, 1, 2};
-  int width = 512, rows = 4096, context = 128, layers = 3;
+  int width = 512, rows = 4096, context = 128, layers = 3, turns = 1;
   double alpha = 20e-6;
   bool details = false, asleep = false;
   std::string plain;
@@ -321,13 +323,14 @@ template <class Net, class Batch>
 void measure(std::string const& name, Net const& net, Batch const& batch, ashlar::mesh const& m,
              MPI_Comm world, options const& o, csv_file& csv, csv_file* plain) {
   using input = std::conditional_t<nn::takes_tokens<Net>(), std::int32_t, float>;
-  auto const problem = search::any_length(nn::describe<float>(net, batch));
+  auto problem = search::any_length(nn::describe<float>(net, batch));
+  problem.interleaved = o.turns;
   auto const random = ashlar_test::random_batch<input>(batch, 64, 64, 1);
   train::batch_data<input, std::int32_t> const data{random.inputs, random.targets};
   for (auto const& plan_name : o.plans) {
-    auto const plan = plan_name == "data"
-                          ? search::data_parallel(problem, m.topology(), m.machine())
-                          : search::tensor_parallel(problem, m.topology(), m.machine());
+    auto plan = plan_name == "data" ? search::data_parallel(problem, m.topology(), m.machine())
+                                    : search::tensor_parallel(problem, m.topology(), m.machine());
+    search::predict(plan, problem, m.machine());
     if (plain != nullptr) {
       if (o.asleep) continue;
       measure_plain(name, net, plan, plan_name, data, m, world, o, *plain);
@@ -364,6 +367,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(64, 1 << 20));
   app.add_option("--layers", o.layers, "blocks of the GPT, middle layers of the perceptron")
       ->check(CLI::Range(1, 64));
+  app.add_option("--turns", o.turns, "micro-batches of a step, which take turns")
+      ->check(CLI::Range(1, 64));
   app.add_option("--rounds", o.how.least_rounds, "runs of each program, in turns")
       ->check(CLI::PositiveNumber);
   app.add_option("--alpha", o.alpha, "seconds of a message")->check(CLI::PositiveNumber);
@@ -383,8 +388,8 @@ int main(int argc, char** argv) {
                              nn::linear(2 * d, 64));
   auto const gpt = nn::chain(nn::embedding(64, d), nn::repeat(o.layers, nn::gpt_block(d, 8)),
                              nn::layer_norm(d), nn::linear(d, 64));
-  nn::feature_batch const features{o.rows, d, 1};
-  nn::token_batch const tokens{o.rows / o.context, o.context, 1};
+  nn::feature_batch const features{o.rows / o.turns, d, o.turns};
+  nn::token_batch const tokens{o.rows / o.context / o.turns, o.context, o.turns};
   for (bool const plain : {false, true}) {
     if (env.rank() == 0)
       std::printf(plain ? "\nNothing held back, %d ranks\n"
