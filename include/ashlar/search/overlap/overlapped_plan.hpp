@@ -5,11 +5,12 @@
 
 // Finds the plan whose step takes the least time if redistributions overlap with computations
 // (problem::overlap). The time of a plan is that of its own program after the passes of
-// step/overlapped.hpp on the timeline. The search has three stages for each number of micro-batches
+// step/overlapped.hpp on the timeline. The search has these stages for each number of micro-batches
 // that may take turns:
 //
 //   serial plan      the plan of least serial seconds (optimal.hpp), priced on the timeline, is the
 //                    first one
+//   plan of HiDup    the second one, if two micro-batches take turns (hidup_search.hpp)
 //   candidates       plans in the order of a lower bound of their overlapped seconds (turn_search.hpp)
 //   priced           candidates are priced on the timeline until the next bound is not below the best
 //                    plan, or until there were `most_priced`
@@ -26,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/search/overlap/hidup_search.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/overlap/turn_model.hpp>
 #include <ashlar/search/overlap/turn_search.hpp>
@@ -70,6 +72,7 @@ class overlapped_search {
     for (int a = 0; a < mesh_.axes(); ++a) axes += mesh_.extent(a) > 1;
     if (axes > most_axes || net_.recomputed > 0 || best_.recomputed > 0 || !watch_.has_time())
       return bound_by_work();
+    if (turns_at_once(net_) == 2) price_hidup(filter);
     turn_model model(net_, mesh_, machine_, filter);
     // Few labels find a good plan, and more of them then prove how good it is.
     double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
@@ -109,6 +112,19 @@ class overlapped_search {
     for (int i = 0; i < net_.size(); ++i)
       work += whole_work_seconds(net_.spec(i), machine_, net_.element_size);
     return net_.micro_batches * work / mesh_.ranks();
+  }
+
+  /// Considers the plan of HiDup, if the filter permits one.
+  template <class Filter>
+  void price_hidup(Filter const& filter) {
+    try {
+      turn_model model(net_, mesh_, machine_, [&](int i, layer_choice const& c) {
+        return splits_one_dim(c, mesh_) && filter(i, c);
+      });
+      price(model.plan_of(hidup_search(model.chain(), net_.micro_batches).run().second));
+    } catch (error const&) {
+      return;  // no choice of a layer is permitted
+    }
   }
 
   void bound_by(double seconds) { bound_ = bound_ < 0 ? seconds : std::min(bound_, seconds); }

@@ -120,8 +120,9 @@ class turn_bounds {
   /// Computes the table of one of the weighted means.
   void tabulate(int k) {
     auto const& w = weight_of[k];
-    auto const moves = of_moves(
-        [&](turn_move const& m) { return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1)); });
+    auto const moves = of_moves([&](turn_move const& m) {
+      return turns() * (w.processor * m.waiting() + w.link[0] * m.on(0) + w.link[1] * m.on(1));
+    });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
       return turns() * w.processor * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])];

@@ -10,7 +10,8 @@
 //                              itself can run beside the move of dx
 //   halo                       on the processor, which waits for the exchange
 //   statistic                  a move inside the forward pass
-//   activation, gradient       the moves at the boundaries
+//   activation, gradient       the moves at the boundaries. The processor waits for those of routed
+//                              rows, which do not run in the background
 //   parameter                  the synchronization of a gradient once a step, without latency
 //                              because buckets share it, and the gathers of a weight once a step,
 //                              because it can be kept (step/prefetch.hpp)
@@ -99,7 +100,8 @@ class turn_model {
     for (int k = 0; k < spec.statistics.size(); ++k) {
       int const at = move_of(list_of(spec.statistics[k], size, true), c.statistics[k].from,
                              c.statistics[k].to);
-      for (auto const& s : chain_.move(at).steps) all.add(s.link, s.seconds);
+      if (!chain_.move(at).waits)
+        for (auto const& s : chain_.move(at).steps) all.add(s.link, s.seconds);
     }
     return index_of(all);
   }
@@ -133,14 +135,14 @@ class turn_model {
 
   /// Returns the index, in turn_chain::moves, of the plan of a redistribution. Plans are kept.
   int move_of(int list, placement const& from, placement const& to) {
-    // Moves of routed rows do not run beside work. The bound leaves them out.
-    if (from == to || planned_[static_cast<std::size_t>(list)].extents.is_routed()) return 0;
+    if (from == to) return 0;
     auto& of = planned_[static_cast<std::size_t>(list)];
     auto const [it, is_new] = of.moves.try_emplace({code_of(from), code_of(to)}, 0);
     if (!is_new) return it->second;
     auto const path = plan_redistribution(of.extents, of.size, from, to, model_.mesh(), machine_);
     auto const& m = of.latency ? machine_ : without_latency_;
     turn_move move;
+    move.waits = of.extents.is_routed();
     for (auto const& s : path.steps)
       if (communicates(s.kind))
         move.add(static_cast<int>(tier_of(s, model_.mesh())),
@@ -150,9 +152,10 @@ class turn_model {
 
   int index_of(turn_move const& m) {
     std::vector<double> key;
+    if (m.steps.empty()) return 0;
+    if (m.waits) key.push_back(-1);
     for (auto const& s : m.steps) key.insert(key.end(), {static_cast<double>(s.link), s.seconds});
     auto const [it, is_new] = index_.try_emplace(key, static_cast<int>(chain_.moves.size()));
-    if (key.empty()) return 0;
     if (is_new) chain_.moves.push_back(m);
     return it->second;
   }

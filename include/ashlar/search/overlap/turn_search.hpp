@@ -28,8 +28,6 @@
 //
 // Choices and labels whose bound (turn_bounds.hpp) is not below the limit are dropped.
 //
-// Inside a residual, labels of different choices of its begin are kept apart until its end.
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -39,6 +37,7 @@
 
 #include <ashlar/search/overlap/turn_bounds.hpp>
 #include <ashlar/search/overlap/turn_times.hpp>
+#include <ashlar/search/overlap/turn_walk.hpp>
 
 namespace ashlar::search {
 
@@ -82,7 +81,10 @@ class turn_search {
       labels[static_cast<std::size_t>(c)].push_back(first);
     }
     enter(0, labels);
-    labels = through(0, chain_.size() - 1, std::move(labels));
+    labels = through_chain(
+        chain_, 0, chain_.size() - 1, std::move(labels),
+        [&](int i, label_lists& lists) { enter(i, lists); },
+        [&](int i, label_lists const& lists, int only) { return across(i, lists, only); });
     std::vector<label> all;
     for (auto const& list : labels) all.insert(all.end(), list.begin(), list.end());
     std::vector<turn_result> results;
@@ -203,41 +205,6 @@ class turn_search {
     }
   }
 
-  /// Takes labels of element `first` to element `last`.
-  label_lists through(int first, int last, label_lists labels) {
-    for (int i = first; i < last;) {
-      int const end = chain_.elements[static_cast<std::size_t>(i)].partner;
-      if (end > i) {
-        labels = through_residual(i, end, labels);
-        i = end;
-      } else {
-        labels = across(i, labels, -1);
-        enter(++i, labels);
-      }
-    }
-    return labels;
-  }
-
-  label_lists through_residual(int begin, int end, label_lists const& labels) {
-    label_lists all(labels.size());
-    for (std::size_t r = 0; r < labels.size(); ++r) {
-      if (labels[r].empty()) continue;
-      label_lists own(labels.size());
-      own[r] = labels[r];
-      int at = begin;
-      if (begin + 1 < end) {
-        own = across(begin, own, -1);
-        enter(begin + 1, own);
-        own = through(begin + 1, end - 1, std::move(own));
-        at = end - 1;
-      }
-      own = across(at, own, static_cast<int>(r));
-      enter(end, own);
-      all[r] = std::move(own[r]);
-    }
-    return all;
-  }
-
   /// Takes labels over the boundary behind element i: to choice `only` of the next element, or to
   /// all if it is negative.
   label_lists across(int i, label_lists const& labels, int only) const {
@@ -252,8 +219,10 @@ class turn_search {
         auto const &forward = chain_.move(move.forward[both]),
                    &backward = chain_.move(move.backward[both]);
         for (auto l : labels[c]) {
-          l.forward.move(forward, turns(), false);
-          l.backward.move(backward, turns(), true);
+          cross(forward, l.forward, false);
+          cross(backward, l.backward, true);
+          l.hidden[0] += forward.waiting();
+          l.hidden[1] += backward.waiting();
           for (int on = 0; on < turn_links; ++on)
             l.load[on] += turns() * (forward.on(on) + backward.on(on));
           next[static_cast<std::size_t>(k)].push_back(l);
@@ -261,6 +230,11 @@ class turn_search {
       }
     }
     return next;
+  }
+
+  /// Lets a pass go over a boundary.
+  void cross(turn_move const& m, turn_times& pass, bool descending) const {
+    if (!m.waits || is_one() || pass.ready[0] > 0) pass.move(m, turns(), descending);
   }
 
   /// Returns whether label a ends at most `slack` later than label b, whatever follows.

@@ -41,10 +41,11 @@ struct turn_times {
 
   /// Ends the open stage by a move of every micro-batch, whose steps are in ascending order, or in
   /// descending order if time runs backward. A move without steps leaves the stage open, because it
-  /// costs nothing to go on with the same micro-batch.
+  /// costs nothing to go on with the same micro-batch. A move for which the processor waits is work.
   constexpr void move(turn_move const& m, int turns, bool descending) {
     int const n = m.steps.size();
     if (n == 0) return;
+    if (m.waits) return work(m.seconds());
     for (int b = 0; b < turns; ++b) {
       processor = std::max(processor + late, ready[b]) + open - late;
       double end = processor;

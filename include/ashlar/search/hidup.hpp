@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Finds a plan as HiDup does (Zhang et al., "Accelerating Large-Scale Distributed Neural Network
+// Training with SPMD Parallelism", SoCC 2022, section 4), to compare `optimal` with it. Two
+// micro-batches take turns.
+//
+//   plan const theirs = search::hidup(problem, topology, machine);
+//   problem.overlap = true;
+//   plan const ours = search::optimal(problem, topology, machine);    // ours.seconds is not larger
+//
+// overlap/hidup_search.hpp is the algorithm. What the paper leaves open is settled as follows:
+//
+//   backward    The paper searches over the forward pass and lets the backward pass overlap in the same
+//               way. comm and comp are the sums of both passes.
+//   weights     Their gathers, and the synchronization of their gradients, are in the communication
+//               step of the stage that uses them, with half of their seconds for each micro-batch.
+//               The search decides whether a layer with such weights begins a stage.
+//   links       The paper has one. The seconds of moves on both links are added up.
+//   mesh        The paper splits a tensor along one dim over all GPUs. So a layer has the same row on
+//               all axes of a mesh, and moves may still take a step for each axis.
+//   memory      There is no memory limit.
+//
+// The seconds of the plan are those of the timeline (step/timeline.hpp), as those of `optimal` are.
+
+#include <string>
+
+#include <ashlar/search/overlap/hidup_search.hpp>
+#include <ashlar/search/overlap/overlapped_plan.hpp>
+
+namespace ashlar::search {
+
+/// Returns the plan that HiDup's search finds. plan.seconds are those of the timeline. The problem
+/// needs two micro-batches or more, of which two take turns. Throws ashlar::error if there is only
+/// one, if a layer couples the rows of a batch, or if segments are to be recomputed.
+inline plan hidup(problem const& net, topology const& t, machine const& m) {
+  if (net.micro_batches < 2)
+    throw error("search::hidup", "HiDup lets two micro-batches take turns, and the problem has " +
+                                     std::to_string(net.micro_batches) +
+                                     ". Set micro_batches to 2 or more.");
+  if (net.recomputed > 0)
+    throw error("search::hidup", "HiDup recomputes nothing. Set recomputed to 0.");
+  problem duplex = net;
+  duplex.interleaved = 2;
+  duplex.overlap = false;
+  detail::check_overlapped(duplex, t);
+  return detail::best_storage(duplex, t, false, [&](problem const& settled) {
+    turn_model model(settled, t, m,
+                     [&](int, layer_choice const& c) { return splits_one_dim(c, t); });
+    auto chosen = model.plan_of(hidup_search(model.chain(), settled.micro_batches).run().second);
+    auto const made = detail::overlapped_program(settled, chosen, m);
+    chosen.seconds = made.seconds;
+    chosen.communication_seconds = timeline_of(made.made, m).exposed;
+    return chosen;
+  });
+}
+
+}  // namespace ashlar::search

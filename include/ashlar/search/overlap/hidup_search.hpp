@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural Network Training with
+// SPMD Parallelism", SoCC 2022, section 4) over the numbers of a chain. hidup.hpp makes a plan of it.
+//
+// A stage is a communication step and then a computation step. comm and comp are the seconds of the
+// two steps for one micro-batch. A strategy of m stages takes psi seconds until both micro-batches are
+// through stage m, and phi is minus the last computation step (equations 4 and 5):
+//
+//   phi_m = -comp_m
+//   psi_m = psi_{m-1} + phi_{m-1} + max(-phi_{m-1}, comm_m) + max(comm_m, comp_m) - phi_m
+//
+// Of two strategies that have reached the same state, which are a cut of the net and the placements of
+// its tensors, the paper drops one whose psi and phi are not less. Here an element is added to the
+// last stage as long as nothing has to move in between. So the last stage of a strategy is open, and
+// labels compare open stages. The strategies and the result are the paper's.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/overlap/turn_walk.hpp>
+#include <ashlar/step/plan.hpp>
+
+namespace ashlar::search {
+
+/// Finds the strategy with the least psi.
+class hidup_search {
+ public:
+  /// Computes the seconds of two micro-batches of a step with `micro_batches` of them.
+  hidup_search(turn_chain const& chain, int micro_batches)
+      : chain_(chain), micro_batches_(micro_batches) {}
+
+  /// Returns the least psi of all strategies, and its choices.
+  std::pair<double, std::vector<int>> run() {
+    label_lists labels(at(chain_.choices(0)), std::vector<label>(1));
+    enter(0, labels);
+    labels = through_chain(
+        chain_, 0, chain_.size() - 1, std::move(labels),
+        [&](int i, label_lists& lists) { enter(i, lists); },
+        [&](int i, label_lists const& lists, int only) { return across(i, lists, only); });
+    std::pair<double, std::vector<int>> best{std::numeric_limits<double>::infinity(), {}};
+    int last = -1;
+    for (auto const& list : labels)
+      for (auto const& l : list)
+        if (l.psi() < best.first) best.first = l.psi(), last = l.node;
+    best.second.resize(at(chain_.size()));
+    for (int n = last; n >= 0; n = nodes_[at(n)].before)
+      best.second[at(nodes_[at(n)].element)] = nodes_[at(n)].choice;
+    return best;
+  }
+
+ private:
+  /// A strategy whose last stage is open: comm and comp so far, psi + phi of the stages before it,
+  /// and the last computation step before it.
+  struct label {
+    double before = 0, last = 0, comm = 0, comp = 0;
+    int node = -1;
+
+    double without_last() const { return before + std::max(last, comm) + std::max(comm, comp); }
+    double psi() const { return without_last() + comp; }
+
+    /// Ends the open stage and begins one whose communication step takes this long.
+    void begin_stage(double seconds) {
+      before = without_last();
+      last = comp;
+      comm = seconds;
+      comp = 0;
+    }
+
+    /// Returns whether this strategy is at most as long as another one in the same state, whatever
+    /// is added to both. If its open stage has d more seconds of work, it must be 2 d shorter apart
+    /// from that, and these seconds can hide more.
+    bool is_no_worse(label const& other) const {
+      double const more = 2 * std::max(0.0, comp - other.comp);
+      return comm <= other.comm && before + more <= other.before &&
+             before + more + std::max(last, comm) <=
+                 other.before + std::max(other.last, other.comm);
+    }
+  };
+  using label_lists = std::vector<std::vector<label>>;  // by choice
+  struct node {
+    int element, choice, before;
+  };
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  void enter(int i, label_lists& labels) {
+    auto const& own = chain_.at(i);
+    for (int c = 0; c < chain_.choices(i); ++c) {
+      double weights = 0;
+      for (std::size_t on = 0; on < turn_links; ++on)
+        weights += (own.gathers[at(c)][on] + own.synchronize[at(c)][on]) / micro_batches_;
+      double const inside = chain_.move(own.inside[at(c)]).seconds();
+      std::vector<label> kept;
+      auto const keep = [&](label l) {
+        l.comp += own.forward[at(c)] + own.backward[at(c)];
+        if (inside > 0) l.begin_stage(inside);
+        for (auto const& k : kept)
+          if (k.is_no_worse(l)) return;
+        std::erase_if(kept, [&](label const& k) { return l.is_no_worse(k); });
+        kept.push_back(l);
+      };
+      for (auto l : labels[at(c)]) {
+        if (weights > 0 && l.comp > 0) {
+          auto begun = l;
+          begun.begin_stage(weights);
+          keep(begun);
+        }
+        l.comm += weights;
+        keep(l);
+      }
+      for (auto& l : kept) {
+        nodes_.push_back({i, c, l.node});
+        l.node = static_cast<int>(nodes_.size()) - 1;
+      }
+      labels[at(c)] = std::move(kept);
+    }
+  }
+
+  label_lists across(int i, label_lists const& labels, int only) const {
+    auto const& moves = chain_.behind(i);
+    int const n = chain_.choices(i + 1);
+    label_lists next(at(n));
+    for (std::size_t c = 0; c < labels.size(); ++c)
+      for (int k = only < 0 ? 0 : only; k < (only < 0 ? n : only + 1); ++k) {
+        double moved = 0, waiting = 0;
+        for (auto const* index : {&moves.forward, &moves.backward}) {
+          auto const& m = chain_.move((*index)[c * at(n) + at(k)]);
+          moved += m.seconds() - m.waiting();
+          waiting += m.waiting();
+        }
+        for (auto l : labels[c]) {
+          if (moved > 0) l.begin_stage(moved);
+          l.comp += waiting;
+          next[at(k)].push_back(l);
+        }
+      }
+    return next;
+  }
+
+  turn_chain const& chain_;
+  int micro_batches_;
+  std::vector<node> nodes_;
+};
+
+/// Returns whether a choice splits its tensors along one dim at a time, as HiDup does: it has the
+/// same row on every axis.
+inline bool splits_one_dim(layer_choice const& c, topology const& t) {
+  int first = -1;
+  for (int a = 0; a < t.axes(); ++a) {
+    if (t.extent(a) == 1) continue;
+    if (first < 0) first = a;
+    auto const is_same = [&](placement const& p) { return same_role(p[a], p[first]); };
+    if (!is_same(c.x) || !is_same(c.y) || !is_same(c.dy) || !is_same(c.dx)) return false;
+    for (auto const& p : c.parameters)
+      if (!is_same(p.store) || !is_same(p.use) || !is_same(p.grad)) return false;
+  }
+  return true;
+}
+
+}  // namespace ashlar::search
