@@ -8,6 +8,9 @@
 // A step takes at least as long as a weighted mean of three paths: of the processor and of each link.
 // Such a mean is additive over the chain. So its least value behind every choice is computed once,
 // for several weights.
+//
+// A micro-batch that has no other one to take turns with waits for its moves, except for the weight
+// gradients beside moves of dx. This sum is additive, too.
 
 #include <algorithm>
 #include <limits>
@@ -25,6 +28,7 @@ class turn_bounds {
     for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
     for (int k = 0; k < weights; ++k) tabulate(k);
     for (int on = 0; on < turn_links; ++on) tabulate_load(on);
+    if (chain.turns == 1 && chain.groups == 1) tabulate_alone();
   }
 
   /// Returns whether nothing with choice c of element i is below the limit.
@@ -32,6 +36,9 @@ class turn_bounds {
 
   /// Returns the least seconds of work in a step behind element i with choice c.
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
+
+  /// Returns the least seconds of a single micro-batch behind element i with choice c.
+  double alone_behind(int i, int c) const { return alone_to_come_[at(i)][at(c)]; }
 
   /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c, take
   /// `processor` and `link` seconds on the paths of a group of micro-batches, and `load` seconds of
@@ -64,32 +71,29 @@ class turn_bounds {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int turns() const { return chain_.turns; }
 
-  /// Returns the least sums of own(i, choice) and of between(move) over all elements behind each
-  /// one, by element and choice.
-  template <class Own>
-  std::vector<std::vector<double>> least_behind(std::vector<double> const& between, Own own) const {
+  /// Returns the least sums of own(i, choice) and of between(i, k, right choice) over all elements
+  /// behind each one, by element and choice. k is an index into the lists of turn_boundary.
+  template <class Between, class Own>
+  std::vector<std::vector<double>> least_behind(Between between, Own own) const {
     int const n = chain_.size();
     std::vector<std::vector<double>> least(at(n));
     least[at(n - 1)].assign(at(chain_.choices(n - 1)), 0);
     for (int i = n - 2; i >= 0; --i) {
       auto const right = at(chain_.choices(i + 1));
-      auto const& moves = chain_.behind(i);
       std::vector<double> behind(right);
       for (std::size_t k = 0; k < right; ++k) behind[k] = own(i + 1, k) + least[at(i + 1)][k];
       least[at(i)].assign(at(chain_.choices(i)), std::numeric_limits<double>::infinity());
       for (std::size_t c = 0; c < at(chain_.choices(i)); ++c)
         for (std::size_t k = 0; k < right; ++k)
-          least[at(i)][c] = std::min(least[at(i)][c],
-                                     between[at(moves.forward[c * right + k])] +
-                                         between[at(moves.backward[c * right + k])] + behind[k]);
+          least[at(i)][c] = std::min(least[at(i)][c], between(i, c * right + k, k) + behind[k]);
     }
     return least;
   }
 
   /// Marks the choices for which the least of such sums over the whole chain is not below the
   /// limit. `behind` is the result of least_behind, and a step has `times` times as much.
-  template <class Own>
-  void mark(std::vector<double> const& between, Own own, double times,
+  template <class Between, class Own>
+  void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {
     std::vector<double> before(at(chain_.choices(0)), 0);
     for (int i = 0;; ++i) {
@@ -100,12 +104,10 @@ class turn_bounds {
       }
       if (i + 1 == chain_.size()) return;
       auto const right = at(chain_.choices(i + 1));
-      auto const& moves = chain_.behind(i);
       std::vector<double> next(right, std::numeric_limits<double>::infinity());
       for (std::size_t c = 0; c < n; ++c)
         for (std::size_t k = 0; k < right; ++k)
-          next[k] = std::min(next[k], before[c] + between[at(moves.forward[c * right + k])] +
-                                          between[at(moves.backward[c * right + k])]);
+          next[k] = std::min(next[k], before[c] + between(i, c * right + k, k));
       before = std::move(next);
     }
   }
@@ -115,6 +117,14 @@ class turn_bounds {
     std::vector<double> list;
     for (auto const& m : chain_.moves) list.push_back(price(m));
     return list;
+  }
+
+  /// Returns the function that adds the values of both moves of a boundary.
+  auto both(std::vector<double> const& of) const {
+    return [this, &of](int i, std::size_t k, std::size_t) {
+      auto const& moves = chain_.behind(i);
+      return of[at(moves.forward[k])] + of[at(moves.backward[k])];
+    };
   }
 
   /// Computes the table of one of the weighted means.
@@ -127,8 +137,8 @@ class turn_bounds {
       auto const& of = chain_.at(i);
       return turns() * w.processor * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])];
     };
-    to_come_[k] = least_behind(moves, own);
-    mark(moves, own, chain_.per_step, to_come_[k]);
+    to_come_[k] = least_behind(both(moves), own);
+    mark(both(moves), own, chain_.per_step, to_come_[k]);
   }
   /// Computes the table of the seconds of one link, with the moves of weights.
   void tabulate_load(int on) {
@@ -138,13 +148,31 @@ class turn_bounds {
       return moves[at(of.inside[c])] +
              (of.gathers[c][at(on)] + of.synchronize[c][at(on)]) / chain_.per_step;
     };
-    load_to_come_[on] = least_behind(moves, own);
-    mark(moves, own, chain_.per_step, load_to_come_[on]);
+    load_to_come_[on] = least_behind(both(moves), own);
+    mark(both(moves), own, chain_.per_step, load_to_come_[on]);
+  }
+  /// Computes the table of a single micro-batch.
+  void tabulate_alone() {
+    auto const moves = of_moves([](turn_move const& m) { return m.seconds(); });
+    auto const own = [&](int i, std::size_t c) {
+      auto const& of = chain_.at(i);
+      return of.forward[c] + of.backward[c] + moves[at(of.inside[c])];
+    };
+    auto const between = [&](int i, std::size_t k, std::size_t right) {
+      auto const& of = chain_.at(i + 1);
+      int const forward = chain_.behind(i).forward[k], backward = chain_.behind(i).backward[k];
+      double const hides = chain_.move(backward).waits ? 0
+                           : of.backward[right] > 0    ? of.beside[right]
+                                                       : moves[at(backward)];
+      return moves[at(forward)] + std::max(0.0, moves[at(backward)] - hides);
+    };
+    alone_to_come_ = least_behind(between, own);
+    mark(between, own, 1, alone_to_come_);
   }
 
   turn_chain const& chain_;
   double limit_;
-  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links];
+  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links], alone_to_come_;
   std::vector<std::vector<char>> dead_;  ///< by element and choice
 };
 

@@ -144,8 +144,11 @@ class turn_search {
     double const processor = has_paths() ? l.forward.processor + l.backward.processor +
                                                turns() * (l.forward.open + l.backward.open)
                                          : turns() * (l.hidden[0] + l.hidden[1]);
-    return std::max(busy(l) + bounds_.work_behind(i, c),
-                    bounds_.behind(i, c, processor, link, l.load));
+    double const one = is_one() && turns() == 1 ? l.forward.end_of_one() + l.backward.end_of_one() +
+                                                      bounds_.alone_behind(i, c)
+                                                : 0;
+    return std::max(
+        {one, busy(l) + bounds_.work_behind(i, c), bounds_.behind(i, c, processor, link, l.load)});
   }
 
   /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
@@ -234,7 +237,8 @@ class turn_search {
 
   /// Lets a pass go over a boundary.
   void cross(turn_move const& m, turn_times& pass, bool descending) const {
-    if (!m.waits || is_one() || pass.ready[0] > 0) pass.move(m, turns(), descending);
+    if (m.waits && !is_one() && pass.ready[0] == 0) pass.occupy(m, turns());
+    else pass.move(m, turns(), descending);
   }
 
   /// Returns whether label a ends at most `slack` later than label b, whatever follows.
