@@ -39,24 +39,11 @@
 // best_topology.hpp finds the best mesh for the tensor-parallel layout and for Summa.
 
 #include <ashlar/search/choices.hpp>
+#include <ashlar/search/layout_rows.hpp>
 #include <ashlar/search/optimal.hpp>
 
 namespace ashlar::search {
 namespace detail {
-
-constexpr bool is_replicated_storage(layer_choice const& c) {
-  for (auto const& p : c.parameters)
-    for (int a = 0; a < p.store.axes(); ++a)
-      if (p.store[a].is_split() != p.use[a].is_split()) return false;
-  return true;
-}
-
-constexpr bool is_data_row(training_row const& r) {
-  if (!r.x.is_split_of(0)) return false;
-  for (auto const& p : r.use)
-    if (!p.is_broadcast()) return false;
-  return true;
-}
 
 constexpr bool splits_weight(training_row const& r) {
   for (auto const& p : r.use)
@@ -113,27 +100,6 @@ constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
     for (int a = 0; a < t.axes() && spec.parameters[k].extents.rank() > 0; ++a)
       if (t.extent(a) > 1 && p.store[a].is_broadcast() && !p.grad[a].is_split()) return false;
   }
-  return true;
-}
-
-constexpr training_row row_on(layer_choice const& c, int a) {
-  training_row r{c.x[a], c.y[a], c.dy[a], c.dx[a]};
-  for (auto const& p : c.parameters) {
-    r.use.push_back(p.use[a]);
-    r.grad.push_back(p.grad[a]);
-  }
-  return r;
-}
-
-/// Returns whether the signature row of choice c on axis a satisfies `wanted(row, spec)`. If no row
-/// of layer i satisfies it, every row is permitted.
-template <int N, class Wanted>
-constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c, int a,
-                       topology const& t, Wanted wanted) {
-  auto const& spec = net.spec(i);
-  if (t.extent(a) == 1 || wanted(row_on(c, a), spec)) return true;
-  for (auto const& r : spec.rows)
-    if (wanted(r, spec)) return false;
   return true;
 }
 

@@ -10,7 +10,8 @@
 //
 //   serial plan      the plan of least serial seconds (optimal.hpp), priced on the timeline, is the
 //                    first one
-//   plan of HiDup    the second one, if two micro-batches take turns (hidup_search.hpp)
+//   known plans      that of HiDup, if two micro-batches take turns (hidup_search.hpp), and data
+//                    parallelism, whose gradients overlap best
 //   candidates       plans in the order of a lower bound of their overlapped seconds (turn_search.hpp)
 //   priced           candidates are priced on the timeline until the next bound is not below the best
 //                    plan, or until there were `most_priced`
@@ -27,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include <ashlar/search/layout_rows.hpp>
 #include <ashlar/search/overlap/hidup_search.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/overlap/turn_model.hpp>
@@ -72,7 +74,10 @@ class overlapped_search {
     for (int a = 0; a < mesh_.axes(); ++a) axes += mesh_.extent(a) > 1;
     if (axes > most_axes || net_.recomputed > 0 || best_.recomputed > 0 || !watch_.has_time())
       return bound_by_work();
-    if (turns_at_once(net_) == 2) price_hidup(filter);
+    if (turns_at_once(net_) == 2)
+      price_hidup(filter, [&](int, layer_choice const& c) { return splits_one_dim(c, mesh_); });
+    price_hidup(filter,
+                [&](int i, layer_choice const& c) { return is_data_parallel(net_, i, c, mesh_); });
     turn_model model(net_, mesh_, machine_, filter);
     // Few labels find a good plan, and more of them then prove how good it is.
     double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
@@ -114,13 +119,13 @@ class overlapped_search {
     return net_.micro_batches * work / mesh_.ranks();
   }
 
-  /// Considers the plan of HiDup, if the filter permits one.
-  template <class Filter>
-  void price_hidup(Filter const& filter) {
+  /// Considers the plan of HiDup's search among the choices with is_one(i, choice), if the filter
+  /// permits one.
+  template <class Filter, class IsOne>
+  void price_hidup(Filter const& filter, IsOne const& is_one) {
     try {
-      turn_model model(net_, mesh_, machine_, [&](int i, layer_choice const& c) {
-        return splits_one_dim(c, mesh_) && filter(i, c);
-      });
+      turn_model model(net_, mesh_, machine_,
+                       [&](int i, layer_choice const& c) { return is_one(i, c) && filter(i, c); });
       price(model.plan_of(hidup_search(model.chain(), net_.micro_batches).run().second));
     } catch (error const&) {
       return;  // no choice of a layer is permitted

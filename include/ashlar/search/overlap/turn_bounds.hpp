@@ -9,8 +9,11 @@
 // Such a mean is additive over the chain. So its least value behind every choice is computed once,
 // for several weights.
 //
-// A micro-batch that has no other one to take turns with waits for its moves, except for the weight
-// gradients beside moves of dx. This sum is additive, too.
+// If all micro-batches of a step take turns, gradients are synchronized after the whole forward pass,
+// and weights are gathered before the whole backward pass. So a step also takes at least as long as
+// the work of one pass, and a weighted mean of the work of the other pass and of its moves of weights
+// on a link. A single micro-batch waits for its moves, except for the weight gradients beside moves of
+// dx, and its waiting counts as work here.
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +31,8 @@ class turn_bounds {
     for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
     for (int k = 0; k < weights; ++k) tabulate(k);
     for (int on = 0; on < turn_links; ++on) tabulate_load(on);
-    if (chain.turns == 1 && chain.groups == 1) tabulate_alone();
+    if (chain.groups == 1)
+      for (int k = 0; k < shares; ++k) tabulate_passes(k);
   }
 
   /// Returns whether nothing with choice c of element i is below the limit.
@@ -37,8 +41,20 @@ class turn_bounds {
   /// Returns the least seconds of work in a step behind element i with choice c.
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
 
-  /// Returns the least seconds of a single micro-batch behind element i with choice c.
-  double alone_behind(int i, int c) const { return alone_to_come_[at(i)][at(c)]; }
+  /// Returns a lower bound of the seconds of a step in which all micro-batches take turns. The elements
+  /// up to i, where i has choice c, take `forward` and `backward` seconds in the two passes, and the
+  /// moves of their weights in both passes `moved` seconds on each link.
+  double behind(int i, int c, double forward, double backward,
+                double const (&moved)[2][turn_links]) const {
+    double least = 0;
+    for (int k = 0; k < shares; ++k) {
+      auto const s = share_of(k);
+      least = std::max(least, s.work[0] * forward + s.work[1] * backward +
+                                  s.moved * moved[s.pass][s.link] +
+                                  passes_to_come_[k][at(i)][at(c)]);
+    }
+    return least;
+  }
 
   /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c, take
   /// `processor` and `link` seconds on the paths of a group of micro-batches, and `load` seconds of
@@ -67,6 +83,19 @@ class turn_bounds {
       {1, {0, 0}},       {0, {1, 0}},     {0, {0, 1}},
       {0.5, {0.5, 0}},   {0.5, {0, 0.5}}, {0.75, {0.25, 0}},
       {0.75, {0, 0.25}}, {0, {0.5, 0.5}}, {1 / 3.0, {1 / 3.0, 1 / 3.0}}};
+
+  /// The weights of the work of both passes, and of the moves of the weights of one pass on one link.
+  struct share {
+    int pass, link;
+    double work[2], moved;
+  };
+  static constexpr int steps = 5, shares = 2 * turn_links * steps;
+  static share share_of(int k) {
+    share s{k % 2, k / 2 % turn_links, {1, 1}, 0};
+    s.moved = k / (2 * turn_links) / static_cast<double>(steps - 1);
+    s.work[s.pass] = 1 - s.moved;
+    return s;
+  }
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int turns() const { return chain_.turns; }
@@ -151,12 +180,18 @@ class turn_bounds {
     load_to_come_[on] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, load_to_come_[on]);
   }
-  /// Computes the table of a single micro-batch.
-  void tabulate_alone() {
-    auto const moves = of_moves([](turn_move const& m) { return m.seconds(); });
+  /// Computes the table of one share of the work and moves of both passes.
+  void tabulate_passes(int number) {
+    auto const s = share_of(number);
+    bool const alone = turns() == 1;
+    auto const moves = of_moves(
+        [&](turn_move const& m) { return alone ? m.seconds() : turns() * m.waiting(); });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
-      return of.forward[c] + of.backward[c] + moves[at(of.inside[c])];
+      auto const& weights = s.pass == 0 ? of.gathers : of.synchronize;
+      double const inside = alone ? moves[at(of.inside[c])] : 0;
+      return s.work[0] * (turns() * of.forward[c] + inside) + s.work[1] * turns() * of.backward[c] +
+             s.moved * weights[c][at(s.link)];
     };
     auto const between = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
@@ -164,15 +199,17 @@ class turn_bounds {
       double const hides = chain_.move(backward).waits ? 0
                            : of.backward[right] > 0    ? of.beside[right]
                                                        : moves[at(backward)];
-      return moves[at(forward)] + std::max(0.0, moves[at(backward)] - hides);
+      return s.work[0] * moves[at(forward)] +
+             s.work[1] * std::max(0.0, moves[at(backward)] - hides);
     };
-    alone_to_come_ = least_behind(between, own);
-    mark(between, own, 1, alone_to_come_);
+    passes_to_come_[number] = least_behind(between, own);
+    mark(between, own, 1, passes_to_come_[number]);
   }
 
   turn_chain const& chain_;
   double limit_;
-  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links], alone_to_come_;
+  std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links],
+      passes_to_come_[shares];
   std::vector<std::vector<char>> dead_;  ///< by element and choice
 };
 

@@ -144,11 +144,15 @@ class turn_search {
     double const processor = has_paths() ? l.forward.processor + l.backward.processor +
                                                turns() * (l.forward.open + l.backward.open)
                                          : turns() * (l.hidden[0] + l.hidden[1]);
-    double const one = is_one() && turns() == 1 ? l.forward.end_of_one() + l.backward.end_of_one() +
-                                                      bounds_.alone_behind(i, c)
-                                                : 0;
+    double passes = 0;
+    if (is_one()) {
+      auto const of = [&](turn_times const& pass, int p) {
+        return turns() == 1 ? pass.end_of_one() : turns() * l.hidden[p] + l.exposed[p];
+      };
+      passes = bounds_.behind(i, c, of(l.forward, 0), of(l.backward, 1), l.weights);
+    }
     return std::max(
-        {one, busy(l) + bounds_.work_behind(i, c), bounds_.behind(i, c, processor, link, l.load)});
+        {passes, busy(l) + bounds_.work_behind(i, c), bounds_.behind(i, c, processor, link, l.load)});
   }
 
   /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
