@@ -188,10 +188,10 @@ class turn_bounds {
         [&](turn_move const& m) { return alone ? m.seconds() : turns() * m.waiting(); });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
-      auto const& weights = s.pass == 0 ? of.gathers : of.synchronize;
+      auto const& of_weights = s.pass == 0 ? of.gathers : of.synchronize;
       double const inside = alone ? moves[at(of.inside[c])] : 0;
       return s.work[0] * (turns() * of.forward[c] + inside) + s.work[1] * turns() * of.backward[c] +
-             s.moved * weights[c][at(s.link)];
+             s.moved * of_weights[c][at(s.link)];
     };
     auto const between = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
