@@ -151,8 +151,8 @@ class turn_search {
       };
       passes = bounds_.behind(i, c, of(l.forward, 0), of(l.backward, 1), l.weights);
     }
-    return std::max(
-        {passes, busy(l) + bounds_.work_behind(i, c), bounds_.behind(i, c, processor, link, l.load)});
+    return std::max({passes, busy(l) + bounds_.work_behind(i, c),
+                     bounds_.behind(i, c, processor, link, l.load)});
   }
 
   /// Returns the seconds of the processor in a step, with those in which it must wait for weights.
