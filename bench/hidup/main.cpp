@@ -92,7 +92,7 @@ class comparison {
 void gpus(arguments const& args) {
   comparison rows(args, "gpus");
   for (auto const& name : hidup_nets)
-    for (int nodes : {1, 2, 8})
+    for (int nodes : {1, 2, 4, 8})
       if (!args.quick || nodes < 2) rows.add({name, nodes, 8, 9.71});
 }
 
@@ -115,7 +115,7 @@ void one_axis(arguments const& args) {
 /// Figure 9: samples per GPU.
 void batches(arguments const& args) {
   comparison rows(args, "batches");
-  for (int samples : {8, 16, 64})
+  for (int samples : {8, 16, 32, 64, 128})
     if (!args.quick || samples == 8) rows.add({"bert-sgmoe", 2, 4, 100, samples});
 }
 

@@ -26,7 +26,6 @@
 #include <vector>
 
 #include <ashlar/mesh/topology.hpp>
-#include <ashlar/support/inplace_vector.hpp>
 
 namespace ashlar::search {
 
@@ -46,15 +45,14 @@ struct turn_step {
 /// A redistribution: its steps, one after the other. Two neighbouring steps are on different links.
 /// Without any step, nothing is sent.
 struct turn_move {
-  inplace_vector<turn_step, 8> steps;
+  std::vector<turn_step> steps;
   /// Whether the processor waits for it, because it does not run in the background
   /// (tensor/routed.hpp). It does not end a stage.
   bool waits = false;
 
   /// Adds a step, to the last one if that is on the same link.
   constexpr void add(int link, double seconds) {
-    if (!steps.empty() && steps[steps.size() - 1].link == link)
-      steps[steps.size() - 1].seconds += seconds;
+    if (!steps.empty() && steps.back().link == link) steps.back().seconds += seconds;
     else steps.push_back({link, seconds});
   }
   constexpr double on(int link) const {

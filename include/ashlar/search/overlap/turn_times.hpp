@@ -51,13 +51,13 @@ struct turn_times {
   /// descending order if time runs backward. A move without steps leaves the stage open, because it
   /// costs nothing to go on with the same micro-batch. A move for which the processor waits is work.
   constexpr void move(turn_move const& m, int turns, bool descending) {
-    int const n = m.steps.size();
+    auto const n = m.steps.size();
     if (n == 0) return;
     if (m.waits) return occupy(m, turns), work(m.seconds());
     for (int b = 0; b < turns; ++b) {
       processor = std::max(processor + late, ready[b]) + open - late;
       double end = processor;
-      for (int k = 0; k < n; ++k) {
+      for (std::size_t k = 0; k < n; ++k) {
         turn_step const& s = m.steps[descending ? n - 1 - k : k];
         end = link[s.link] = std::max(link[s.link], end) + s.seconds;
       }
