@@ -41,6 +41,7 @@
 #include <ashlar/ashlar.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/cost.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/overlapped.hpp>
 #include <ashlar/step/timeline.hpp>

@@ -28,7 +28,7 @@ class tabulated_moves {
   constexpr tabulated_moves(topology const& t, machine const& m, double tie = 0,
                             shared_moves* shared = nullptr)
       : topology_(t), machine_(m), tie_(tie),
-        paths_(shared == nullptr ? counted(move_tables(t, m)) : shared->of(t, m)),
+        paths_(tables_of(t, m, shared)),
         weights_(std::vector<of_table>{}) {}
 
   constexpr topology const& mesh() const { return topology_; }
@@ -72,6 +72,13 @@ class tabulated_moves {
   }
 
  private:
+  // GCC 12 cannot evaluate this as one conditional expression at compile time.
+  static constexpr counted<move_tables> tables_of(topology const& t, machine const& m,
+                                                  shared_moves* shared) {
+    if (shared != nullptr) return shared->of(t, m);
+    return counted(move_tables(t, m));
+  }
+
   /// Per source state: the weights of its moves; empty until they are first used.
   using of_table = scratch<scratch<double>>;
 

@@ -16,9 +16,13 @@
 // Of two strategies that have reached the same state, which are a cut of the net and the placements of
 // its tensors, the paper drops one whose psi and phi are not less. Here an element is added to the
 // last stage as long as nothing has to move in between. So the last stage of a strategy is open, and
-// labels compare open stages. The strategies and the result are the paper's.
+// labels compare open stages. Not of the paper: where nothing moves between many layers with weights,
+// the strategies that none dominates grow as the third power of the layers. So a first search keeps
+// the few of the least bound, and the second one drops those whose bound is not below its psi. If the
+// second one ends, the result is the paper's.
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -35,8 +39,27 @@ class hidup_search {
   hidup_search(turn_chain const& chain, int micro_batches)
       : chain_(chain), micro_batches_(micro_batches) {}
 
-  /// Returns the least psi of all strategies, and its choices.
-  std::pair<double, std::vector<int>> run() {
+  /// Returns the least psi of all strategies, and its choices. Of more than `most_labels` strategies
+  /// in one state it keeps those of the least bound, and then another strategy may have less.
+  std::pair<double, std::vector<int>> run(std::size_t most_labels = 4096) {
+    rest_.assign(at(chain_.size()), 0);
+    for (int i = chain_.size() - 1; i > 0; --i) {
+      double least = std::numeric_limits<double>::infinity();
+      for (int c = 0; c < chain_.choices(i); ++c) least = std::min(least, work(i, c));
+      rest_[at(i - 1)] = rest_[at(i)] + least;
+    }
+    most_labels_ = std::min<std::size_t>(most_labels, 32);
+    auto first = search();
+    if (most_labels <= most_labels_ || !cut_) return first;
+    limit_ = first.first;
+    most_labels_ = most_labels;
+    auto second = search();
+    return second.first < first.first ? second : first;
+  }
+
+ private:
+  std::pair<double, std::vector<int>> search() {
+    nodes_.clear();
     label_lists labels(at(chain_.choices(0)), std::vector<label>(1));
     enter(0, labels);
     labels = through_chain(
@@ -48,13 +71,13 @@ class hidup_search {
     for (auto const& list : labels)
       for (auto const& l : list)
         if (l.psi() < best.first) best.first = l.psi(), last = l.node;
+    if (last < 0) return best;  // none is below the limit
     best.second.resize(at(chain_.size()));
     for (int n = last; n >= 0; n = nodes_[at(n)].before)
       best.second[at(nodes_[at(n)].element)] = nodes_[at(n)].choice;
     return best;
   }
 
- private:
   /// A strategy whose last stage is open: comm and comp so far, psi + phi of the stages before it,
   /// and the last computation step before it.
   struct label {
@@ -63,6 +86,12 @@ class hidup_search {
 
     double without_last() const { return before + std::max(last, comm) + std::max(comm, comp); }
     double psi() const { return without_last() + comp; }
+
+    /// Returns a bound of psi, if computation steps of `rest` seconds follow. None of the stages to
+    /// come takes less than twice its computation step, and all of it hides at most `comm`.
+    double bound(double rest) const {
+      return before + std::max(last, comm) + std::max(comm, comp + rest) + comp + rest;
+    }
 
     /// Ends the open stage and begins one whose communication step takes this long.
     void begin_stage(double seconds) {
@@ -89,8 +118,13 @@ class hidup_search {
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+  double work(int i, int c) const {
+    return chain_.at(i).forward[at(c)] + chain_.at(i).backward[at(c)];
+  }
+
   void enter(int i, label_lists& labels) {
     auto const& own = chain_.at(i);
+    double const rest = rest_[at(i)];
     for (int c = 0; c < chain_.choices(i); ++c) {
       double weights = 0;
       for (std::size_t on = 0; on < turn_links; ++on)
@@ -98,8 +132,9 @@ class hidup_search {
       double const inside = chain_.move(own.inside[at(c)]).seconds();
       std::vector<label> kept;
       auto const keep = [&](label l) {
-        l.comp += own.forward[at(c)] + own.backward[at(c)];
+        l.comp += work(i, c);
         if (inside > 0) l.begin_stage(inside);
+        if (l.bound(rest) >= limit_ * (1 - 1e-9)) return;
         for (auto const& k : kept)
           if (k.is_no_worse(l)) return;
         std::erase_if(kept, [&](label const& k) { return l.is_no_worse(k); });
@@ -113,6 +148,13 @@ class hidup_search {
         }
         l.comm += weights;
         keep(l);
+      }
+      if (kept.size() > most_labels_) {
+        std::nth_element(
+            kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(most_labels_), kept.end(),
+            [&](label const& a, label const& b) { return a.bound(rest) < b.bound(rest); });
+        kept.resize(most_labels_);
+        cut_ = true;
       }
       for (auto& l : kept) {
         nodes_.push_back({i, c, l.node});
@@ -145,6 +187,10 @@ class hidup_search {
 
   turn_chain const& chain_;
   int micro_batches_;
+  std::vector<double> rest_;  ///< the least work behind each element
+  std::size_t most_labels_ = 0;
+  double limit_ = std::numeric_limits<double>::infinity();
+  bool cut_ = false;
   std::vector<node> nodes_;
 };
 
