@@ -10,7 +10,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_hidup.sh [--quick] [--report] [-h]
-About ten minutes on one core; run nothing else meanwhile.
+About six minutes on one core; run nothing else meanwhile.
   --quick    fewer cells, a minute; into the build folder, not into the page
   --report   only tables and page, from the existing figures" "$@"
 
@@ -57,7 +57,7 @@ compared() {
     best = $c["expert_parallel"] < $c["data_parallel"] ? $c["expert_parallel"] : $c["data_parallel"]
     if ($c["hidup"] < best) best = $c["hidup"]
     printf "| %s | %s x %s | %s | %s | %s | %s | %s %% | %s | %s | %s | %s | %.3f |\n", $c["net"], $c["nodes"],
-      $c["gpus"], $c["nodes"] > 1 ? $c["gbit"] : "-", $c["samples"] > 0 ? $c["samples"] : "as above", $c["ours"],
+      $c["gpus"], ($c["nodes"] > 1 ? $c["gbit"] : "-"), ($c["samples"] > 0 ? $c["samples"] : "as above"), $c["ours"],
       $c["turns"], $c["gap"], $c["cpu"], $c["hidup"], $c["expert_parallel"], $c["data_parallel"], best / $c["ours"]
   }'
 }
