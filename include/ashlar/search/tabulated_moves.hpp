@@ -27,8 +27,7 @@ class tabulated_moves {
   /// Uses the tables of `shared`, unless it is null. Copies share their tables.
   constexpr tabulated_moves(topology const& t, machine const& m, double tie = 0,
                             shared_moves* shared = nullptr)
-      : topology_(t), machine_(m), tie_(tie),
-        paths_(tables_of(t, m, shared)),
+      : topology_(t), machine_(m), tie_(tie), paths_(tables_of(t, m, shared)),
         weights_(std::vector<of_table>{}) {}
 
   constexpr topology const& mesh() const { return topology_; }
