@@ -26,18 +26,21 @@ class crossing_prices {
   };
 
   /// `part` is the mesh of one part and `axis` the axis along which the parts stand (-1: there is
-  /// only one part, and no crossing).
+  /// only one part).
   crossing_prices(topology const& part, int axis, machine const& m) : machine_(m), both_(part) {
     if (axis < 0) return;
     both_.axis[axis].extent *= 2;
     auto const parts = divided(both_, axis, 2);
     source_ = parts[0];
     target_ = parts[1];
+    has_parts_ = true;
   }
 
-  /// Returns the price of moving a tensor from a placement on one part to one on another.
+  /// Returns the price of moving a tensor from a placement on one part to one on another. Nothing
+  /// moves if there is only one part.
   price operator()(shape const& extents, int element_size, placement const& from,
                    placement const& to) {
+    if (!has_parts_) return {};
     for (auto const& k : known_)
       if (k.element_size == element_size && k.from == from && k.to == to && k.extents == extents)
         return k.found;
@@ -67,6 +70,7 @@ class crossing_prices {
   machine machine_;
   topology both_;
   mesh_part source_, target_;
+  bool has_parts_ = false;
   std::vector<entry> known_;
 };
 
