@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Updates the tables of bench/results/turns.md: trainers whose micro-batches take turns, on simulated
-# clusters of 8 to 256 ranks.
+# clusters of 8 to 64 ranks.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -20,8 +20,8 @@ bench/results/turns to do so.
 build="${ASHLAR_SMPI_BUILD:-build/default/tests}"
 page=bench/results/turns.md
 figures=bench/results/turns
-flat=("a=2,b=4" "a=2,b=8" "a=4,b=4" "a=8,b=8" "a=16,b=16")
-tiers=("node=2,gpu=4" "node=2,gpu=8" "node=4,gpu=4" "node=8,gpu=8" "node=32,gpu=8")
+flat=("a=2,b=4" "a=2,b=8" "a=4,b=4" "a=8,b=8")
+tiers=("node=2,gpu=4" "node=2,gpu=8" "node=4,gpu=4" "node=8,gpu=8")
 subjects=("gpt tensor" "moe tensor" "moe experts")
 if [ "$quick" = yes ]; then
   figures=build/default/bench/turns_figures
@@ -53,7 +53,6 @@ simulate_mesh() {
   local of_mesh=("${subjects[@]}")
   case "$mesh" in
     "a=8,b=8" | "node=8,gpu=8") pieces=1000 ratios=(1) ;;
-    "a=16,b=16" | "node=32,gpu=8") pieces=1000 ratios=(1) of_mesh=("gpt tensor") ;;
     "a=2,b=4" | "node=2,gpu=4") ;;
     *) pieces=1500 ratios=(4 1 0.25) ;;
   esac

@@ -200,6 +200,11 @@ TEST_CASE("routes that lead nowhere") {
         "routes: token 1 goes to expert 3, but there are 3 experts. Number them from 0; -1 means "
         "that the token is dropped.");
   CHECK(has(wrong({1, 1, 0, 2}), "routes: the experts of token 0 are not in ascending order"));
+  CHECK(has(message_of([] {
+              nn::check_routes({1, 4, 3, {3, -1, 3}});
+            }),
+            "routes: the experts of token 0 are not in ascending order"));
+  CHECK(message_of([] { nn::check_routes({1, 4, 3, {1, -1, 3}}); }) == "nothing was thrown");
   CHECK(wrong({0, 1}) == "routes: 2 routes for 2 tokens with 2 experts each.");
 }
 

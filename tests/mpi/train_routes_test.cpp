@@ -46,8 +46,9 @@ auto data_of_step(unsigned step) {
 /// Returns the reports of two steps at `book`'s routes, or at those of the router.
 std::vector<train::step_report> reports_of(nn::moe_options const& o, ashlar::mesh const& m,
                                            search::plan const& plan, nn::route_book book = {},
-                                           train::overlap how = train::overlap::as_planned) {
-  auto model = nn::place<double>(routed_net(o), m, plan, 7);
+                                           train::overlap how = train::overlap::as_planned,
+                                           unsigned seed = 7) {
+  auto model = nn::place<double>(routed_net(o), m, plan, seed);
   nn::replay_routes(model, std::move(book));
   train::trainer t(model, train::sgd{.lr = 0.5}, {.overlap = how});
   return {t.step(data_of_step(0)), t.step(data_of_step(1))};
@@ -243,6 +244,15 @@ TEST_CASE("recorded routes are those that another plan takes, and can be replaye
     }
     auto const again = reports_of(o, m, plan, book);
     for (std::size_t s = 0; s < 2; ++s) CHECK(near(again[s].loss, losses[s], 1e-11));
+    // Another net's router chooses otherwise, but takes the routes of the book.
+    for (std::size_t s = 0; s < 2; ++s) {
+      auto const as = train::overlap::as_planned;
+      auto const given = reports_of(o, m, plan, book, as, 8)[s];
+      CHECK(near(given.loss,
+                 reports_of(o, alone, plan_source(problem, alone).whole(), book, as, 8)[s].loss,
+                 1e-11));
+      CHECK(!near(given.balance_loss, reports_of(o, m, plan, {}, as, 8)[s].balance_loss, 1e-6));
+    }
   }
 }
 
@@ -260,6 +270,10 @@ TEST_CASE("routes that do not fit a net") {
     CHECK(has(message_of([&] { nn::replay_routes(model, book); }),
               "replay_routes: element " + std::to_string(element) + " of the net does not route"));
   }
+  auto by_hand = book_of(4, 2, any);
+  for (auto& [at, routes] : by_hand) routes.chosen_by.clear();
+  CHECK(has(message_of([&] { nn::replay_routes(model, by_hand); }),
+            "do not say how many tokens chose each expert. Make them with nn::given_routes."));
   CHECK(has(message_of([&] { book_of(4, 2, [](int, int, int) { return 4; }); }),
             "routes: token 0 goes to expert 4, but there are 4 experts."));
 }

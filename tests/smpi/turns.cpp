@@ -5,8 +5,9 @@
 // simulated seconds of the step with the timeline of its program (step/timeline.hpp):
 //
 //   step    within 5 % on a flat network, within 15 % if the ranks of each node share one link
-//   gain    of 2 micro-batches in turns over 1: within 10 % of the predicted one, or within 0.3 %
-//           of the step where there is little to gain
+//   gain    of 2 micro-batches in turns over 1: within 10 % of the predicted one, or within 1 % of
+//           the step where there is little to gain. Only with `queued`, as other transfers of a step
+//           share the links and may gain more.
 //
 // Trainer, executor, layers and transports are those of the library. Every element of the net also
 // sleeps for the seconds of its actions (support/slowed_model.hpp), and polling for messages takes

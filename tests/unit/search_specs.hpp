@@ -106,11 +106,11 @@ template <class Problem, class Inside>
 constexpr void add_residual(Problem& net, shape const& x, Inside inside) {
   int const begin = net.size();
   auto sum = map_spec("residual", x, ashlar::independent_training_rows(x.rank()), 0);
-  sum.forward_values = sum.backward_values = 0;
+  sum.forward_values = 0, sum.backward_values = 3.0 * count(x);  // the begin adds gradients
   net.add(sum, search::element_kind::residual_begin);
   inside(net);
   net[begin].partner = net.size();
-  sum.forward_values = sum.backward_values = 3.0 * count(x);
+  sum.forward_values = 3.0 * count(x), sum.backward_values = 0;
   net.add(sum, search::element_kind::residual_end, begin);
 }
 
@@ -122,9 +122,11 @@ constexpr shape add_skip(Problem& net, shape const& x, Inside inside) {
   auto ends = map_spec("skip", x, {}, 0);
   for (auto const& row : ashlar::independent_training_rows(x.rank()))
     if (!row.x.is_split() || row.x.dim != last) ends.rows.push_back(row);
+  ends.forward_values = 0;  // the begin does nothing but pass x on
   net.add(ends, search::element_kind::residual_begin);
   ends.x = inside(net);
   ends.y = x;
+  ends.forward_values = ends.backward_values;
   ends.y[last] += ends.x[last];
   net[begin].partner = net.size();
   net.add(ends, search::element_kind::residual_end, begin);

@@ -26,7 +26,8 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
   search::turn_chain chain;
   chain.turns = turns;
   chain.groups = 1 + static_cast<int>(draw() % 2);
-  chain.per_step = chain.groups == 1 ? 1 : 2.5;
+  // Without a whole second group, there may be a smaller last one.
+  chain.per_step = chain.groups > 1 ? 2.5 : turns > 1 && draw() % 2 ? 1 + 1. / turns : 1;
   int const links = 1 + static_cast<int>(draw() % 2);
   for (int k = 0; k < 6; ++k) {
     chain.moves.push_back(any_move(draw, links, 2));

@@ -45,7 +45,8 @@ inline void check_routes(routing const& r) {
     throw error("routes", std::to_string(r.expert.size()) + " routes for " +
                               std::to_string(r.tokens) + " tokens with " +
                               std::to_string(r.chosen) + " experts each.");
-  for (std::int64_t t = 0; t < r.tokens; ++t)
+  for (std::int64_t t = 0; t < r.tokens; ++t) {
+    std::int64_t last = -1;
     for (int k = 0; k < r.chosen; ++k) {
       auto const e = r.experts_of(t)[k];
       if (e < -1 || e >= r.experts)
@@ -53,10 +54,12 @@ inline void check_routes(routing const& r) {
                     "token " + std::to_string(t) + " goes to expert " + std::to_string(e) +
                         ", but there are " + std::to_string(r.experts) +
                         " experts. Number them from 0; -1 means that the token is dropped.");
-      if (k > 0 && e >= 0 && e <= r.experts_of(t)[k - 1])
+      if (e >= 0 && e <= last)
         throw error("routes", "the experts of token " + std::to_string(t) +
                                   " are not in ascending order, or one of them is there twice.");
+      if (e >= 0) last = e;
     }
+  }
 }
 
 /// The rows of a box of a routed tensor, in the order in which they are stored.

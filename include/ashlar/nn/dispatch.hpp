@@ -202,7 +202,10 @@ class dispatch {
     auto* const log = c.pass().training ? c.pass().mixtures : nullptr;
     mixture_pass const here{c.pass().number, c.pass().element};
     if (log != nullptr)
-      if (auto const given = log->given.find(here); given != log->given.end()) return given->second;
+      if (auto const given = log->given.find(here); given != log->given.end()) {
+        if (log->records && !c.pass().is_recomputed) log->recorded[here] = given->second;
+        return given->second;
+      }
     // Other parts of a pipeline would wait for a rank that throws.
     bool const goes_on = log != nullptr && log->notes_faults;
     std::optional<std::int64_t> fault;
@@ -214,7 +217,7 @@ class dispatch {
       if (!log->fault || here < log->fault->first) log->fault = {here, *fault};
       if (c.mesh().rank() == 0) log->sums.faults += 1;
     }
-    if (log->records) log->recorded[here] = chosen;
+    if (log->records && !fault) log->recorded[here] = chosen;
     return chosen;
   }
 

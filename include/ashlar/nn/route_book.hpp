@@ -12,9 +12,13 @@
 //   auto const book = nn::recorded_routes(model);
 //   nn::replay_routes(other, book);               // the same passes of `other` take the same routes
 //
+// A rank of a pipeline records the mixtures of its own stages. Merge the books of all stages before
+// you replay them in another pipeline.
+//
 // A pass is named by its number, step · micro-batches + micro-batch, and by the element `dispatch` in
 // the net (mixture_pass). A pass for which the book has no routes gets those that the router chooses.
-// Passes without a backward pass, as those of predict(), never record or replay.
+// Passes that do not train, as those of predict(), never record or replay. A pass that replays is
+// recorded, too. A pass whose router fails is not.
 
 #include <string>
 
@@ -35,7 +39,8 @@ inline routes_and_loads given_routes(routing const& r) {
   return {std::make_shared<routing const>(r), std::move(chosen_by)};
 }
 
-/// Forgets what was recorded, and records the routes of all later training passes.
+/// Forgets what was recorded, and records the routes of all later training passes: 4 bytes for each
+/// expert that a token chooses, as long as the model exists.
 template <class Model>
 void record_routes(Model const& model) {
   model.mixtures().recorded.clear();
@@ -63,6 +68,11 @@ template <class Model>
 void replay_routes(Model const& model, route_book book) {
   auto const& net = model.problem();
   for (auto const& [at, given] : book) {
+    if (given.routes == nullptr ||
+        given.chosen_by.size() != static_cast<std::size_t>(given.routes->experts))
+      throw error("replay_routes", "the routes of element " + std::to_string(at.element) +
+                                       " do not say how many tokens chose each expert. Make them "
+                                       "with nn::given_routes.");
     auto const& r = *given.routes;
     check_routes(r);
     shape const rows = at.element >= 0 && at.element < net.size() ? net.spec(at.element).y

@@ -8,15 +8,15 @@
 // micro-batches take turns.
 //
 //   plan const theirs = search::hidup(problem, topology, machine);
-//   problem.overlap = true;
-//   plan const ours = search::optimal(problem, topology, machine);    // ours.seconds is not larger
+//   problem.overlap = true, problem.interleaved = 2;
+//   plan const ours = search::optimal(problem, topology, machine);    // mostly less seconds
 //
 // overlap/hidup_search.hpp is the algorithm. What the paper leaves open is settled as follows:
 //
 //   backward    The paper searches over the forward pass and lets the backward pass overlap in the same
 //               way. comm and comp are the sums of both passes.
 //   weights     Their gathers, and the synchronization of their gradients, are in the communication
-//               step of the stage that uses them, with half of their seconds for each micro-batch.
+//               step of the stage that uses them, with their seconds divided by the micro-batches of the step.
 //               The search decides whether a layer with such weights begins a stage.
 //   links       The paper has one. The seconds of moves on both links are added up.
 //   mesh        The paper splits a tensor along one dim over all GPUs. So a layer has the same row on

@@ -217,7 +217,7 @@ class shared_moves {
   }
 
  private:
-  /// When tables hold more numbers (half a gigabyte), those of other meshes are forgotten.
+  /// When a new mesh comes and the tables hold more numbers (half a gigabyte), all are forgotten.
   static constexpr std::size_t most_numbers = std::size_t{1} << 26;
 
   std::vector<counted<move_tables>> known_;

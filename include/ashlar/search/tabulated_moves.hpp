@@ -24,7 +24,8 @@ class tabulated_moves {
  public:
   static constexpr shard_orders orders = shard_orders::all;  ///< choices may differ in shard order
 
-  /// Uses the tables of `shared`, unless it is null. Copies share their tables.
+  /// Uses the tables of `shared`, unless it is null. Copies share their tables, so all copies, and all
+  /// searches with the same `shared`, belong to one thread.
   constexpr tabulated_moves(topology const& t, machine const& m, double tie = 0,
                             shared_moves* shared = nullptr)
       : topology_(t), machine_(m), tie_(tie), paths_(tables_of(t, m, shared)),

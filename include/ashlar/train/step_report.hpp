@@ -46,7 +46,7 @@ struct step_report {
   /// mixture and micro-batch has its own fullest rank. 1 is balance; 0 means that the net has no
   /// mixture, or that its tokens have no experts.
   double fullest_rank = 0;
-  /// The part of all routes that capacities dropped.
+  /// The part of all routes that lead to no expert: dropped by a capacity, or given as -1.
   double dropped_share = 0;
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
 

@@ -18,8 +18,8 @@
 // last stage as long as nothing has to move in between. So the last stage of a strategy is open, and
 // labels compare open stages. Not of the paper: where nothing moves between many layers with weights,
 // the strategies that none dominates grow as the third power of the layers. So a first search keeps
-// the few of the least bound, and the second one drops those whose bound is not below its psi. If the
-// second one ends, the result is the paper's.
+// the few of the least bound, and the second one drops those whose bound is not below its psi. The
+// result is the paper's, if the second one never has more labels than it may keep (is_exact).
 
 #include <algorithm>
 #include <cstddef>
@@ -39,27 +39,36 @@ class hidup_search {
   hidup_search(turn_chain const& chain, int micro_batches)
       : chain_(chain), micro_batches_(micro_batches) {}
 
-  /// Returns the least psi of all strategies, and its choices. Of more than `most_labels` strategies
-  /// in one state it keeps those of the least bound, and then another strategy may have less.
-  std::pair<double, std::vector<int>> run(std::size_t most_labels = 4096) {
+  static constexpr std::size_t few_labels = 32, most_labels = 4096;
+
+  /// Returns the least psi of all strategies, and its choices. If there are more than `labels`
+  /// strategies in one state, it keeps those of the least bound, and another strategy may have less
+  /// psi than the result. The first search keeps `few`.
+  std::pair<double, std::vector<int>> run(std::size_t labels = most_labels,
+                                          std::size_t few = few_labels) {
     rest_.assign(at(chain_.size()), 0);
     for (int i = chain_.size() - 1; i > 0; --i) {
       double least = std::numeric_limits<double>::infinity();
       for (int c = 0; c < chain_.choices(i); ++c) least = std::min(least, work(i, c));
       rest_[at(i - 1)] = rest_[at(i)] + least;
     }
-    most_labels_ = std::min<std::size_t>(most_labels, 32);
+    limit_ = std::numeric_limits<double>::infinity();
+    kept_ = std::min(labels, few);
     auto first = search();
-    if (most_labels <= most_labels_ || !cut_) return first;
+    if (labels <= kept_ || is_exact_) return first;
     limit_ = first.first;
-    most_labels_ = most_labels;
+    kept_ = labels;
     auto second = search();
     return second.first < first.first ? second : first;
   }
 
+  /// Returns whether the last result has the least psi of all strategies.
+  bool is_exact() const { return is_exact_; }
+
  private:
   std::pair<double, std::vector<int>> search() {
     nodes_.clear();
+    is_exact_ = true;
     label_lists labels(at(chain_.choices(0)), std::vector<label>(1));
     enter(0, labels);
     labels = through_chain(
@@ -149,12 +158,12 @@ class hidup_search {
         l.comm += weights;
         keep(l);
       }
-      if (kept.size() > most_labels_) {
+      if (kept.size() > kept_) {
         std::nth_element(
-            kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(most_labels_), kept.end(),
+            kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(kept_), kept.end(),
             [&](label const& a, label const& b) { return a.bound(rest) < b.bound(rest); });
-        kept.resize(most_labels_);
-        cut_ = true;
+        kept.resize(kept_);
+        is_exact_ = false;
       }
       for (auto& l : kept) {
         nodes_.push_back({i, c, l.node});
@@ -188,9 +197,9 @@ class hidup_search {
   turn_chain const& chain_;
   int micro_batches_;
   std::vector<double> rest_;  ///< the least work behind each element
-  std::size_t most_labels_ = 0;
+  std::size_t kept_ = 0;
   double limit_ = std::numeric_limits<double>::infinity();
-  bool cut_ = false;
+  bool is_exact_ = true;
   std::vector<node> nodes_;
 };
 

@@ -10,8 +10,8 @@
 //
 //   serial plan      the plan of least serial seconds (optimal.hpp), priced on the timeline, is the
 //                    first one
-//   known plans      that of HiDup, if two micro-batches take turns (hidup_search.hpp), and data
-//                    parallelism, whose gradients overlap best
+//   known plans      one of HiDup's search, if two micro-batches take turns (hidup_search.hpp), and
+//                    data parallelism, whose gradients overlap best
 //   candidates       plans in the order of a lower bound of their overlapped seconds (turn_search.hpp)
 //   priced           candidates are priced on the timeline until the next bound is not below the best
 //                    plan, or until there were `most_priced`
@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -119,17 +120,20 @@ class overlapped_search {
     return net_.micro_batches * work / mesh_.ranks();
   }
 
-  /// Considers the plan of HiDup's search among the choices with is_one(i, choice), if the filter
-  /// permits one.
+  /// Considers the plan that HiDup's search finds with few labels among the choices with
+  /// is_one(i, choice), if the filter permits one and the watch one more plan.
   template <class Filter, class IsOne>
   void price_hidup(Filter const& filter, IsOne const& is_one) {
+    std::optional<turn_model> model;
     try {
-      turn_model model(net_, mesh_, machine_,
-                       [&](int i, layer_choice const& c) { return is_one(i, c) && filter(i, c); });
-      price(model.plan_of(hidup_search(model.chain(), net_.micro_batches).run().second));
+      model.emplace(net_, mesh_, machine_,
+                    [&](int i, layer_choice const& c) { return is_one(i, c) && filter(i, c); });
     } catch (error const&) {
       return;  // no choice of a layer is permitted
     }
+    if (!watch_.go_on()) return;
+    hidup_search search(model->chain(), net_.micro_batches);
+    price(model->plan_of(search.run(hidup_search::few_labels).second));
   }
 
   void bound_by(double seconds) { bound_ = bound_ < 0 ? seconds : std::min(bound_, seconds); }
@@ -192,8 +196,9 @@ plan overlapped_plan(problem const& net, topology const& t, machine const& m, Fi
       try {
         search.consider(turns, filter, serial);
       } catch (error const&) {
-        // No plan fits in memory, and more turns need even more, unless the budget has ended.
-        if (!watch.has_time()) search.bound_by_work();
+        // Mostly no plan fits in memory, and more turns need even more. But the budget may have ended,
+        // or the program be too long.
+        search.bound_by_work();
         break;
       }
     }

@@ -164,7 +164,10 @@ class turn_bounds {
     });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
-      return turns() * w.processor * (of.forward[c] + of.backward[c]) + moves[at(of.inside[c])];
+      int const inside = of.inside[c];
+      bool const ends_stage = turns() == 1 || chain_.move(inside).waits;
+      return turns() * w.processor * (of.forward[c] + of.backward[c]) +
+             (ends_stage ? moves[at(inside)] : 0);
     };
     to_come_[k] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, to_come_[k]);

@@ -124,8 +124,8 @@ class turn_search {
 
   int turns() const { return chain_.turns; }
 
-  /// Returns whether all micro-batches of a step take turns.
-  bool is_one() const { return chain_.groups == 1; }
+  /// Returns whether all micro-batches of a step take turns. A smaller last group is another group.
+  bool is_one() const { return chain_.per_step == 1; }
 
   /// Returns whether a step is as many times as long as a group of micro-batches.
   bool has_paths() const { return is_one() || turns() == 1; }
@@ -177,17 +177,20 @@ class turn_search {
     wait_for_weights(l.forward, l, 0, 0);
     wait_for_weights(l.backward, l, 1, own.after_weights[at]);
     if (is_one() || l.forward.ready[0] > 0) l.forward.work(own.forward[at]);
-    l.forward.move(chain_.move(own.inside[at]), turns(), false);
+    // Beside a move between two parts of a forward pass, the parts of other micro-batches can run.
+    if (auto const& inside = chain_.move(own.inside[at]); turns() == 1 || inside.waits)
+      l.forward.move(inside, turns(), false);
     if (is_one() || l.backward.ready[0] > 0) l.backward.work(own.backward[at], own.beside[at]);
     l.hidden[0] += own.forward[at];
     l.hidden[1] += own.backward[at];
   }
 
-  /// Lets a pass wait for the moves of weights so far. `less` seconds of its work do not wait.
+  /// Lets a pass wait for the moves of weights so far. `less` seconds of its work do not wait, and
+  /// before the first micro-batch needs the weights, all of them may have gone through the open stage.
   void wait_for_weights(turn_times& pass, label& l, int p, double less) const {
     for (int k = 0; k < turn_links; ++k) {
       double const moved = l.weights[p][k];
-      if (is_one()) pass.processor = std::max(pass.processor, moved - less - pass.open);
+      if (is_one()) pass.processor = std::max(pass.processor, moved - turns() * (less + pass.open));
       l.exposed[p] = std::max(l.exposed[p], moved - turns() * (l.hidden[p] + less));
     }
   }
