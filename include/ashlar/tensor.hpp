@@ -16,6 +16,7 @@
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/in_place.hpp>
 #include <ashlar/tensor/matmul.hpp>
 #include <ashlar/tensor/merge_axes.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -23,5 +24,6 @@
 #include <ashlar/tensor/reduce.hpp>
 #include <ashlar/tensor/reshape.hpp>
 #include <ashlar/tensor/routed_operators.hpp>
+#include <ashlar/tensor/scalar_operators.hpp>
 #include <ashlar/tensor/slice.hpp>
 #include <ashlar/tensor/split_axis.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: reduce: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
+// expect: max: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
 
 // The maximum or minimum over a dimension of a partial sum is not allowed.
 

@@ -93,6 +93,8 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
   auto const a = seeded_integers(extents, 1), b = seeded_integers(extents, 2);
   auto const sum = mapped(a, b, std::plus{}), difference = mapped(a, b, std::minus{}),
              elements = mapped(a, b, std::multiplies{});
+  auto const odd = mapped(b, [](double v) { return 2 * v + 1; });  // never zero
+  auto const quotient = mapped(a, odd, std::divides{});
   auto states = all_placements(2, m.axes(), {reduction::sum});
   for (auto const& p : all_placements(2, m.axes(), {reduction::max})) states.push_back(p);
   ashlar::no_communication const forbidden(m);
@@ -124,6 +126,12 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
       expect(
           multipliable_by_element(p, q), [&] { return x * y; }, elements,
           "partial times broadcast is allowed", 0, x, y);
+      if constexpr (!std::is_integral_v<T>) {
+        auto const z = placed<T, 2>(m, odd, q, 2);
+        expect(
+            multipliable_by_element(p, q) && !q.has_partial(), [&] { return x / z; }, quotient,
+            "partial divided by broadcast is allowed", 1e-5, x, z);
+      }
     }
 }
 
@@ -220,7 +228,8 @@ TEST_CASE("operands of different extents or of another mesh are refused") {
   auto const z = placed<float, 2>(other, seeded_integers({3, 4}, 1), {ashlar::broadcast()});
   CHECK(has(message_of([&] { x + y; }), "add: the extents differ: tensor 3x4 [B]@gpu="));
   CHECK(has(message_of([&] { x* y; }), "multiply: the extents differ"));
-  CHECK(has(message_of([&] { x - z; }), "add: the operands are on different meshes"));
+  CHECK(has(message_of([&] { x - z; }), "subtract: the operands are on different meshes"));
+  CHECK(has(message_of([&] { x / y; }), "divide: the extents differ"));
 }
 
 }  // namespace ashlar_test

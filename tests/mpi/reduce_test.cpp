@@ -58,7 +58,7 @@ void over_dim(ashlar::mesh const& m, dense const& a) {
           continue;
         }
         auto const message = message_of([&] { reduce<Dim>(x, op); });
-        CHECK_MESSAGE(has(message, "reduce: the operand is partial with another"), message);
+        CHECK_MESSAGE(has(message, ": the operand is partial with another"), message);
         CHECK_MESSAGE(has(message, describe(x)), message);
       }
 }

@@ -5,7 +5,7 @@
 #include <support/device_operators.hpp>
 #include <support/device_results.hpp>
 
-#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/in_place.hpp>
 #include <ashlar/tensor/reduce.hpp>
 
 namespace ashlar_test {
@@ -42,6 +42,13 @@ void check_unary(device_mesh const& m, index const& extents) {
     auto const on = put<T, 2>(m, x, p);
     using A = ashlar::accumulation_t<T>;
     count.check(mapped(x.values, [](double v) { return 3 * v; }), 0, [&] { return A(3) * on; });
+    count.check(mapped(x.values, [](double v) { return -v; }), 0, [&] { return -on; });
+    count.check(mapped(x.values, [](double v) { return v + 2; }), 0, [&] { return on + 2; });
+    count.check(mapped(x.values, [](double v) { return v - 2; }), 0, [&] {
+      auto y = on.clone();
+      return y -= 2;
+    });
+    count.check(mapped(x.values, [](double v) { return 2 - v; }), 0, [&] { return 2 - on; });
     count.check(mapped(x.values, [](double v) { return std::max(v, 0.0); }), 0,
                 [&] { return relu(on); });
     count.check(transposed.values, 0, [&] { return transpose(on); });
@@ -52,6 +59,9 @@ void check_unary(device_mesh const& m, index const& extents) {
     count.check(reduced(x, 0, reduction::max), 0, [&] { return ashlar::max<0>(on); });
     count.check(reduced(x, 1, reduction::min), 0, [&] { return ashlar::min<1>(on); });
     if constexpr (is_real) {
+      count.check(mapped(x.values, [](double v) { return v / 4; }), 0, [&] { return on / 4; });
+      count.check(mapped(x.values, [](double v) { return 2 / (2 * v + 0.5); }), enough,
+                  [&] { return 2 / (2 * on + 0.5); });
       count.check(mapped(x.values, [](double v) { return ashlar::device::gelu::value(v); }), enough,
                   [&] { return gelu(on); });
       count.check(soft, enough, [&] { return softmax(on); });
@@ -77,9 +87,13 @@ void check_binary(device_mesh const& m, index const& extents) {
     count.check(of([](double v, double w) { return v + w; }), 0, [&] { return a + b; });
     count.check(of([](double v, double w) { return v - w; }), 0, [&] { return a - b; });
     count.check(of([](double v, double w) { return v * w; }), 0, [&] { return a * b; });
+    count.check(of([](double v, double w) { return v - w; }), 0, [&] {
+      auto z = a.clone();
+      return z -= b;
+    });
   }
   CHECK(count.wrong == 0);
-  CHECK(count.done >= 3 * static_cast<int>(all.size()) - 2 * m.axes() * 4);
+  CHECK(count.done >= 4 * static_cast<int>(all.size()) - 2 * m.axes() * 4);
 }
 
 }  // namespace

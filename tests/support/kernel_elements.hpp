@@ -55,6 +55,11 @@ void check_maps(Machine& m) {
       one(value_of<relu>{});
       one(value_of<gelu>{});
       one(scaled<A>{A(0.5)});
+      one(divided<A>{A(3)});
+      one(shifted<A>{A(0.25)});
+      one(lowered<A>{A(0.25)});
+      one(subtracting<A>{A(0.25)});
+      one(negated{});
       two(gradient_of<relu>{});
       two(gradient_of<gelu>{});
       two(sum_of{});

@@ -15,9 +15,16 @@
 //   value_of<F>{}      f(x)     = F::value(x)
 //   gradient_of<F>{}   f(x, dy) = dy F::derivative(x)
 //   scaled<A>{a}       f(x)     = a x
+//   divided<A>{a}      f(x)     = x / a
+//   dividing<A>{a}     f(x)     = a / x
+//   shifted<A>{a}      f(x)     = x + a
+//   lowered<A>{a}      f(x)     = x - a
+//   subtracting<A>{a}  f(x)     = a - x
+//   negated{}          f(x)     = -x
 //   sum_of{}           f(x, y)  = x + y
 //   difference_of{}    f(x, y)  = x - y
 //   product_of{}       f(x, y)  = x y
+//   quotient_of{}      f(x, y)  = x / y
 //   scaled_sum<A>{a}   f(x, y)  = x + a y
 //
 // All these function objects return NaN if an argument is NaN, except that the derivative of relu
@@ -87,6 +94,43 @@ struct scaled {
   ASHLAR_HD A operator()(A x) const { return factor * x; }
 };
 
+template <class A>
+struct divided {
+  A divisor;
+  ASHLAR_HD A operator()(A x) const { return x / divisor; }
+};
+
+template <class A>
+struct dividing {
+  A dividend;
+  ASHLAR_HD A operator()(A x) const { return dividend / x; }
+};
+
+template <class A>
+struct shifted {
+  A addend;
+  ASHLAR_HD A operator()(A x) const { return x + addend; }
+};
+
+template <class A>
+struct lowered {
+  A subtrahend;
+  ASHLAR_HD A operator()(A x) const { return x - subtrahend; }
+};
+
+template <class A>
+struct subtracting {
+  A minuend;
+  ASHLAR_HD A operator()(A x) const { return minuend - x; }
+};
+
+struct negated {
+  template <class A>
+  ASHLAR_HD A operator()(A x) const {
+    return -x;
+  }
+};
+
 struct sum_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
@@ -105,6 +149,13 @@ struct product_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
     return x * y;
+  }
+};
+
+struct quotient_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x / y;
   }
 };
 

@@ -14,11 +14,15 @@
 //                                           not P, B: every rank would add the B operand, so the
 //                                           sum over the ranks would contain it several times
 //   multiply            S(d), S(d) -> S(d)  B, B -> B     P, B -> P and B, P -> P
+//   divide              S(d), S(d) -> S(d)  B, B -> B     P, B -> P
 //   transpose           S(d) -> S(d')       B -> B        P -> P, Pmax -> Pmax, Pmin -> Pmin
 //   sum over dim r      S(r) -> P           B -> B        S(d) -> S(d'), P -> P
 //   max over dim r      S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
 //   min over dim r      S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
 //   softmax over dim r  S(d), d not r       B -> B
+//
+// An operator in place (x += y) writes its result to the shard of x, so it has the rows in which the
+// result lies as x does: in_place_signatures keeps these of any table.
 //
 // The second operand may be repeated along some dims of the first one, as a bias is. Letters for
 // the dims of both operands express this, as in einsum: add_signatures("bsf", "f").
@@ -71,6 +75,23 @@ constexpr signature_table multiply_signatures(std::string_view x, std::string_vi
   table.push_back({{partial(), broadcast()}, partial()});
   table.push_back({{broadcast(), partial()}, partial()});
   return table;
+}
+
+/// Returns the signature table of the element-wise quotient x / y, with dims given by letters. If y
+/// lacks some letters of x, it is repeated along these dims.
+constexpr signature_table divide_signatures(std::string_view x, std::string_view y) {
+  signature_table table;
+  for (auto const& row : multiply_signatures(x, y))
+    if (!row.in[1].is_partial()) table.push_back(row);
+  return table;
+}
+
+/// Returns the rows of `table` whose result has the placement of the first operand.
+constexpr signature_table in_place_signatures(signature_table const& table) {
+  signature_table kept;
+  for (auto const& row : table)
+    if (row.out == row.in[0]) kept.push_back(row);
+  return kept;
 }
 
 /// Returns the signature table of the transpose whose result has the operand's dim order[i] as dim

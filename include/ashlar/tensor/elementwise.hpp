@@ -5,48 +5,48 @@
 
 // Element-wise operators. None of them communicates. If the placements of typed operands would need
 // communication, the call does not compile. For dynamic operands it throws an error with the same
-// message.
+// message, which names the operator that was written.
 //
 //   map(x, f)      f of each element      x is not partial; device: f is from device/functor.hpp
 //   gelu(x), relu(x)                      x is not partial
-//   a * x          scaling                x may be a partial sum, and then so is the result
 //   x + y, x - y   sum, difference        both operands have the same placement
 //   x * y          element-wise product   on each mesh axis: the same S, B and B, or P and B
+//   x / y          element-wise quotient  on each mesh axis: the same S, B and B, or P and B
 //   softmax(x)     over the last dim      x is neither partial nor split along that dim
 //
+// Operators of a tensor and a number are in scalar_operators.hpp, operators in place in
+// in_place.hpp, and exp, log and other functions in functions.hpp.
+//
 // The functions compute in accumulation_t<T>. For bfloat16 tensors this is float, and each operator
-// rounds its result once. gelu and softmax do not accept integer tensors.
+// rounds its result once. gelu, softmax and / do not accept integer tensors.
 
-#include <ashlar/device/functor.hpp>
-#include <ashlar/device/host/operations.hpp>
-#include <ashlar/signature/elementwise.hpp>
 #include <ashlar/support/buffer.hpp>
-#include <ashlar/tensor/local_rule.hpp>
+#include <ashlar/tensor/apply_rule.hpp>
+#include <ashlar/tensor/scalar_operators.hpp>
 
 namespace ashlar {
 namespace detail {
 
-/// Returns `rank` letters, which name the dims of a tensor in the signature tables.
-constexpr std::string_view letters(int rank) {
-  return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
-}
-
 template <int Rank>
 struct map_rule {
   static constexpr char const* name = "map";
-  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL;
+  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL("map", "map(x | to<B, ...>, f)");
   static constexpr signature_table table() { return nonlinear_map_signatures(Rank); }
 };
 template <int Rank>
-struct scale_rule {
-  static constexpr char const* name = "scale";
-  static constexpr char const* sentence = ASHLAR_SAYS_SCALE;
-  static constexpr signature_table table() { return linear_map_signatures(Rank); }
+struct gelu_rule : map_rule<Rank> {
+  static constexpr char const* name = "gelu";
+  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL("gelu", "gelu(x | to<B, ...>)");
+};
+template <int Rank>
+struct relu_rule : map_rule<Rank> {
+  static constexpr char const* name = "relu";
+  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL("relu", "relu(x | to<B, ...>)");
 };
 template <int Rank>
 struct add_rule {
   static constexpr char const* name = "add";
-  static constexpr char const* sentence = ASHLAR_SAYS_ADD;
+  static constexpr char const* sentence = ASHLAR_SAYS_ADD("add", "+");
   static constexpr signature_table table() {
     auto table = add_signatures(letters(Rank), letters(Rank));
     signature_table sums;  // Subtraction uses the same rule, so P(max) and P(min) rows are dropped.
@@ -54,6 +54,11 @@ struct add_rule {
       if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
     return sums;
   }
+};
+template <int Rank>
+struct subtract_rule : add_rule<Rank> {
+  static constexpr char const* name = "subtract";
+  static constexpr char const* sentence = ASHLAR_SAYS_ADD("subtract", "-");
 };
 template <int Rank>
 struct multiply_rule {
@@ -64,42 +69,19 @@ struct multiply_rule {
   }
 };
 template <int Rank>
+struct divide_rule {
+  static constexpr char const* name = "divide";
+  static constexpr char const* sentence = ASHLAR_SAYS_DIVIDE;
+  static constexpr signature_table table() {
+    return divide_signatures(letters(Rank), letters(Rank));
+  }
+};
+template <int Rank>
 struct softmax_rule {
   static constexpr char const* name = "softmax";
   static constexpr char const* sentence = ASHLAR_SAYS_SOFTMAX;
   static constexpr signature_table table() { return softmax_signatures(Rank, Rank - 1); }
 };
-
-template <class X, class Y>
-concept alike = distributed<X> && distributed<Y> && X::rank == Y::rank &&
-                std::same_as<typename X::value_type, typename Y::value_type> &&
-                std::same_as<typename X::processor_type, typename Y::processor_type>;
-
-template <distributed X, distributed Y>
-void same_extents(char const* name, X const& x, Y const& y) {
-  if (!(x.extents() == y.extents()))
-    throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
-}
-
-template <class Rule, distributed X, class F>
-auto apply(X const& x, F const& f) {
-  auto const p = result_of<Rule>(x);
-  using T = typename X::value_type;
-  auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), x.local_elements(), y.data());
-  return y;
-}
-
-template <class Rule, distributed X, distributed Y, class F>
-auto apply(X const& x, Y const& y, F const& f) {
-  auto const p = result_of<Rule>(x, y);
-  same_extents(Rule::name, x, y);
-  using T = typename X::value_type;
-  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
-      x.local_elements(), z.data());
-  return z;
-}
 
 }  // namespace detail
 
@@ -111,33 +93,32 @@ auto map(X const& x, F f) {
 }
 template <distributed X, class F>
 ill_formed map(X const&, F) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL);
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("map", "map(x | to<B, ...>, f)"));
   return {};
 }
 
 /// Applies gelu to each element. Requires floating-point elements. Communicates nothing.
 template <distributed X>
+  requires locally_applicable<detail::gelu_rule<X::rank>, X>
 auto gelu(X const& x) {
-  static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_GELU_INTEGERS);
-  return map(x, device::value_of<device::gelu>{});
+  static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_FUNCTION_INTEGERS("gelu"));
+  return detail::apply<detail::gelu_rule<X::rank>>(x, device::value_of<device::gelu>{});
 }
+template <distributed X>
+ill_formed gelu(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("gelu", "gelu(x | to<B, ...>)"));
+  return {};
+}
+
 /// Applies max(x, 0) to each element. Communicates nothing.
 template <distributed X>
+  requires locally_applicable<detail::relu_rule<X::rank>, X>
 auto relu(X const& x) {
-  return map(x, device::value_of<device::relu>{});
+  return detail::apply<detail::relu_rule<X::rank>>(x, device::value_of<device::relu>{});
 }
-
-/// Returns a · x. Communicates nothing.
 template <distributed X>
-  requires locally_applicable<detail::scale_rule<X::rank>, X>
-auto operator*(accumulation_t<typename X::value_type> a, X const& x) {
-  using A = accumulation_t<typename X::value_type>;
-  return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{a});
-}
-
-template <distributed X>
-ill_formed operator*(accumulation_t<typename X::value_type>, X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE);
+ill_formed relu(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL("relu", "relu(x | to<B, ...>)"));
   return {};
 }
 
@@ -150,20 +131,20 @@ auto operator+(X const& x, Y const& y) {
 template <distributed X, distributed Y>
 ill_formed operator+(X const&, Y const&) {
   static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD("add", "+"));
   return {};
 }
 
 /// Returns x - y. Communicates nothing.
 template <distributed X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::subtract_rule<X::rank>, X, Y>
 auto operator-(X const& x, Y const& y) {
-  return detail::apply<detail::add_rule<X::rank>>(x, y, device::difference_of{});
+  return detail::apply<detail::subtract_rule<X::rank>>(x, y, device::difference_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator-(X const&, Y const&) {
   static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD("subtract", "-"));
   return {};
 }
 
@@ -177,6 +158,20 @@ template <distributed X, distributed Y>
 ill_formed operator*(X const&, Y const&) {
   static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
   static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_MULTIPLY);
+  return {};
+}
+
+/// Returns the element-wise quotient x / y. Requires floating-point elements. Communicates nothing.
+template <distributed X, distributed Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::divide_rule<X::rank>, X, Y>
+auto operator/(X const& x, Y const& y) {
+  static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_DIVIDE_INTEGERS);
+  return detail::apply<detail::divide_rule<X::rank>>(x, y, device::quotient_of{});
+}
+template <distributed X, distributed Y>
+ill_formed operator/(X const&, Y const&) {
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_DIVIDE);
   return {};
 }
 

@@ -23,8 +23,14 @@ namespace detail {
 
 template <int Rank, int Dim, reduction Op>
 struct reduce_rule {
-  static constexpr char const* name = "reduce";
-  static constexpr char const* sentence = ASHLAR_SAYS_REDUCE;
+  static constexpr char const* name = Op == reduction::sum   ? "sum"
+                                      : Op == reduction::max ? "max"
+                                                             : "min";
+  static constexpr char const* sentence = Op == reduction::sum
+                                              ? ASHLAR_SAYS_REDUCE("sum", "sum<0>(x | to<B, ...>)")
+                                          : Op == reduction::max
+                                              ? ASHLAR_SAYS_REDUCE("max", "max<0>(x | to<B, ...>)")
+                                              : ASHLAR_SAYS_REDUCE("min", "min<0>(x | to<B, ...>)");
   static constexpr signature_table table() { return reduce_signatures(Rank, Dim, Op); }
 };
 struct transpose_rule {
@@ -72,8 +78,8 @@ auto sum(X const& x) {
 }
 template <int Dim, distributed X>
 ill_formed sum(X const&) {
-  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("sum"));
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE("sum", "sum<0>(x | to<B, ...>)"));
   return {};
 }
 
@@ -87,8 +93,8 @@ auto max(X const& x) {
 }
 template <int Dim, distributed X>
 ill_formed max(X const&) {
-  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("max"));
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE("max", "max<0>(x | to<B, ...>)"));
   return {};
 }
 
@@ -102,8 +108,8 @@ auto min(X const& x) {
 }
 template <int Dim, distributed X>
 ill_formed min(X const&) {
-  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
-  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("min"));
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE("min", "min<0>(x | to<B, ...>)"));
   return {};
 }
 

@@ -165,7 +165,7 @@ auto map(routed<T, P> const& r, F f) {
 }
 template <class T, class P, class F>
 ill_formed map(routed<T, P> const&, F) {
-  static_assert(detail::always_false<T>, ASHLAR_SAYS_MAP_PARTIAL);
+  static_assert(detail::always_false<T>, ASHLAR_SAYS_MAP_PARTIAL("map", "map(r | to<B, ...>, f)"));
   return {};
 }
 
@@ -186,7 +186,7 @@ auto combine(routed<T, P> const& r) {
 }
 template <class T, class P>
 ill_formed combine(routed<T, P> const&) {
-  static_assert(detail::always_false<T>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::always_false<T>, ASHLAR_SAYS_REDUCE("combine", "combine(r | to<B, ...>)"));
   return {};
 }
 

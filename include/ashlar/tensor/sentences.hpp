@@ -32,29 +32,53 @@
   "dispatch: the operand is a partial maximum or minimum, but the sum of its rows needs values "   \
   "or "                                                                                            \
   "a partial sum. Reduce it first, as in dispatch(x | to<B, ...>, routes)."
-#define ASHLAR_SAYS_MAP_PARTIAL                                                                    \
-  "map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce " \
-  "it first, as in map(x | to<B, ...>, f)."
-#define ASHLAR_SAYS_ADD                                                                            \
-  "add: the operands have different placements on one mesh axis (a broadcast operand added to a "  \
-  "partial one would count once per rank). Bring them to one placement first, as in x + (y | "     \
-  "to<...>)."
+// The messages with parameters are for several operators. `name` is the operator that was written,
+// and `fix` is what to write instead.
+#define ASHLAR_SAYS_MAP_PARTIAL(name, fix)                                                         \
+  name ": a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). "      \
+       "Reduce "                                                                                   \
+       "it first, as in " fix "."
+#define ASHLAR_SAYS_ADD(name, op)                                                                  \
+  name                                                                                             \
+      ": the operands have different placements on one mesh axis (a broadcast operand added to a " \
+      "partial one would count once per rank). Bring them to one placement first, as in x " op     \
+      " (y | to<...>)."
 #define ASHLAR_SAYS_MULTIPLY                                                                       \
   "multiply: on one mesh axis the operands have different placements or are both partial. Bring "  \
   "them to one placement first; partial times broadcast is allowed."
-#define ASHLAR_SAYS_REDUCE                                                                         \
-  "reduce: the operand is partial with another reduction than the requested one, and they do not " \
-  "commute. Reduce it first, as in max<0>(x | to<B, ...>)."
+#define ASHLAR_SAYS_DIVIDE                                                                         \
+  "divide: on one mesh axis the operands have different placements, or the divisor is partial. "   \
+  "Bring them to one placement first, as in x / (y | to<...>); partial divided by broadcast is "   \
+  "allowed."
+#define ASHLAR_SAYS_IN_PLACE(name, op)                                                             \
+  name                                                                                             \
+      ": on one mesh axis the result would not lie as x does, and x stays where it is. Bring the " \
+      "right operand to a placement that fits first, as in x " op " (y | to<...>)."
+#define ASHLAR_SAYS_SHIFT(name, fix)                                                               \
+  name                                                                                             \
+      ": a number is not added to the addends of a partial tensor, since it would count once per " \
+      "rank. Reduce it first, as in " fix "."
+#define ASHLAR_SAYS_DIVIDE_INTEGERS                                                                \
+  "divide: a quotient of integers would be rounded, and the sum of rounded parts is not the "      \
+  "rounded sum. Make the tensor of float, double or bfloat16."
+#define ASHLAR_SAYS_FRACTION(name)                                                                 \
+  name                                                                                             \
+      ": a tensor of integers takes no fraction, since its digits after the point would be lost. " \
+      "Write an integer, as in 2 instead of 2.0, or make the tensor of float or double."
+#define ASHLAR_SAYS_REDUCE(name, fix)                                                              \
+  name ": the operand is partial with another reduction than the requested one, and they do not "  \
+       "commute. Reduce it first, as in " fix "."
 #define ASHLAR_SAYS_SOFTMAX                                                                        \
   "softmax: the last dimension is split, or the tensor is partial, but the sum of a row needs "    \
   "the complete row. Gather it first, as in softmax(x | to<B, ...>)."
-#define ASHLAR_SAYS_SCALE                                                                          \
-  "scale: a partial maximum or minimum cannot be scaled addend by addend, since a negative "       \
-  "factor swaps the two. Reduce it first, as in a * (x | to<B, ...>)."
+#define ASHLAR_SAYS_SCALE(name, fix)                                                               \
+  name                                                                                             \
+      ": a partial maximum or minimum cannot be scaled addend by addend, since a negative factor " \
+      "swaps the two. Reduce it first, as in " fix "."
 #define ASHLAR_SAYS_SOFTMAX_INTEGERS                                                               \
   "softmax: the probabilities are not integers. Make the tensor of float, double or bfloat16."
-#define ASHLAR_SAYS_GELU_INTEGERS                                                                  \
-  "gelu: its values are not integers. Make the tensor of float, double or bfloat16."
+#define ASHLAR_SAYS_FUNCTION_INTEGERS(name)                                                        \
+  name ": its values are not integers. Make the tensor of float, double or bfloat16."
 #define ASHLAR_SAYS_RANDOM_INTEGERS                                                                \
   "normal, uniform: random tensors must be of float, double or bfloat16. Make integers with "      \
   "from_index."
@@ -71,8 +95,8 @@
   "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
   "one type of processor and with one tag. To move x to the part of y, write "                     \
   "redistribute(x, y.mesh(), sbp<...>{})."
-#define ASHLAR_SAYS_DIMENSION                                                                      \
-  "reduce: the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
+#define ASHLAR_SAYS_DIMENSION(name)                                                                \
+  name ": the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_AXES                                                                           \
   "redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, B> on a mesh "   \
   "of two."

@@ -16,10 +16,17 @@
 namespace ashlar::cuda {
 
 using device::difference_of;
+using device::divided;
+using device::dividing;
 using device::gradient_of;
+using device::lowered;
+using device::negated;
 using device::product_of;
+using device::quotient_of;
 using device::scaled;
 using device::scaled_sum;
+using device::shifted;
+using device::subtracting;
 using device::sum_of;
 using device::value_of;
 
@@ -40,8 +47,22 @@ template <>
 inline constexpr bool has_map_kernel<difference_of> = true;
 template <>
 inline constexpr bool has_map_kernel<product_of> = true;
+template <>
+inline constexpr bool has_map_kernel<quotient_of> = true;
+template <>
+inline constexpr bool has_map_kernel<negated> = true;
 template <class A>
 inline constexpr bool has_map_kernel<scaled<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<divided<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<dividing<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<shifted<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<lowered<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<subtracting<A>> = true;
 template <class A>
 inline constexpr bool has_map_kernel<scaled_sum<A>> = true;
 

@@ -43,11 +43,18 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
   ASHLAR_UNARY(value_of<device::relu>, T)                                                          \
   ASHLAR_UNARY(value_of<device::gelu>, T)                                                          \
   ASHLAR_UNARY(scaled<A>, T)                                                                       \
+  ASHLAR_UNARY(divided<A>, T)                                                                      \
+  ASHLAR_UNARY(dividing<A>, T)                                                                     \
+  ASHLAR_UNARY(shifted<A>, T)                                                                      \
+  ASHLAR_UNARY(lowered<A>, T)                                                                      \
+  ASHLAR_UNARY(subtracting<A>, T)                                                                  \
+  ASHLAR_UNARY(negated, T)                                                                         \
   ASHLAR_BINARY(gradient_of<device::relu>, T)                                                      \
   ASHLAR_BINARY(gradient_of<device::gelu>, T)                                                      \
   ASHLAR_BINARY(sum_of, T)                                                                         \
   ASHLAR_BINARY(difference_of, T)                                                                  \
   ASHLAR_BINARY(product_of, T)                                                                     \
+  ASHLAR_BINARY(quotient_of, T)                                                                    \
   ASHLAR_BINARY(scaled_sum<A>, T)                                                                  \
   template void add_bias(cudaStream_t, T const*, std::int64_t, std::int64_t, T*);                  \
   template void fill<T>(cudaStream_t, T, std::int64_t, T*);
@@ -61,6 +68,10 @@ template void fill<std::int64_t>(cudaStream_t, std::int64_t, std::int64_t, std::
 #define ASHLAR_INTEGER_MAPS(T)                                                                     \
   ASHLAR_UNARY(value_of<device::relu>, T)                                                          \
   ASHLAR_UNARY(scaled<T>, T)                                                                       \
+  ASHLAR_UNARY(shifted<T>, T)                                                                      \
+  ASHLAR_UNARY(lowered<T>, T)                                                                      \
+  ASHLAR_UNARY(subtracting<T>, T)                                                                  \
+  ASHLAR_UNARY(negated, T)                                                                         \
   ASHLAR_BINARY(sum_of, T)                                                                         \
   ASHLAR_BINARY(difference_of, T)                                                                  \
   ASHLAR_BINARY(product_of, T)

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Runs an element-wise function on shards whose placements a rule accepts (local_rule.hpp). The
+// operators of elementwise.hpp, scalar_operators.hpp, in_place.hpp and functions.hpp are built from
+// it. Nothing here communicates.
+//
+//   apply<Rule>(x, f)              a new tensor of f of each element
+//   apply<Rule>(x, y, f)           the same for two operands
+//   apply_in_place<Rule>(x, f)     writes f of each element of x to x, and allocates nothing
+//   apply_in_place<Rule>(x, y, f)  the same with a second operand
+
+#include <functional>
+
+#include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/operations.hpp>
+#include <ashlar/signature/elementwise.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar::detail {
+
+/// Returns `rank` letters, which name the dims of a tensor in the signature tables.
+constexpr std::string_view letters(int rank) {
+  return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
+}
+
+template <class X, class Y>
+concept alike = distributed<X> && distributed<Y> && X::rank == Y::rank &&
+                std::same_as<typename X::value_type, typename Y::value_type> &&
+                std::same_as<typename X::processor_type, typename Y::processor_type>;
+
+template <distributed X, distributed Y>
+void same_extents(char const* name, X const& x, Y const& y) {
+  if (!(x.extents() == y.extents()))
+    throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
+}
+
+template <class Rule, distributed X, class F>
+auto apply(X const& x, F const& f) {
+  auto const p = result_of<Rule>(x);
+  using T = typename X::value_type;
+  auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
+  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), x.local_elements(), y.data());
+  return y;
+}
+
+template <class Rule, distributed X, distributed Y, class F>
+auto apply(X const& x, Y const& y, F const& f) {
+  auto const p = result_of<Rule>(x, y);
+  same_extents(Rule::name, x, y);
+  using T = typename X::value_type;
+  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
+  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
+      x.local_elements(), z.data());
+  return z;
+}
+
+template <class Rule, distributed X, class F>
+X& apply_in_place(X& x, F const& f) {
+  result_of<Rule>(x);
+  using T = typename X::value_type;
+  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), x.local_elements(), x.data());
+  return x;
+}
+
+/// Returns whether two shards have some elements in common but do not begin at the same one, as
+/// slices of one tensor may. The loops require identical or disjoint arrays.
+template <distributed X, distributed Y>
+bool overlap(X const& x, Y const& y) {
+  auto const before = std::less<void const*>();
+  return x.data() != y.data() && before(x.data(), y.data() + y.local_elements()) &&
+         before(y.data(), x.data() + x.local_elements());
+}
+
+template <class Rule, distributed X, distributed Y, class F>
+X& apply_in_place(X& x, Y const& y, F const& f) {
+  result_of<Rule>(x, y);
+  same_extents(Rule::name, x, y);
+  using T = typename X::value_type;
+  auto const write = [&](Y const& right) {
+    map(x.mesh().processor(), f, static_cast<T const*>(x.data()),
+        static_cast<T const*>(right.data()), x.local_elements(), x.data());
+  };
+  if (overlap(x, y)) write(y.clone());
+  else write(y);
+  return x;
+}
+
+}  // namespace ashlar::detail

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Element-wise operators in place. They write to the shard of x, which other handles of the tensor
+// share, and allocate nothing and communicate nothing. The result lies as x does, so these are the
+// rows of the tables in which the result has the placement of the first operand:
+//
+//   x += y, x -= y   S(d), S(d)   B, B   P, P
+//   x *= y, x /= y   S(d), S(d)   B, B   P, B     x whole and y partial would make x partial
+//   x *= a, x /= a   any placement except a partial maximum or minimum
+//   x += a, x -= a   any placement that is not partial
+//
+// The operands may be one tensor. If their shards overlap in another way, as slices of one tensor
+// may, y is copied first.
+
+#include <ashlar/tensor/elementwise.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <int Rank>
+struct add_in_place_rule {
+  static constexpr char const* name = "add in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("add in place", "+=");
+  static constexpr signature_table table() { return in_place_signatures(add_rule<Rank>::table()); }
+};
+template <int Rank>
+struct subtract_in_place_rule {
+  static constexpr char const* name = "subtract in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("subtract in place", "-=");
+  static constexpr signature_table table() {
+    return in_place_signatures(subtract_rule<Rank>::table());
+  }
+};
+template <int Rank>
+struct multiply_in_place_rule {
+  static constexpr char const* name = "multiply in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("multiply in place", "*=");
+  static constexpr signature_table table() {
+    return in_place_signatures(multiply_rule<Rank>::table());
+  }
+};
+template <int Rank>
+struct divide_in_place_rule {
+  static constexpr char const* name = "divide in place";
+  static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("divide in place", "/=");
+  static constexpr signature_table table() {
+    return in_place_signatures(divide_rule<Rank>::table());
+  }
+};
+
+template <class X>
+concept writable = distributed<X> && !std::is_const_v<X>;
+
+}  // namespace detail
+
+/// Adds y to x. Returns x. Communicates nothing.
+template <detail::writable X, distributed Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::add_in_place_rule<X::rank>, X, Y>
+X& operator+=(X& x, Y const& y) {
+  return detail::apply_in_place<detail::add_in_place_rule<X::rank>>(x, y, device::sum_of{});
+}
+template <detail::writable X, distributed Y>
+ill_formed operator+=(X&, Y const&) {
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("add in place", "+="));
+  return {};
+}
+
+/// Subtracts y from x. Returns x. Communicates nothing.
+template <detail::writable X, distributed Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::subtract_in_place_rule<X::rank>, X, Y>
+X& operator-=(X& x, Y const& y) {
+  return detail::apply_in_place<detail::subtract_in_place_rule<X::rank>>(x, y,
+                                                                         device::difference_of{});
+}
+template <detail::writable X, distributed Y>
+ill_formed operator-=(X&, Y const&) {
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
+  return {};
+}
+
+/// Multiplies x by y, element by element. Returns x. Communicates nothing.
+template <detail::writable X, distributed Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::multiply_in_place_rule<X::rank>, X, Y>
+X& operator*=(X& x, Y const& y) {
+  return detail::apply_in_place<detail::multiply_in_place_rule<X::rank>>(x, y,
+                                                                         device::product_of{});
+}
+template <detail::writable X, distributed Y>
+ill_formed operator*=(X&, Y const&) {
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
+  return {};
+}
+
+/// Divides x by y, element by element. Returns x. Communicates nothing.
+template <detail::writable X, distributed Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::divide_in_place_rule<X::rank>, X, Y>
+X& operator/=(X& x, Y const& y) {
+  static_assert(detail::has_fractions<X>, ASHLAR_SAYS_DIVIDE_INTEGERS);
+  return detail::apply_in_place<detail::divide_in_place_rule<X::rank>>(x, y, device::quotient_of{});
+}
+template <detail::writable X, distributed Y>
+ill_formed operator/=(X&, Y const&) {
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
+  return {};
+}
+
+/// Multiplies x by the number a. Returns x. Communicates nothing.
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_rule<X::rank>, X>
+X& operator*=(X& x, Scalar a) {
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("scale"));
+  using A = accumulation_t<typename X::value_type>;
+  return detail::apply_in_place<detail::scale_rule<X::rank>>(x,
+                                                             device::scaled<A>{static_cast<A>(a)});
+}
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X>
+ill_formed operator*=(X&, Scalar) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("scale", "a * (x | to<B, ...>)"));
+  return {};
+}
+
+/// Divides x by the number a. Returns x. Communicates nothing.
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::scale_down_rule<X::rank>, X>
+X& operator/=(X& x, Scalar a) {
+  static_assert(detail::has_fractions<X>, ASHLAR_SAYS_DIVIDE_INTEGERS);
+  using A = accumulation_t<typename X::value_type>;
+  return detail::apply_in_place<detail::scale_down_rule<X::rank>>(
+      x, device::divided<A>{static_cast<A>(a)});
+}
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X>
+ill_formed operator/=(X&, Scalar) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE("divide", "(x | to<B, ...>) / a"));
+  return {};
+}
+
+/// Adds the number a to each element of x. Returns x. Communicates nothing.
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::shift_rule<X::rank>, X>
+X& operator+=(X& x, Scalar a) {
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("add"));
+  using A = accumulation_t<typename X::value_type>;
+  return detail::apply_in_place<detail::shift_rule<X::rank>>(x,
+                                                             device::shifted<A>{static_cast<A>(a)});
+}
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X>
+ill_formed operator+=(X&, Scalar) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("add", "(x | to<B, ...>) + a"));
+  return {};
+}
+
+/// Subtracts the number a from each element of x. Returns x. Communicates nothing.
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X> && locally_applicable<detail::lower_rule<X::rank>, X>
+X& operator-=(X& x, Scalar a) {
+  static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION("subtract"));
+  using A = accumulation_t<typename X::value_type>;
+  return detail::apply_in_place<detail::lower_rule<X::rank>>(x,
+                                                             device::lowered<A>{static_cast<A>(a)});
+}
+template <detail::writable X, class Scalar>
+  requires detail::scalar_for<Scalar, X>
+ill_formed operator-=(X&, Scalar) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SHIFT("subtract", "(x | to<B, ...>) - a"));
+  return {};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: add: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in (x | to<B, ...>) + a.
+
+// Every rank would add the number.
+
+#include <ashlar/tensor/in_place.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<B>>& x) { return x += 1; }
+#else
+auto f(tensor<float, 2, sbp<P>>& x) { return x += 1; }
+#endif

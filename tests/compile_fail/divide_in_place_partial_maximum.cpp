@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: divide: a partial maximum or minimum cannot be scaled addend by addend, since a negative factor swaps the two. Reduce it first, as in (x | to<B, ...>) / a.
+
+// The divisor may be negative.
+
+#include <ashlar/tensor/in_place.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<P>>& x) { return x /= 2; }
+#else
+auto f(tensor<float, 2, sbp<Pmax>>& x) { return x /= 2; }
+#endif

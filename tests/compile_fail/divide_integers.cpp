@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: divide: a quotient of integers would be rounded, and the sum of rounded parts is not the rounded sum. Make the tensor of float, double or bfloat16.
+
+// The quotients 1 / 2 and 1 / 2 of two addends would be rounded to 0 and 0, but their sum is 1.
+
+#include <ashlar/tensor/elementwise.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<P>> const& x) { return x / 2; }
+#else
+auto f(tensor<std::int32_t, 2, sbp<P>> const& x) { return x / 2; }
+#endif

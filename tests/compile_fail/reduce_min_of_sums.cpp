@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: min: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in min<0>(x | to<B, ...>).
+
+// The message names the reduction that was written.
+
+#include <ashlar/tensor/reduce.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<Pmin>> const& x) { return ashlar::min<1>(x); }
+#else
+auto f(tensor<float, 2, sbp<P>> const& x) { return ashlar::min<1>(x); }
+#endif
