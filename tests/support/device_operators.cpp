@@ -5,6 +5,8 @@
 #include <support/device_operators.hpp>
 #include <support/device_results.hpp>
 
+#include <ashlar/tensor/dot.hpp>
+#include <ashlar/tensor/functions.hpp>
 #include <ashlar/tensor/in_place.hpp>
 #include <ashlar/tensor/reduce.hpp>
 
@@ -58,8 +60,20 @@ void check_unary(device_mesh const& m, index const& extents) {
     if (x.values.empty()) continue;
     count.check(reduced(x, 0, reduction::max), 0, [&] { return ashlar::max<0>(on); });
     count.check(reduced(x, 1, reduction::min), 0, [&] { return ashlar::min<1>(on); });
+    count.check(mapped(x.values, [](double v) { return std::abs(v); }), 0, [&] { return abs(on); });
+    if (!p.has_partial()) {
+      double squares = 0;
+      for (double const v : x.values) squares += v * v;
+      CHECK(static_cast<double>(dot(on, on)) == squares);
+    }
     if constexpr (is_real) {
       count.check(mapped(x.values, [](double v) { return v / 4; }), 0, [&] { return on / 4; });
+      count.check(mapped(x.values, [](double v) { return std::exp(v / 2); }), enough,
+                  [&] { return exp(on / 2); });
+      count.check(mapped(x.values, [](double v) { return v / (1 + std::exp(-v)); }), enough,
+                  [&] { return silu(on); });
+      count.check(mapped(x.values, [](double v) { return std::pow(v * v + 0.5, 1.5); }), enough,
+                  [&] { return pow(on * on + 0.5, 1.5); });
       count.check(mapped(x.values, [](double v) { return 2 / (2 * v + 0.5); }), enough,
                   [&] { return 2 / (2 * on + 0.5); });
       count.check(mapped(x.values, [](double v) { return ashlar::device::gelu::value(v); }), enough,

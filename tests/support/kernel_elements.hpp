@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/device/function.hpp>
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/dropout.hpp>
 #include <ashlar/device/host/embedding.hpp>
@@ -60,6 +61,13 @@ void check_maps(Machine& m) {
       one(lowered<A>{A(0.25)});
       one(subtracting<A>{A(0.25)});
       one(negated{});
+      one(value_of<ashlar::device::exponential>{});
+      one(value_of<ashlar::device::hyperbolic_tangent>{});
+      one(value_of<ashlar::device::logistic>{});
+      one(value_of<ashlar::device::silu>{});
+      one(value_of<ashlar::device::error_function>{});
+      one(value_of<ashlar::device::magnitude>{});
+      one(raised<A>{A(2)});
       two(gradient_of<relu>{});
       two(gradient_of<gelu>{});
       two(sum_of{});

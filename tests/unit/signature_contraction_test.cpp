@@ -12,6 +12,13 @@
 
 using namespace ashlar_test;
 
+TEST_CASE("products of a matrix and a vector have the rows that hold and no others") {
+  check_table(ashlar::matvec_signatures(false), {contraction("mk", "k", "m")});
+  check_table(ashlar::matvec_signatures(false, true), {contraction("km", "k", "m")});
+  check_table(ashlar::matvec_signatures(true), {contraction("k", "kn", "n")});
+  check_table(ashlar::matvec_signatures(true, true), {contraction("k", "nk", "n")});
+}
+
 TEST_CASE("for matmul exactly six rows hold") {
   CHECK(rows_of(ashlar::matmul_signatures()) == row_set{"B,B -> B", "S(0),B -> S(0)",
                                                         "B,S(1) -> S(1)", "S(1),S(0) -> P",

@@ -96,6 +96,28 @@ TEST_CASE(
               {binary("mn", "mn", sum)}, {"B,P(max) -> P(max)", "B,P(min) -> P(min)"});
 }
 
+TEST_CASE("an inner product has the rows that hold and no others") {
+  for (char const* const letters : {"m", "mn", "mnk"})
+    check_table(ashlar::dot_signatures(letters), {contraction(letters, letters, "")});
+}
+
+TEST_CASE("a sum of squares has the rows that hold and no others") {
+  for (int const rank : {1, 2, 3}) {
+    std::string_view const letters = std::string_view("mnk").substr(0,
+                                                                    static_cast<std::size_t>(rank));
+    operation const squares{lettered_operands({letters}), [=](pieces const& x) {
+                              return einsum({letters}, "", x,
+                                            [](auto const& v) { return v[0] * v[0]; });
+                            }};
+    check_table(ashlar::sum_of_squares_signatures(rank), {squares});
+  }
+}
+
+TEST_CASE("a function of alike operands has the rows that hold for every function and no others") {
+  check_table(ashlar::alike_signatures(1), {binary("m", "m", sum), binary("m", "m", product)});
+  check_table(ashlar::alike_signatures(2), {binary("mn", "mn", sum), binary("mn", "mn", product)});
+}
+
 TEST_CASE("a transpose moves splits and passes every partial value") {
   check_table(ashlar::transpose_signatures({1, 0}), {transpose({1, 0})});
   check_table(ashlar::transpose_signatures({1, 2, 0}), {transpose({1, 2, 0})});

@@ -55,6 +55,13 @@ constexpr signature_table contraction_signatures(std::string_view a, std::string
   return table;
 }
 
+/// Returns the signature table of a matrix times a vector, or of a vector times a matrix if the
+/// vector is first. The matrix is optionally transposed.
+constexpr signature_table matvec_signatures(bool vector_first, bool transposed = false) {
+  return vector_first ? contraction_signatures("k", transposed ? "nk" : "kn", "n")
+                      : contraction_signatures(transposed ? "km" : "mk", "k", "m");
+}
+
 /// Returns the signature table of a matmul of two matrices, each optionally transposed.
 constexpr signature_table matmul_signatures(bool transpose_a = false, bool transpose_b = false) {
   return contraction_signatures(transpose_a ? "km" : "mk", transpose_b ? "nk" : "kn", "mn");

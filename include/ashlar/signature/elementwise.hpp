@@ -15,6 +15,9 @@
 //                                           sum over the ranks would contain it several times
 //   multiply            S(d), S(d) -> S(d)  B, B -> B     P, B -> P and B, P -> P
 //   divide              S(d), S(d) -> S(d)  B, B -> B     P, B -> P
+//   dot                 S(d), S(d) -> P     B, B -> B     P, B -> P and B, P -> P
+//   sum of squares      S(d) -> P           B -> B        not P
+//   any f(x, y)         S(d), S(d) -> S(d)  B, B -> B     not P
 //   transpose           S(d) -> S(d')       B -> B        P -> P, Pmax -> Pmax, Pmin -> Pmin
 //   sum over dim r      S(r) -> P           B -> B        S(d) -> S(d'), P -> P
 //   max over dim r      S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
@@ -112,6 +115,29 @@ constexpr signature_table reduce_signatures(int rank, int dim, reduction op) {
   for (int d = 0; d < rank; ++d)
     table.push_back({{split(d, 0)}, d == dim ? partial(op) : split(d < dim ? d : d - 1, 0)});
   table.push_back({{partial(op)}, partial(op)});
+  return table;
+}
+
+/// Returns the signature table of the inner product of two tensors, the sum of x · y over all
+/// elements. The result has no dims.
+constexpr signature_table dot_signatures(std::string_view letters) {
+  return contraction_signatures(letters, letters, "");
+}
+
+/// Returns the signature table of the sum of the squares of all elements.
+constexpr signature_table sum_of_squares_signatures(int rank) {
+  signature_table table;
+  table.push_back({{broadcast()}, broadcast()});
+  for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0)}, partial()});
+  return table;
+}
+
+/// Returns the signature table of any function of two alike operands: they lie alike and are not
+/// partial. More operands are compared with the first one, pair by pair.
+constexpr signature_table alike_signatures(int rank) {
+  signature_table table;
+  table.push_back({{broadcast(), broadcast()}, broadcast()});
+  for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0), split(d, 0)}, split(d, 0)});
   return table;
 }
 

@@ -10,6 +10,8 @@
 //   matmul(x, w, placement)     the same with a run-time placement
 //   matmul(transposed(x), w)    makes no copy: the GEMM reads x transposed
 //
+// A matrix times a vector, and a vector times a matrix, are in matvec.hpp.
+//
 // Operands with three dims are batches of matrices: dim 0 counts the matrices. The forms with a
 // placement run the cheapest plan, which consists of redistributions before and after a local
 // product. plan_matmul(x, w, p) returns this plan, which can be printed. By default, a plan uses no
@@ -87,7 +89,8 @@ ill_formed matmul(A const&, B const&) {
 
 template <class A, class B>
   requires(detail::is_matmul_operand<A> && detail::is_matmul_operand<B> &&
-           !detail::matmul_operands<A, B>)
+           !detail::matmul_operands<A, B> && !detail::matrix_and_vector<A, B> &&
+           !detail::matrix_and_vector<B, A>)
 ill_formed matmul(A const&, B const&) {
   static_assert(detail::always_false<A>, ASHLAR_SAYS_MATMUL_OPERANDS);
   return {};

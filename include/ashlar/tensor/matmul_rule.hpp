@@ -97,6 +97,13 @@ concept matmul_operands =
     std::same_as<typename matmul_tensor<A>::processor_type,
                  typename matmul_tensor<B>::processor_type>;
 
+/// A matrix, possibly transposed, and a vector of one type (matvec.hpp), in this order.
+template <class A, class X>
+concept matrix_and_vector =
+    is_matmul_operand<A> && is_tensor<X> && matmul_tensor<A>::rank == 2 && X::rank == 1 &&
+    std::same_as<typename matmul_tensor<A>::value_type, typename X::value_type> &&
+    std::same_as<typename matmul_tensor<A>::processor_type, typename X::processor_type>;
+
 /// Throws ashlar::error if the contracted extents or the batch extents of the operands differ.
 template <class A, class B>
 void same_contraction(A const& wrapped_a, B const& wrapped_b) {

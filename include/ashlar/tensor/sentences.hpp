@@ -15,8 +15,10 @@
   "matmul: the operands have different numbers of placements, so they are on different meshes. "   \
   "Give both one placement per axis of one mesh."
 #define ASHLAR_SAYS_MATMUL_OPERANDS                                                                \
-  "matmul: the operands are not two tensors of two dimensions, or two of three, of one element "   \
-  "type, on one type of processor and with one tag. To move x to the part of w, write "            \
+  "matmul: the operands are not two tensors of two dimensions, or two of three, or a matrix and "  \
+  "a "                                                                                             \
+  "vector, of one element type, on one type of processor and with one tag. To move x to the part " \
+  "of w, write "                                                                                   \
   "redistribute(x, w.mesh(), sbp<...>{})."
 #define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
   "matmul: the contracted dimension is not split by the same axes in the same order on both "      \
@@ -24,6 +26,12 @@
 #define ASHLAR_SAYS_MATMUL_NO_RULE                                                                 \
   "matmul: on one mesh axis these placements need communication. Redistribute an operand with "    \
   "x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w)."
+#define ASHLAR_SAYS_MATVEC_CONTRACTION                                                             \
+  "matmul: the vector is not split by the same axes in the same order as the dimension of the "    \
+  "matrix that is summed over. Split it in the same way, as in matmul(a, x | to<...>)."
+#define ASHLAR_SAYS_MATVEC_NO_RULE                                                                 \
+  "matmul: on one mesh axis this matrix and this vector need communication. Redistribute one of "  \
+  "them first, as in matmul(a, x | to<...>)."
 #define ASHLAR_SAYS_MATMUL_ROUTED                                                                  \
   "matmul: on one mesh axis the rows and the matrices of the experts do not fit. Rows of split "   \
   "tokens take whole matrices, and split experts have their rows: move the rows first, as in "     \
@@ -58,6 +66,25 @@
   name                                                                                             \
       ": a number is not added to the addends of a partial tensor, since it would count once per " \
       "rank. Reduce it first, as in " fix "."
+#define ASHLAR_SAYS_DOT                                                                            \
+  "dot: on one mesh axis the operands have different placements or are both partial. Bring them "  \
+  "to "                                                                                            \
+  "one placement first, as in dot(x, y | to<...>); partial times broadcast is allowed."
+#define ASHLAR_SAYS_NORM                                                                           \
+  "norm: the norm of a partial tensor is not the sum of the norms of its addends. Reduce it "      \
+  "first, "                                                                                        \
+  "as in norm(x | to<B, ...>)."
+#define ASHLAR_SAYS_ITEM                                                                           \
+  "item: the tensor is not whole on every rank, so a rank may have an addend or nothing. Bring "   \
+  "it "                                                                                            \
+  "to every rank first, as in item(x | to<B, ...>)."
+#define ASHLAR_SAYS_MAP_ALIKE                                                                      \
+  "map: on one mesh axis the operands are partial or placed differently. Bring them to one "       \
+  "placement first, as in map(f, x, y | to<...>)."
+#define ASHLAR_SAYS_MAP_ON_HOST                                                                    \
+  "map: a function of several tensors is called on the host only. Combine operators that a "       \
+  "device "                                                                                        \
+  "has, or write a kernel (device/cuda/launch/map_function.cuh)."
 #define ASHLAR_SAYS_DIVIDE_INTEGERS                                                                \
   "divide: a quotient of integers would be rounded, and the sum of rounded parts is not the "      \
   "rounded sum. Make the tensor of float, double or bfloat16."

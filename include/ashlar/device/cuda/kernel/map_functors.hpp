@@ -4,13 +4,15 @@
 #pragma once
 
 // Lists the function objects for which `map` has kernels on a device. nvcc compiles `map` for these
-// objects and every element type, and for no others. The objects are defined in device/functor.hpp.
+// objects and every element type, and for no others. The objects are defined in device/functor.hpp
+// and device/function.hpp.
 //
 // To add an object to the library, define it in device/functor.hpp, and add a line to this file and
 // a line to launch/map.cuh. A program adds kernels for its own objects as launch/map_function.cuh
 // shows.
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/function.hpp>
 #include <ashlar/device/functor.hpp>
 
 namespace ashlar::cuda {
@@ -23,6 +25,7 @@ using device::lowered;
 using device::negated;
 using device::product_of;
 using device::quotient_of;
+using device::raised;
 using device::scaled;
 using device::scaled_sum;
 using device::shifted;
@@ -37,6 +40,24 @@ template <>
 inline constexpr bool has_map_kernel<value_of<device::relu>> = true;
 template <>
 inline constexpr bool has_map_kernel<value_of<device::gelu>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::exponential>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::natural_log>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::square_root>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::inverse_square_root>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::hyperbolic_tangent>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::logistic>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::silu>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::error_function>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::magnitude>> = true;
 template <>
 inline constexpr bool has_map_kernel<gradient_of<device::relu>> = true;
 template <>
@@ -53,6 +74,8 @@ template <>
 inline constexpr bool has_map_kernel<negated> = true;
 template <class A>
 inline constexpr bool has_map_kernel<scaled<A>> = true;
+template <class A>
+inline constexpr bool has_map_kernel<raised<A>> = true;
 template <class A>
 inline constexpr bool has_map_kernel<divided<A>> = true;
 template <class A>

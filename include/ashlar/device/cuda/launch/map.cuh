@@ -48,6 +48,16 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
   ASHLAR_UNARY(shifted<A>, T)                                                                      \
   ASHLAR_UNARY(lowered<A>, T)                                                                      \
   ASHLAR_UNARY(subtracting<A>, T)                                                                  \
+  ASHLAR_UNARY(value_of<device::exponential>, T)                                                   \
+  ASHLAR_UNARY(value_of<device::natural_log>, T)                                                   \
+  ASHLAR_UNARY(value_of<device::square_root>, T)                                                   \
+  ASHLAR_UNARY(value_of<device::inverse_square_root>, T)                                           \
+  ASHLAR_UNARY(value_of<device::hyperbolic_tangent>, T)                                            \
+  ASHLAR_UNARY(value_of<device::logistic>, T)                                                      \
+  ASHLAR_UNARY(value_of<device::silu>, T)                                                          \
+  ASHLAR_UNARY(value_of<device::error_function>, T)                                                \
+  ASHLAR_UNARY(value_of<device::magnitude>, T)                                                     \
+  ASHLAR_UNARY(raised<A>, T)                                                                       \
   ASHLAR_UNARY(negated, T)                                                                         \
   ASHLAR_BINARY(gradient_of<device::relu>, T)                                                      \
   ASHLAR_BINARY(gradient_of<device::gelu>, T)                                                      \
@@ -71,6 +81,7 @@ template void fill<std::int64_t>(cudaStream_t, std::int64_t, std::int64_t, std::
   ASHLAR_UNARY(shifted<T>, T)                                                                      \
   ASHLAR_UNARY(lowered<T>, T)                                                                      \
   ASHLAR_UNARY(subtracting<T>, T)                                                                  \
+  ASHLAR_UNARY(value_of<device::magnitude>, T)                                                     \
   ASHLAR_UNARY(negated, T)                                                                         \
   ASHLAR_BINARY(sum_of, T)                                                                         \
   ASHLAR_BINARY(difference_of, T)                                                                  \

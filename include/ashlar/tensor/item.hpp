@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// item(x): the value of a tensor that has one element, as a number that the program computes with.
+
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+struct item_rule {
+  static constexpr char const* name = "item";
+  static constexpr char const* sentence = ASHLAR_SAYS_ITEM;
+  static constexpr signature_table table() {
+    signature_table rows;
+    rows.push_back({{broadcast()}, broadcast()});
+    return rows;
+  }
+};
+
+}  // namespace detail
+
+/// Returns the only element of x, which is whole on every rank. On a device it waits for pending
+/// computations on x. Communicates nothing. Throws ashlar::error if x does not have one element, or
+/// if its run-time placement is not B on every axis.
+template <distributed X>
+  requires locally_applicable<detail::item_rule, X>
+typename X::value_type item(X const& x) {
+  detail::result_of<detail::item_rule>(x);
+  if (x.local_elements() != 1)
+    throw error("item", describe(x) + " has " + std::to_string(x.local_elements()) +
+                            " elements, not one. Read its values with to_full(x).");
+  return local_values(x).front();
+}
+template <distributed X>
+ill_formed item(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_ITEM);
+  return {};
+}
+
+}  // namespace ashlar

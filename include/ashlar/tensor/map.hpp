@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// map(f, x, y, ...): a function of any number of alike tensors, element by element, on the host.
+// Comparisons, selections and formulas of three tensors are lambdas:
+//
+//   map([](float a, float b, float c) { return a < b ? b : c; }, x, y, z)
+//
+// On each mesh axis all operands are S(d) with one d, or all are B, and so is the result. Nothing is
+// communicated. f is called with accumulation_t<T> and its result is rounded once to T.
+
+#include <array>
+
+#include <ashlar/tensor/elementwise.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <int Rank>
+struct alike_rule {
+  static constexpr char const* name = "map";
+  static constexpr char const* sentence = ASHLAR_SAYS_MAP_ALIKE;
+  static constexpr signature_table table() { return alike_signatures(Rank); }
+};
+
+/// A function, which is not a tensor, and its operands, which are.
+template <class F, class... X>
+concept function_of_tensors = !distributed<F> && (distributed<X> && ...);
+
+}  // namespace detail
+
+/// Returns f(x[i], y[i], rest[i]...) for each index i, placed as x. All tensors have one element type
+/// and the same extents. Requires host memory. Communicates nothing. Throws ashlar::error if the
+/// extents or run-time placements differ, or if they are partial.
+template <class F, class X, class... Y>
+  requires(detail::function_of_tensors<F, X, Y...> && (detail::alike<X, Y> && ...) &&
+           locally_applicable<detail::alike_rule<X::rank>, X, X> &&
+           (locally_applicable<detail::alike_rule<X::rank>, X, Y> && ...))
+auto map(F const& f, X const& x, Y const&... y) {
+  static_assert(X::processor_type::is_host, ASHLAR_SAYS_MAP_ON_HOST);
+  using T = typename X::value_type;
+  using A = accumulation_t<T>;
+  auto const p = detail::result_of<detail::alike_rule<X::rank>>(x, x);
+  ((void)detail::result_of<detail::alike_rule<X::rank>>(x, y), ...);
+  (detail::same_extents("map", x, y), ...);
+  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
+  T* const out = z.data();
+  [&](auto const*... in) {
+    for (std::int64_t i = 0; i < z.local_elements(); ++i)
+      out[i] = static_cast<T>(f(static_cast<A>(in[i])...));
+  }(static_cast<T const*>(x.data()), static_cast<T const*>(y.data())...);
+  return z;
+}
+template <class F, class X, class... Y>
+  requires detail::function_of_tensors<F, X, Y...>
+ill_formed map(F const&, X const&, Y const&...) {
+  static_assert((detail::alike<X, Y> && ...), ASHLAR_SAYS_ALIKE);
+  static_assert(!(detail::alike<X, Y> && ...), ASHLAR_SAYS_MAP_ALIKE);
+  return {};
+}
+
+}  // namespace ashlar
