@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include <ashlar/checkpoint/npy_header.hpp>
 #include <ashlar/comm/mpi/algorithm_text.hpp>
 #include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/io/npy_header.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/step/pipeline/check.hpp>
 #include <ashlar/support/parse_bytes.hpp>
@@ -57,9 +57,9 @@ inline int accepted_by_text_readers(std::string_view text) {
   });
 
   attempt([&](std::string const& t) {
-    auto const header = ashlar::checkpoint::parse_npy_header(t);
-    auto const again = ashlar::checkpoint::parse_npy_header(
-        ashlar::checkpoint::npy_text(header.type, header.extents));
+    auto const header = ashlar::io::parse_npy_header(t);
+    auto const again = ashlar::io::parse_npy_header(
+        ashlar::io::npy_text(header.type, header.extents));
     demand(again.extents == header.extents && again.type == header.type);
   });
 
