@@ -171,6 +171,38 @@ TEST_CASE("evaluate and predict: without dropout, without touching gradients, un
   });
 }
 
+TEST_CASE("predict takes any number of samples, in parts of the planned batch") {
+  nn::token_batch const batch{3, 4};
+  auto const net = gpt(0.5);
+  std::vector<std::int32_t> ids;
+  for (unsigned s = 0; s < 3; ++s)
+    for (auto const id : random_batch<std::int32_t>(batch, 7, 7, s).inputs) ids.push_back(id);
+  on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    std::mt19937 random(2);
+    auto model = nn::place<double>(net, m, plans.random(random), 1);
+    std::vector<double> all;  // of 9 samples, three at a time
+    for (std::size_t first = 0; first < ids.size(); first += 12)
+      for (auto const y : model.predict(std::span(std::as_const(ids)).subspan(first, 12)))
+        all.push_back(y);
+    for (std::size_t const samples : {1, 2, 3, 4, 7, 9}) {
+      CAPTURE(samples);
+      auto const some = model.predict(std::span(std::as_const(ids)).first(4 * samples));
+      CHECK(some.size() == 28 * samples);
+      CHECK(std::equal(some.begin(), some.end(), all.begin()));
+    }
+    CHECK(model.predict({}).empty());
+    CHECK(message_of([&] { model.predict(std::span(std::as_const(ids)).first(10)); }) ==
+          "model: 10 inputs are no whole samples of 4.");
+  });
+  auto coupled = nn::describe<double>(net, batch);
+  coupled.layers[0].couples_rows = true;
+  CHECK(message_of([&] {
+          nn::detail::in_parts(std::span(std::as_const(ids)).first(16), coupled, {3, 4}, {},
+                               [](auto) { return std::vector<double>(); });
+        }) == "model: 4 samples are no multiple of the planned batch of 3, but in this net samples "
+              "depend on each other. Fill the batch up, or place the net for another one.");
+}
+
 TEST_CASE("a loss or gradient that is not finite is an error on all ranks and changes nothing") {
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
