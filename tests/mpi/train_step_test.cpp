@@ -17,6 +17,7 @@
 
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/u_transformer.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -201,6 +202,28 @@ TEST_CASE("predict takes any number of samples, in parts of the planned batch") 
                                [](auto) { return std::vector<double>(); });
         }) == "model: 4 samples are no multiple of the planned batch of 3, but in this net samples "
               "depend on each other. Fill the batch up, or place the net for another one.");
+}
+
+TEST_CASE("predict takes the contexts of all samples behind their inputs") {
+  auto const net = nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5}),
+                             nn::mean_squared_error());
+  nn::image_batch const batch{3, 4, 2, 2};
+  auto const drawn = data_for<double>(net, batch, 0, 1, 1);  // 3 inputs of 16, 3 contexts of 15
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  auto model = nn::place<double>(net, m, plan_source(problem, m).whole(), 1);
+  auto const y = model.predict(drawn.inputs);
+  REQUIRE(y.size() == 48);
+  std::vector<double> again, expected;  // samples 2, 0, 1, 2 and 1
+  for (std::size_t const size : {16, 15})
+    for (std::size_t const s : {2, 0, 1, 2, 1}) {
+      auto const* const from = drawn.inputs.data() + (size == 15 ? 48 : 0) + s * size;
+      again.insert(again.end(), from, from + size);
+      if (size == 16) expected.insert(expected.end(), y.data() + 16 * s, y.data() + 16 * s + 16);
+    }
+  CHECK(model.predict(again) == expected);
+  CHECK(message_of([&] { model.predict(std::span(std::as_const(again)).first(30)); }) ==
+        "model: 30 inputs are no whole samples of 4x2x2 with a context of 3x5.");
 }
 
 TEST_CASE("a loss or gradient that is not finite is an error on all ranks and changes nothing") {
