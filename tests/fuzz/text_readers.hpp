@@ -4,7 +4,7 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
-// headers of .npy files, pipeline schedules, and the reports that watchdogs send each other. A reader
+// headers of .npy files and of files of tokens, pipeline schedules, and the reports that watchdogs send each other. A reader
 // must return a value or throw ashlar::error. What it has accepted must be the same after printing and reading
 // once more.
 
@@ -12,12 +12,13 @@
 #include <string>
 #include <string_view>
 
-#include <ashlar/checkpoint/npy_header.hpp>
 #include <ashlar/comm/mpi/algorithm_text.hpp>
 #include <ashlar/comm/watch/diagnosis.hpp>
+#include <ashlar/io/npy_header.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/step/pipeline/check.hpp>
 #include <ashlar/support/parse_bytes.hpp>
+#include <ashlar/train/token_layout.hpp>
 
 namespace ashlar_test {
 
@@ -57,11 +58,22 @@ inline int accepted_by_text_readers(std::string_view text) {
   });
 
   attempt([&](std::string const& t) {
-    auto const header = ashlar::checkpoint::parse_npy_header(t);
-    auto const again = ashlar::checkpoint::parse_npy_header(
-        ashlar::checkpoint::npy_text(header.type, header.extents));
+    auto const header = ashlar::io::parse_npy_header(t);
+    auto const again = ashlar::io::parse_npy_header(
+        ashlar::io::npy_text(header.type, header.extents));
     demand(again.extents == header.extents && again.type == header.type);
   });
+
+  // Files of tokens, whose headers are not texts, so they do not count.
+  for (auto const format : {ashlar::train::token_format::by_name, ashlar::train::token_format::u16,
+                            ashlar::train::token_format::llm_c, ashlar::train::token_format::npy})
+    try {
+      auto const size = static_cast<std::int64_t>(text.size());
+      auto const layout = ashlar::train::token_layout_of(text, size, ".bin", format);
+      demand(layout.tokens >= 0 && layout.data >= 0 &&
+             layout.tokens <= (size - layout.data) / layout.bytes);
+    } catch (ashlar::error const&) {
+    }
 
   attempt([&](std::string const& t) {
     auto const schedule = ashlar::pipelines::parse_schedule(t);

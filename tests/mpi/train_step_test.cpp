@@ -17,6 +17,7 @@
 
 #include <ashlar/comm/no_communication.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/u_transformer.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -169,6 +170,60 @@ TEST_CASE("evaluate and predict: without dropout, without touching gradients, un
     }
     CHECK(near(loss, sum, 1e-12));
   });
+}
+
+TEST_CASE("predict takes any number of samples, in parts of the planned batch") {
+  nn::token_batch const batch{3, 4};
+  auto const net = gpt(0.5);
+  std::vector<std::int32_t> ids;
+  for (unsigned s = 0; s < 3; ++s)
+    for (auto const id : random_batch<std::int32_t>(batch, 7, 7, s).inputs) ids.push_back(id);
+  on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    std::mt19937 random(2);
+    auto model = nn::place<double>(net, m, plans.random(random), 1);
+    std::vector<double> all;  // of 9 samples, three at a time
+    for (std::size_t first = 0; first < ids.size(); first += 12)
+      for (auto const y : model.predict(std::span(std::as_const(ids)).subspan(first, 12)))
+        all.push_back(y);
+    for (std::size_t const samples : {1, 2, 3, 4, 7, 9}) {
+      CAPTURE(samples);
+      auto const some = model.predict(std::span(std::as_const(ids)).first(4 * samples));
+      CHECK(some.size() == 28 * samples);
+      CHECK(std::equal(some.begin(), some.end(), all.begin()));
+    }
+    CHECK(model.predict({}).empty());
+    CHECK(message_of([&] { model.predict(std::span(std::as_const(ids)).first(10)); }) ==
+          "model: 10 inputs are no whole samples of 4.");
+  });
+  auto coupled = nn::describe<double>(net, batch);
+  coupled.layers[0].couples_rows = true;
+  CHECK(message_of([&] {
+          nn::detail::in_parts(std::span(std::as_const(ids)).first(16), coupled, {3, 4}, {},
+                               [](auto) { return std::vector<double>(); });
+        }) == "model: 4 samples are no multiple of the planned batch of 3, but in this net samples "
+              "depend on each other. Fill the batch up, or place the net for another one.");
+}
+
+TEST_CASE("predict takes the contexts of all samples behind their inputs") {
+  auto const net = nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5}),
+                             nn::mean_squared_error());
+  nn::image_batch const batch{3, 4, 2, 2};
+  auto const drawn = data_for<double>(net, batch, 0, 1, 1);  // 3 inputs of 16, 3 contexts of 15
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  auto model = nn::place<double>(net, m, plan_source(problem, m).whole(), 1);
+  auto const y = model.predict(drawn.inputs);
+  REQUIRE(y.size() == 48);
+  std::vector<double> again, expected;  // samples 2, 0, 1, 2 and 1
+  for (std::size_t const size : {16, 15})
+    for (std::size_t const s : {2, 0, 1, 2, 1}) {
+      auto const* const from = drawn.inputs.data() + (size == 15 ? 48 : 0) + s * size;
+      again.insert(again.end(), from, from + size);
+      if (size == 16) expected.insert(expected.end(), y.data() + 16 * s, y.data() + 16 * s + 16);
+    }
+  CHECK(model.predict(again) == expected);
+  CHECK(message_of([&] { model.predict(std::span(std::as_const(again)).first(30)); }) ==
+        "model: 30 inputs are no whole samples of 4x2x2 with a context of 3x5.");
 }
 
 TEST_CASE("a loss or gradient that is not finite is an error on all ranks and changes nothing") {

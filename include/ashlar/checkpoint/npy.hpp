@@ -23,13 +23,13 @@
 
 #include <ashlar/checkpoint/folder.hpp>
 #include <ashlar/checkpoint/load.hpp>
-#include <ashlar/checkpoint/npy_header.hpp>
 #include <ashlar/checkpoint/opened_file.hpp>
 #include <ashlar/checkpoint/piece.hpp>
 #include <ashlar/checkpoint/save.hpp>
 #include <ashlar/checkpoint/source_view.hpp>
 #include <ashlar/checkpoint/written_file.hpp>
 #include <ashlar/comm/throw_together.hpp>
+#include <ashlar/io/npy_header.hpp>
 #include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::checkpoint {
@@ -61,13 +61,13 @@ inline void write_box(written_file const& file, std::int64_t position, shape con
 }
 
 /// Reads the header of a .npy file. Throws ashlar::error that names the file.
-inline npy_header read_npy_header(opened_file const& file) {
+inline io::npy_header read_npy_header(opened_file const& file) {
   auto const size = file.size();
-  std::string bytes(std::min<std::size_t>(static_cast<std::size_t>(size), most_npy_header + 12),
+  std::string bytes(std::min<std::size_t>(static_cast<std::size_t>(size), io::most_npy_header + 12),
                     '\0');
   file.read(0, reinterpret_cast<std::byte*>(bytes.data()), static_cast<std::int64_t>(bytes.size()));
-  npy_header header;
-  std::string fault = fault_of([&] { header = parse_npy_header(bytes); });
+  io::npy_header header;
+  std::string fault = fault_of([&] { header = io::parse_npy_header(bytes); });
   if (fault.empty() && header.data + header.extents.elements() * size_of(header.type) > size)
     fault = "it is shorter than its header says.";
   if (fault.ends_with('.')) fault.pop_back();  // refuse ends the sentence
@@ -87,7 +87,7 @@ void save_npy(std::filesystem::path const& path, Tensor const& x) {
   auto const a = array_like(path.filename().string(), x, type,
                             const_cast<typename Tensor::value_type*>(x.data()));
   check_arrays({a}, m.as_part());
-  auto const text = npy_text(type, a.extents);
+  auto const text = io::npy_text(type, a.extents);
   std::filesystem::path target, part;
   char const *const operation = "checkpoint::save_npy", *const work = "writes a file";
   std::int64_t const bytes = a.extents.elements() * size_of(type);

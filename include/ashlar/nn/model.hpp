@@ -34,6 +34,7 @@
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/nn/mixture_log.hpp>
 #include <ashlar/nn/place_part.hpp>
+#include <ashlar/nn/sample_parts.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/build_stage.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -106,11 +107,11 @@ class model {
     tensor<T, context_rank, dynamic, Processor> context;  // empty if no layer reads one
   };
   data_place make_place() const {
-    auto const everywhere = placement::all_broadcast(stage_mesh().axes());
-    data_place made{{stage_mesh(), input_extents(), everywhere},
-                    {stage_mesh(), target_extents(), everywhere},
+    data_place made{whole<decltype(data_place::inputs)>(input_extents()),
+                    whole<decltype(data_place::targets)>(target_extents()),
                     {}};
-    if (context_elements() > 0) made.context = {stage_mesh(), context_extents(), everywhere};
+    if (context_elements() > 0)
+      made.context = whole<decltype(data_place::context)>(context_extents());
     return made;
   }
   /// Copies a micro-batch from host memory into the tensors of `to`. Throws ashlar::error if an id
@@ -120,8 +121,7 @@ class model {
     check(inputs, targets);
     write(of_input(inputs), to.inputs);
     if (context_elements() > 0) write(of_context(inputs), to.context);
-    upload(mesh().processor(), targets.data(), static_cast<std::int64_t>(targets.size()),
-           to.targets.data());
+    write(targets, to.targets);
   }
   /// Throws ashlar::error unless `inputs` and `targets` have the size of one micro-batch and all
   /// ids and targets are in range.
@@ -149,16 +149,21 @@ class model {
                                  double* total, bool training = true) const {
     auto const x = static_cast<std::size_t>(this->inputs());
     auto const rows = static_cast<std::size_t>(target_extents().elements());
+    auto const part = [](auto const& all, int b, std::size_t n) {
+      return all.subspan(static_cast<std::size_t>(b) * n, n);
+    };
     return from(
-        [this, inputs, x](int b) {
-          return any_tensor(input(of_input(inputs.subspan(static_cast<std::size_t>(b) * x, x))));
-        },
-        [this, targets, rows](int b) {
-          return any_tensor(target(targets.subspan(static_cast<std::size_t>(b) * rows, rows)));
-        },
-        [this, inputs, x](int b) {
+        [=, this](int b) {
           return any_tensor(
-              context(of_context(inputs.subspan(static_cast<std::size_t>(b) * x, x))));
+              made_of<decltype(data_place::inputs)>(of_input(part(inputs, b, x)), input_extents()));
+        },
+        [=, this](int b) {
+          return any_tensor(
+              made_of<decltype(data_place::targets)>(part(targets, b, rows), target_extents()));
+        },
+        [=, this](int b) {
+          return any_tensor(made_of<decltype(data_place::context)>(of_context(part(inputs, b, x)),
+                                                                   context_extents()));
         },
         first, total, training);
   }
@@ -191,19 +196,14 @@ class model {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
-  /// Returns the output of the net for a batch, without dropout. Every rank gets the whole output.
+  /// Returns the output of the net for a batch of any number of samples, without dropout: first the
+  /// inputs of all samples, then their contexts. Every rank passes the same batch and gets the
+  /// whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
+  /// ashlar::error if `inputs` are no whole samples. Communicates: a forward pass for each.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
-    check(inputs);
-    auto const y = one_micro_batch().forward(state_->problem.size() - 1,
-                                             input_of(inputs, {}, 0, nullptr, false));
-    std::vector<T> values;
-    if (!state_->pipeline || output_position() == state_->pipeline->position)
-      values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
-    if (state_->pipeline) share_output(values);
-    if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
-    else return {values.begin(), values.end()};
+    return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
+                            [this](std::span<Input const> part) { return predict_one(part); });
   }
-
   /// Returns this rank's share of the summed loss of a batch, without dropout.
   loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     check(inputs, targets);
@@ -248,6 +248,17 @@ class model {
   }
 
  private:
+  std::vector<accumulation_t<T>> predict_one(std::span<Input const> inputs) {
+    check(inputs);
+    auto const y = one_micro_batch().forward(state_->problem.size() - 1,
+                                             input_of(inputs, {}, 0, nullptr, false));
+    std::vector<T> values;
+    if (!state_->pipeline || output_position() == state_->pipeline->position)
+      values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
+    if (state_->pipeline) share_output(values);
+    if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
+    else return {values.begin(), values.end()};
+  }
   /// The members of a model. They have an object of their own because their addresses must not
   /// change when the model is moved.
   struct state {
@@ -353,34 +364,28 @@ class model {
   std::span<Input const> of_context(std::span<Input const> values) const {
     return values.last(static_cast<std::size_t>(context_elements()));
   }
-  /// Returns a replicated tensor of the input, in the element type of the net.
-  auto input(std::span<Input const> values) const {
-    decltype(data_place::inputs) made(stage_mesh(), input_extents(),
-                                      placement::all_broadcast(stage_mesh().axes()));
-    write(values, made);
-    return made;
-  }
-  /// Returns a replicated tensor of the context, in the element type of the net.
-  auto context(std::span<Input const> values) const {
-    tensor<T, context_rank, dynamic, Processor> made(stage_mesh(), context_extents(),
-                                                     placement::all_broadcast(stage_mesh().axes()));
-    write(values, made);
-    return made;
-  }
   template <class Tensor>
-  void write(std::span<Input const> values, Tensor const& to) const {
+  Tensor whole(shape const& extents) const {
+    return {stage_mesh(), extents, placement::all_broadcast(stage_mesh().axes())};
+  }
+  /// Returns a replicated tensor of values, in its element type. Ranks may differ outside of what
+  /// they read (train/local_batch.hpp).
+  template <class Tensor, class Value>
+  Tensor made_of(std::span<Value const> values, shape const& extents) const {
+    auto made = whole<Tensor>(extents);
+    write(values, made);
+    return made;
+  }
+  template <class Tensor, class Value>
+  void write(std::span<Value const> values, Tensor const& to) const {
     auto const& on = mesh().processor();
     auto const count = static_cast<std::int64_t>(values.size());
-    if constexpr (std::is_same_v<Input, typename Tensor::value_type>) {
+    if constexpr (std::is_same_v<Value, typename Tensor::value_type>) {
       upload(on, values.data(), count, to.data());
     } else {
       std::vector<typename Tensor::value_type> const rounded(values.begin(), values.end());
       upload(on, rounded.data(), count, to.data());
     }
-  }
-  auto target(std::span<target_type const> values) const {
-    return from_full<target_rank>(stage_mesh(), target_extents(),
-                                  placement::all_broadcast(stage_mesh().axes()), values);
   }
 
   std::unique_ptr<state> state_;

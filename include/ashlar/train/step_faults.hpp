@@ -36,7 +36,7 @@ template <class Model>
   auto const other = std::find_if(all.begin() + 1, all.end() - 1, differs) - all.begin();
   throw error("trainer", "at step " + std::to_string(step) + " rank " + std::to_string(other) +
                              " has another batch than rank 0. Pass the whole batch, with the same "
-                             "inputs and targets, on every rank.");
+                             "inputs and targets, on every rank, or on every rank its part.");
 }
 
 /// Returns this rank's values of parameter `p`, in host memory.

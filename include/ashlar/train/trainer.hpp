@@ -10,6 +10,8 @@
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
+// A rank may pass the part of the batch that it reads instead of the whole (local_batch.hpp).
+//
 // A step communicates the redistributions of the program and one all-reduce over the whole mesh, in
 // a pipeline a second one over its part. They carry the summed loss and the squared gradient norm
 // of each parameter, and what mixtures of experts tell about a step. Sums within a part come first, so that they do not depend on the number of
@@ -23,6 +25,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -39,6 +42,8 @@
 #include <ashlar/support/content_hash.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
+#include <ashlar/train/batch_data.hpp>
+#include <ashlar/train/local_batch.hpp>
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/schedule.hpp>
 #include <ashlar/train/sgd.hpp>
@@ -46,16 +51,6 @@
 #include <ashlar/train/step_report.hpp>
 
 namespace ashlar::train {
-
-/// The data of one step: all micro-batches, one after the other. Every rank passes the same data.
-template <class Input = std::int32_t, class Target = std::int32_t>
-struct batch_data {
-  /// The input of a micro-batch, followed by its context if layers of the net read one.
-  std::vector<Input> inputs;
-  /// One value per row: a class or a number, depending on the loss. The loss ignores a row with a
-  /// negative class.
-  std::vector<Target> targets;
-};
 
 /// Whether transfers overlap with computations. Both choices give the same results, bit by bit.
 enum class overlap : signed char {
@@ -90,7 +85,10 @@ class trainer {
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
         program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
-        walker_(model.make_executor(*program_)), has_mixtures_(nn::has_mixtures(model.problem())) {
+        walker_(model.make_executor(*program_)),
+        part_(nn::part_of_batch(*program_, model.problem(), model.plan(), model.input_extents(),
+                                model.target_extents(), model.stage_mesh().coordinate())),
+        has_mixtures_(nn::has_mixtures(model.problem())) {
     if constexpr (requires { optimizer.check(); }) optimizer.check();
     if (!(options_.clip > 0))
       throw error("trainer", "clip is " + std::to_string(options_.clip) + ", but must be above 0.");
@@ -110,10 +108,6 @@ class trainer {
   /// ranks that hold the same part of a parameter have different values after the step.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
-    stopwatch const time;
-    auto const& mesh = model_->mesh();
-    double const communicated = communication_seconds(),
-                 hidden = mesh.operations().seconds_hidden();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
     auto const inputs = static_cast<std::size_t>(model_->inputs());
     auto const of_x = static_cast<std::size_t>(model_->input_extents().elements());
@@ -126,7 +120,79 @@ class trainer {
                                  (inputs > of_x ? " The last " + std::to_string(inputs - of_x) +
                                                       " inputs of each micro-batch are its context."
                                                 : ""));
+    return run(data, {}, [&] {
+      return content_hash(std::span(data.targets), content_hash(std::span(data.inputs)));
+    });
+  }
 
+  /// Performs one step, like the overload for the whole batch and with the same results bit for
+  /// bit. Every rank passes the part of the batch that it reads, which part() says; all ranks call
+  /// this overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's
+  /// part has the wrong size or an id or target out of range. That ranks with the same boxes have
+  /// the same values is checked in the checked mode of the mesh only.
+  template <
+      std::same_as<local_batch<typename Model::input_type, typename Model::target_type>> Local>
+  step_report step(Local const& local) {
+    auto const fault = room_.set(*model_, part_, local);
+    auto const& mesh = model_->mesh();
+    if (mesh.ranks() == 1 && !fault.empty()) throw error("trainer", fault);
+    if (mesh.is_checked()) {
+      throw_together(mesh, "trainer", fault);
+      detail::compare_parts(mesh, part_, local, step_);
+    }
+    // Otherwise a rank with a fault takes part with zeros, so that no rank waits for it. Its hash
+    // is one of its own, which tells all ranks in a sum that the step computes anyway.
+    return run(room_.data(), fault,
+               [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
+  }
+  /// Returns the part of each micro-batch that this rank reads. Boxes are empty on ranks of a
+  /// pipeline whose stages do not read the data.
+  nn::batch_part const& part() const { return part_; }
+
+  std::int64_t steps_done() const { return step_; }
+  /// Calls f(name, type, value, shard) for each array that a training consists of, in the same
+  /// order on all ranks. These are the values of the parameters and the arrays of the optimizer.
+  ///
+  ///   name    unique, and independent of the mesh and the plan
+  ///   value   the tensor whose extents and placement the array has
+  ///   shard   this rank's part of the array
+  template <class F>
+  void for_each_array(F f) {
+    std::size_t index = 0;
+    model_->for_each_parameter([&](auto& p) {
+      auto const& value = p.value();
+      f(p.path(), value.type(), value, value.data());
+      state_.for_each_array(index++, p, [&](char const* name, stored_type* shard) {
+        f(std::string(name) + '/' + p.path(), value.type(), value, static_cast<void*>(shard));
+      });
+    });
+  }
+  /// Lets the next step be the one after `steps` steps. Call this function on all ranks after code
+  /// other than step() has written the arrays, such as a checkpoint.
+  void continue_after(std::int64_t steps) {
+    step_ = steps;
+    model_->for_each_parameter([](auto& p) { p.round(); });
+  }
+  Model const& model() const { return *model_; }
+  /// Returns the program of a step.
+  step::program const& program() const { return *program_; }
+  /// Returns the times at which each action of the last step began and ended. The list is empty
+  /// unless record_times is set.
+  std::vector<step::time_span> const& times() const { return walker_.times(); }
+
+ private:
+  /// Performs one step on checked sizes. hash_of() is equal on all ranks if their data fit
+  /// together; `fault` is what is wrong with those of this rank.
+  template <class Hash>
+  step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
+                  std::string const& fault, Hash const& hash_of) {
+    stopwatch const time;
+    auto const& mesh = model_->mesh();
+    double const communicated = communication_seconds(),
+                 hidden = mesh.operations().seconds_hidden();
+    auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
+    auto const inputs = static_cast<std::size_t>(model_->inputs());
+    auto const rows = static_cast<std::size_t>(model_->rows());
     auto const& on = mesh.processor();
     [[maybe_unused]] auto const step_scope = range(on, ("step " + std::to_string(step_)).c_str());
     mesh.note_step(step_);
@@ -141,10 +207,8 @@ class trainer {
                       std::span(data.targets).subspan(i * rows, rows));
       make_gradients(model_->input_of(data.inputs, data.targets, first, totals_.data()));
     }
-    auto const hash = mesh.ranks() == 1 ? 0
-                                        : content_hash(std::span(data.targets),
-                                                       content_hash(std::span(data.inputs)));
-    auto const totals = sum_totals(hash, time.seconds() - walker_.seconds_waited());
+    std::uint64_t const hash = mesh.ranks() == 1 ? 0 : hash_of();
+    auto const totals = sum_totals(hash, fault, time.seconds() - walker_.seconds_waited());
     double const summed = time.seconds();
     auto const mixtures = sums_of_mixtures(totals);
     if (mixtures.faults > 0) detail::refuse_router(*model_, step_);
@@ -191,38 +255,6 @@ class trainer {
     return report;
   }
 
-  std::int64_t steps_done() const { return step_; }
-  /// Calls f(name, type, value, shard) for each array that a training consists of, in the same
-  /// order on all ranks. These are the values of the parameters and the arrays of the optimizer.
-  ///
-  ///   name    unique, and independent of the mesh and the plan
-  ///   value   the tensor whose extents and placement the array has
-  ///   shard   this rank's part of the array
-  template <class F>
-  void for_each_array(F f) {
-    std::size_t index = 0;
-    model_->for_each_parameter([&](auto& p) {
-      auto const& value = p.value();
-      f(p.path(), value.type(), value, value.data());
-      state_.for_each_array(index++, p, [&](char const* name, stored_type* shard) {
-        f(std::string(name) + '/' + p.path(), value.type(), value, static_cast<void*>(shard));
-      });
-    });
-  }
-  /// Lets the next step be the one after `steps` steps. Call this function on all ranks after code
-  /// other than step() has written the arrays, such as a checkpoint.
-  void continue_after(std::int64_t steps) {
-    step_ = steps;
-    model_->for_each_parameter([](auto& p) { p.round(); });
-  }
-  Model const& model() const { return *model_; }
-  /// Returns the program of a step.
-  step::program const& program() const { return *program_; }
-  /// Returns the times at which each action of the last step began and ended. The list is empty
-  /// unless record_times is set.
-  std::vector<step::time_span> const& times() const { return walker_.times(); }
-
- private:
   /// Returns the program of a step. With overlap::none, every transfer ends before the program goes
   /// on. Otherwise transfers overlap with computations where this makes the predicted step faster.
   /// If the machine's memory is given, it limits the memory of the overlapped program. If the
@@ -285,10 +317,10 @@ class trainer {
   }
 
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is that of this rank's batch. `busy` are the seconds of this rank's step in
+  /// batches. `hash` is that of this rank's batch and `fault` what is wrong with it. `busy` are the seconds of this rank's step in
   /// which it did not wait for other parts of a pipeline. Communicates: one all-reduce, or two in a
   /// pipeline.
-  std::vector<double> sum_totals(std::uint64_t hash, double busy) {
+  std::vector<double> sum_totals(std::uint64_t hash, std::string const& fault, double busy) {
     auto const& mesh = model_->mesh();
     [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
     auto const agreement = agreement_of(hash);
@@ -314,8 +346,10 @@ class trainer {
       mesh.all_reduce(std::span<double>(totals));
     }
     auto const added = std::span(totals).first(static_cast<std::size_t>(sums));
-    if (!all_agree(added.template last<agreement_addends>(), mesh.ranks()))
+    if (!all_agree(added.template last<agreement_addends>(), mesh.ranks())) {
+      throw_together(mesh, "trainer", fault);
       detail::refuse_different_batches(*model_, step_, hash);
+    }
     return totals;
   }
 
@@ -324,6 +358,8 @@ class trainer {
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
+  nn::batch_part part_;  // of each micro-batch, that this rank reads
+  detail::whole_room<Model> room_;
   bool has_mixtures_;
   // The summed loss, the squared gradient norm of each parameter, and addends().
   nn::kept<double> totals_;

@@ -26,10 +26,12 @@
 #include <ashlar/placement/text.hpp>
 #include <ashlar/support/error.hpp>
 
-namespace ashlar::checkpoint {
+namespace ashlar::io {
 
 struct npy_header {
-  element_type type = element_type::f32;
+  /// The name of the element type. parse_npy_description accepts any.
+  std::string type_name;
+  element_type type = element_type::f32;  ///< set by parse_npy_header
   bool is_column_major = false;
   shape extents;
   std::int64_t data = 0;  ///< the position of the data in the file, in bytes
@@ -43,6 +45,10 @@ namespace detail {
 /// The names of element types in headers, in the order of element_type. bfloat16 has none.
 inline constexpr std::string_view npy_types[] = {"<f4", "<f8", "<i4", "<i8"};
 
+[[noreturn]] inline void refuse_npy(std::string const& why) {
+  throw error("npy", "the header cannot be read: " + why + ".");
+}
+
 /// Reads a Python dictionary of the form above.
 class npy_dictionary {
  public:
@@ -55,25 +61,23 @@ class npy_dictionary {
     while (!takes('}')) {
       auto const key = quoted();
       expect(':');
-      if (key == "descr" && !has_type) h.type = type_of(quoted()), has_type = true;
+      if (key == "descr" && !has_type) h.type_name = quoted(), has_type = true;
       else if (key == "fortran_order" && !has_order) h.is_column_major = truth(), has_order = true;
       else if (key == "shape" && !has_shape) h.extents = tuple(), has_shape = true;
-      else refuse("the key \"" + std::string(key) + "\" is unknown or there twice");
+      else refuse_npy("the key \"" + std::string(key) + "\" is unknown or there twice");
       if (!takes(',')) {
         expect('}');
         break;
       }
     }
     skip();
-    if (!rest_.empty()) refuse("there is text after the dictionary");
-    if (!has_type || !has_order || !has_shape) refuse("descr, fortran_order or shape is missing");
+    if (!rest_.empty()) refuse_npy("there is text after the dictionary");
+    if (!has_type || !has_order || !has_shape)
+      refuse_npy("descr, fortran_order or shape is missing");
     return h;
   }
 
  private:
-  [[noreturn]] static void refuse(std::string const& why) {
-    throw error("npy", "the header cannot be read: " + why + ".");
-  }
   void skip() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n')) rest_.remove_prefix(1);
   }
@@ -84,13 +88,13 @@ class npy_dictionary {
     return true;
   }
   void expect(char c) {
-    if (!takes(c)) refuse(std::string("a '") + c + "' is missing");
+    if (!takes(c)) refuse_npy(std::string("a '") + c + "' is missing");
   }
   std::string_view quoted() {
     char const quote = takes('"') ? '"' : '\'';
     if (quote == '\'') expect('\'');
     auto const end = rest_.find(quote);
-    if (end == std::string_view::npos) refuse("a text has no end");
+    if (end == std::string_view::npos) refuse_npy("a text has no end");
     auto const text = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
     return text;
@@ -98,7 +102,7 @@ class npy_dictionary {
   bool truth() {
     skip();
     bool const is_true = rest_.starts_with("True");
-    if (!is_true && !rest_.starts_with("False")) refuse("fortran_order is not True or False");
+    if (!is_true && !rest_.starts_with("False")) refuse_npy("fortran_order is not True or False");
     rest_.remove_prefix(is_true ? 4 : 5);
     return is_true;
   }
@@ -112,14 +116,16 @@ class npy_dictionary {
       std::size_t digits = 0;
       for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits)
         if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, rest_[digits] - '0', &n))
-          refuse("an extent is too large");
-      if (digits == 0) refuse("an extent is not a number");
+          refuse_npy("an extent is too large");
+      if (digits == 0) refuse_npy("an extent is not a number");
       rest_.remove_prefix(digits);
-      if (s.rank() == max_rank) refuse("there are more than " + std::to_string(max_rank) + " dims");
+      if (s.rank() == max_rank)
+        refuse_npy("there are more than " + std::to_string(max_rank) + " dims");
       s.extent.push_back(n);
       // A product of 8 bytes each must fit, even if another extent is 0.
-      if (n > 0 && __builtin_mul_overflow(elements, n, &elements)) refuse("the array is too large");
-      if (elements > (std::int64_t(1) << 59)) refuse("the array is too large");
+      if (n > 0 && __builtin_mul_overflow(elements, n, &elements))
+        refuse_npy("the array is too large");
+      if (elements > (std::int64_t(1) << 59)) refuse_npy("the array is too large");
       if (!takes(',')) {
         expect(')');
         break;
@@ -127,21 +133,14 @@ class npy_dictionary {
     }
     return s;
   }
-  static element_type type_of(std::string_view name) {
-    for (int i = 0; i < 4; ++i)
-      if (npy_types[i] == name) return static_cast<element_type>(i);
-    refuse("the element type \"" + std::string(name) +
-           "\" is not one of <f4, <f8, <i4 and <i8. Convert the array in Python");
-  }
-
   std::string_view rest_;
 };
 
 }  // namespace detail
 
-/// Reads the header from the first bytes of a file. Throws ashlar::error if they are not the begin
-/// of a .npy file, or if the array has another element type than float, double, int32 or int64.
-inline npy_header parse_npy_header(std::string_view bytes) {
+/// Reads the header from the first bytes of a file, with the name of any element type. Throws
+/// ashlar::error if they are not the begin of a .npy file.
+inline npy_header parse_npy_description(std::string_view bytes) {
   auto const number = [&](std::size_t at, std::size_t count) {
     std::size_t n = 0;
     for (std::size_t i = count; i-- > 0;) n = n << 8 | static_cast<unsigned char>(bytes[at + i]);
@@ -157,6 +156,19 @@ inline npy_header parse_npy_header(std::string_view bytes) {
   auto header = detail::npy_dictionary(bytes.substr(before, size)).read();
   header.data = static_cast<std::int64_t>(before + size);
   return header;
+}
+
+/// Reads the header like parse_npy_description. Throws ashlar::error too if the array has another
+/// element type than float, double, int32 or int64.
+inline npy_header parse_npy_header(std::string_view bytes) {
+  auto header = parse_npy_description(bytes);
+  for (int i = 0; i < 4; ++i)
+    if (detail::npy_types[i] == header.type_name) {
+      header.type = static_cast<element_type>(i);
+      return header;
+    }
+  detail::refuse_npy("the element type \"" + header.type_name +
+                     "\" is not one of <f4, <f8, <i4 and <i8. Convert the array in Python");
 }
 
 /// Returns the bytes before the data of a row-major array. Throws ashlar::error for bfloat16, for
@@ -177,4 +189,4 @@ inline std::string npy_text(element_type type, shape const& extents) {
   return made + text;
 }
 
-}  // namespace ashlar::checkpoint
+}  // namespace ashlar::io

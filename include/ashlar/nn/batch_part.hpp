@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The part of a micro-batch that one rank reads. It follows from the rank's program and the
+// placements of the plan:
+//
+//   input     the box that the moves of the input leave on the rank. If the program uses the input
+//             in any other way, such as in a layer that takes it whole or in a send, all of it.
+//   context   the indices of dim 0 that the layers with a context have on the rank
+//   target    the box of the rows that the loss has on the rank
+//
+// In a pipeline, a rank whose stages read none of these has an empty box.
+
+#include <algorithm>
+
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/step/problem.hpp>
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::nn {
+
+/// The boxes of a micro-batch's input, context and targets that one rank reads. The box of a
+/// context is empty if no layer reads one.
+struct batch_part {
+  box input, context, target;
+  friend bool operator==(batch_part const&, batch_part const&) = default;
+};
+
+namespace detail {
+
+/// Lets `a` be the smallest box that has the indices of both boxes.
+inline void add_box(box& a, box const& b) {
+  if (b.elements() == 0) return;
+  if (a.elements() == 0) a = b;
+  for (int d = 0; d < a.rank(); ++d) {
+    auto const end = std::max(a[d].end(), b[d].end());
+    a.dim[d].begin = std::min(a[d].begin, b[d].begin);
+    a.dim[d].size = end - a[d].begin;
+  }
+}
+
+/// Returns the placement of data that are split like the first `dims` dims of a layer's input.
+inline placement split_like(placement p, int dims) {
+  for (int a = 0; a < p.axes(); ++a)
+    if (!p[a].is_split() || p[a].dim >= dims) p.axis[a] = broadcast();
+  return p;
+}
+
+}  // namespace detail
+
+/// Returns the part of each micro-batch that the rank at coordinates `at` of the program's mesh
+/// reads. `input` and `targets` are the extents of a micro-batch. Communicates nothing.
+inline batch_part part_of_batch(search::step::program const& p, search::problem const& net,
+                                search::plan const& plan, shape const& input, shape const& targets,
+                                coordinates const& at) {
+  auto const context = context_extents(net);
+  auto const everywhere = placement::all_broadcast(p.mesh.axes());
+  batch_part made{empty_box(input.rank()), empty_box(context.rank()), empty_box(targets.rank())};
+  for (auto const& a : p.actions) {
+    using enum search::step::action_kind;
+    if (a.kind == end_move || a.kind == end_send || a.kind == release) continue;
+    for (int const v : a.reads) {
+      if (p.value_of(v).kind != search::step::value_kind::data) continue;
+      bool const moves = a.kind == begin_move && p.path_of(p.move_of(a)).is_local();
+      detail::add_box(made.input, local_box(input, p.mesh,
+                                            moves ? p.path_of(p.move_of(a)).to : everywhere, at));
+    }
+    if (a.kind != forward && a.kind != recompute) continue;
+    auto const& x = plan[a.element].x;
+    if (a.element + 1 == p.elements)
+      detail::add_box(made.target,
+                      local_box(targets, p.mesh, detail::split_like(x, targets.rank()), at));
+    if (context.rank() > 0 && net[a.element].kind == search::element_kind::layer &&
+        net.spec(a.element).context.rank() > 0)
+      detail::add_box(made.context, local_box(context, p.mesh, detail::split_like(x, 1), at));
+  }
+  return made;
+}
+
+}  // namespace ashlar::nn

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The data of one training step, whole.
+
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::train {
+
+/// The data of one step: all micro-batches, one after the other. Every rank passes the same data.
+template <class Input = std::int32_t, class Target = std::int32_t>
+struct batch_data {
+  /// The input of a micro-batch, followed by its context if layers of the net read one.
+  std::vector<Input> inputs;
+  /// One value per row: a class or a number, depending on the loss. The loss ignores a row with a
+  /// negative class.
+  std::vector<Target> targets;
+};
+
+}  // namespace ashlar::train

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Batches of token sequences from a file (token_layout.hpp), of which every rank reads only what
+// its placements need (nn/batch_part.hpp):
+//
+//   train::trainer trainer(model, train::adam_w{});
+//   train::loader data(trainer, "train.bin", {.seed = 1});
+//   while (trainer.steps_done() < 1000) trainer.step(data.batch(trainer.steps_done()));
+//
+// A file of n tokens has (n - 1) / length sequences, one behind the other; the target of a token is
+// the token after it. Every epoch has each sequence once, in an order of its own
+// (sequence_order.hpp). The sequence with global index g, which is step * sequences of a step + its
+// index in the batch, is number g % sequences of epoch g / sequences. So the batches of a step are
+// a function of (file, seed, step), the same on any mesh and after any interruption: the position
+// in the data is the number of steps. describe() tells a checkpoint which data those were:
+//
+//   checkpoint::save("run", trainer, {.metadata = data.describe(trainer.steps_done())});
+//   if (auto const index = checkpoint::resume("run", trainer)) data.check(index->metadata);
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/throw_together.hpp>
+#include <ashlar/train/local_batch.hpp>
+#include <ashlar/train/sequence_order.hpp>
+#include <ashlar/train/token_file.hpp>
+
+namespace ashlar::train {
+
+struct loader_options {
+  std::uint64_t seed = 0;  ///< of the order of the sequences
+  token_format format = token_format::by_name;
+  /// The number of tokens that may occur. 0: the number of classes of the net's loss.
+  std::int64_t vocabulary = 0;
+};
+
+/// A place in the data.
+struct data_position {
+  std::int64_t epoch = 0;
+  std::int64_t sequence = 0;  ///< the number of the epoch's sequences before it
+  friend bool operator==(data_position const&, data_position const&) = default;
+};
+
+class loader {
+ public:
+  /// The key under which describe() stores the data and their order.
+  static constexpr char const* data_key = "ashlar data";
+  /// The key under which describe() stores the position. It is for readers; nothing depends on it.
+  static constexpr char const* position_key = "ashlar data position";
+
+  /// The trainer must be that of a net on tokens [batch, length] with one target a token. Every
+  /// rank calls it. Throws ashlar::error on every rank if a rank cannot read the file, or if the
+  /// file is shorter than one sequence or has other sizes on other ranks. Communicates: two
+  /// reductions of 8 and 16 bytes.
+  template <class Trainer>
+  loader(Trainer const& t, std::filesystem::path const& path, loader_options const& options = {})
+      : seed_(options.seed), vocabulary_(options.vocabulary), part_(t.part()),
+        micro_batches_(t.model().micro_batches()) {
+    auto const& model = t.model();
+    auto const& x = model.input_extents();
+    if (x.rank() != 2 || !(x == model.target_extents()) || model.context_extents().rank() > 0)
+      throw error("train::loader", "the net reads " + to_string(x) + " with targets " +
+                                       to_string(model.target_extents()) +
+                                       ", but must read tokens [batch, length] with one target a "
+                                       "token.");
+    batch_ = x[0];
+    length_ = x[1];
+    auto const& logits = model.problem().spec(model.problem().size() - 1).x;
+    if (vocabulary_ == 0) vocabulary_ = logits[logits.rank() - 1];
+    auto const& mesh = model.mesh();
+    work_together(mesh, "train::loader", "reads a file", [&] {
+      file_ = std::make_unique<token_file>(path, options.format);
+      auto const tokens = file_->layout().tokens;
+      if (tokens < length_ + 1)
+        file_->refuse("it has " + std::to_string(tokens) + " tokens, but one sequence of " +
+                      std::to_string(length_) + " and the target of its last token need " +
+                      std::to_string(length_ + 1) + ".");
+    });
+    std::int64_t const tokens = file_->layout().tokens;
+    std::int64_t bounds[]{tokens, -tokens};
+    mesh.all_reduce(std::span<std::int64_t>(bounds), reduction::min);
+    if (bounds[0] != -bounds[1])
+      throw error("train::loader", path.string() + " has " + std::to_string(bounds[0]) +
+                                       " tokens on one rank and " + std::to_string(-bounds[1]) +
+                                       " on another. All ranks must see the same file.");
+  }
+
+  /// Returns this rank's part of the data of a step, which trainer::step takes. If a token is not
+  /// in the vocabulary, the part carries that fault, and step throws it on every rank. Communicates
+  /// nothing.
+  local_batch<> batch(std::int64_t step) {
+    local_batch<> made;
+    made.fault = fault_of([&] {
+      for (int b = 0; b < micro_batches_; ++b) {
+        each_row(part_.input, part_.target, [&](std::int64_t row, bool in_x, bool in_target) {
+          add_row(place_of(step, b * batch_ + row), in_x, in_target, made);
+        });
+      }
+    });
+    return made;
+  }
+
+  /// Returns where a step begins in the data.
+  data_position position(std::int64_t step) const {
+    auto const first = step * sequences_of_step();
+    return {first / sequences(), first % sequences()};
+  }
+  /// Returns the number of sequences of the file.
+  std::int64_t sequences() const { return (file_->layout().tokens - 1) / length_; }
+  /// Returns the bytes of tokens that this rank has read from the file.
+  std::int64_t bytes_read() const { return bytes_read_; }
+
+  /// Returns texts for the metadata of a checkpoint: what the data are, and where `step` begins.
+  std::map<std::string, std::string> describe(std::int64_t step) const {
+    auto const at = position(step);
+    return {{data_key, order()},
+            {position_key,
+             "epoch " + std::to_string(at.epoch) + ", sequence " + std::to_string(at.sequence)}};
+  }
+  /// Throws ashlar::error if a checkpoint is of other data or another order. Communicates nothing;
+  /// the metadata are the same on every rank.
+  void check(std::map<std::string, std::string> const& metadata) const {
+    auto const found = metadata.find(data_key);
+    if (found != metadata.end() && found->second != order())
+      throw error("train::loader", "the checkpoint is of " + found->second + ", but " +
+                                       file_->path().string() + " is read as " + order() +
+                                       ". A resumed training goes on with the same data, seed and "
+                                       "batch.");
+  }
+
+ private:
+  std::int64_t sequences_of_step() const { return batch_ * micro_batches_; }
+  std::string order() const {
+    return std::to_string(file_->layout().tokens) + " tokens in sequences of " +
+           std::to_string(length_) + ", seed " + std::to_string(seed_) + ", " +
+           std::to_string(sequences_of_step()) + " sequences a step";
+  }
+  /// Returns the position of the first token of a sequence in the file.
+  std::int64_t place_of(std::int64_t step, std::int64_t in_batch) const {
+    auto const g = step * sequences_of_step() + in_batch;
+    return shuffled(seed_, g / sequences(), g % sequences(), sequences()) * length_;
+  }
+
+  /// Calls f(row, is it in x, is it in the targets) for each row of either box.
+  template <class F>
+  static void each_row(box const& x, box const& targets, F f) {
+    auto const is_in = [](box const& b, std::int64_t row) {
+      return b.elements() > 0 && row >= b[0].begin && row < b[0].end();
+    };
+    std::int64_t const end = std::max(x[0].end(), targets[0].end());
+    for (auto row = std::int64_t{0}; row < end; ++row)
+      if (is_in(x, row) || is_in(targets, row)) f(row, is_in(x, row), is_in(targets, row));
+  }
+  /// Appends this rank's columns of the sequence that begins at `start` to the part. Columns that
+  /// inputs and targets share are read once.
+  void add_row(std::int64_t start, bool in_x, bool in_target, local_batch<>& to) {
+    interval const x = in_x ? part_.input[1] : interval{0, 0};
+    interval targets = in_target ? part_.target[1] : interval{0, 0};
+    targets.begin += 1;
+    bool const apart = !in_x || !in_target || targets.begin > x.end() || x.begin > targets.end();
+    if (apart) {
+      append(start, x, to.inputs);
+      append(start, targets, to.targets);
+      return;
+    }
+    interval read{std::min(x.begin, targets.begin), 0};
+    read.size = std::max(x.end(), targets.end()) - read.begin;
+    row_.clear();
+    append(start, read, row_);
+    auto const copy = [&](interval const& own, std::vector<std::int32_t>& out) {
+      auto const first = row_.begin() + (own.begin - read.begin);
+      out.insert(out.end(), first, first + own.size);
+    };
+    copy(x, to.inputs);
+    copy(targets, to.targets);
+  }
+  void append(std::int64_t start, interval const& columns, std::vector<std::int32_t>& to) {
+    if (columns.size == 0) return;
+    auto const before = to.size();
+    to.resize(before + static_cast<std::size_t>(columns.size));
+    file_->read(start + columns.begin, std::span(to).subspan(before), vocabulary_);
+    bytes_read_ += columns.size * file_->layout().bytes;
+  }
+
+  std::uint64_t seed_;
+  std::int64_t vocabulary_, batch_ = 0, length_ = 0;
+  nn::batch_part part_;
+  int micro_batches_;
+  std::unique_ptr<token_file> file_;
+  std::vector<std::int32_t> row_;
+  std::int64_t bytes_read_ = 0;
+};
+
+}  // namespace ashlar::train

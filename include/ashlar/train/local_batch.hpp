@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A step's data of which every rank passes only the part that its placements need:
+//
+//   auto const& part = trainer.part();                  // the boxes of a micro-batch
+//   trainer.step(train::local_batch<>{inputs, targets});
+//
+// The trainer writes the part into room for the whole batch, in which the program's moves find what
+// they cut out. So losses, gradients and bytes are those of a step with the whole batch, bit for
+// bit. What lies outside of the part is never read.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/comm/throw_together.hpp>
+#include <ashlar/nn/batch_part.hpp>
+#include <ashlar/support/content_hash.hpp>
+#include <ashlar/train/batch_data.hpp>
+
+namespace ashlar::train {
+
+/// The data of one step that this rank reads: all micro-batches, one after the other. Ranks with
+/// the same boxes (trainer::part) pass the same data.
+template <class Input = std::int32_t, class Target = std::int32_t>
+struct local_batch {
+  /// The box of a micro-batch's input, row-major, followed by the box of its context if layers of
+  /// the net read one.
+  std::vector<Input> inputs;
+  /// The box of a micro-batch's targets, row-major.
+  std::vector<Target> targets;
+  /// A sentence if this rank could not make its part. The step then throws it on every rank.
+  std::string fault{};
+};
+
+namespace detail {
+
+/// Returns how a sentence calls a box, as in "[0, 2) x [3, 5)".
+inline std::string box_text(box const& b) {
+  std::string text;
+  for (int d = 0; d < b.rank(); ++d)
+    text += (d > 0 ? " x [" : "[") + std::to_string(b[d].begin) + ", " +
+            std::to_string(b[d].end()) + ")";
+  return text;
+}
+
+/// Calls f(position, length) for each row of a box, a run of indices of the last dim, in row-major
+/// order. `position` is that of its first element in the row-major array of these extents.
+template <class F>
+void for_each_row(box const& b, shape const& extents, F f) {
+  if (b.rank() == 0 || b.elements() == 0) return;
+  int const last = b.rank() - 1;
+  std::int64_t const length = b[last].size;
+  for (std::int64_t row = 0; row < b.elements() / length; ++row) {
+    std::int64_t at = 0, stride = extents[last], rest = row;
+    for (int d = last - 1; d >= 0; --d) {
+      at += (b[d].begin + rest % b[d].size) * stride;
+      rest /= b[d].size;
+      stride *= extents[d];
+    }
+    f(at + b[last].begin, length);
+  }
+}
+
+/// Copies the values of a box to their positions in a whole array. Returns the values behind.
+template <class T>
+T const* put_box(T const* values, box const& b, shape const& extents, T* whole) {
+  for_each_row(b, extents, [&](std::int64_t at, std::int64_t length) {
+    std::copy_n(values, length, whole + at);
+    values += length;
+  });
+  return values;
+}
+
+/// The room for a whole batch, into which a rank writes its part.
+template <class Model>
+class whole_room {
+  using input = typename Model::input_type;
+  using target = typename Model::target_type;
+
+ public:
+  /// Writes this rank's part into the room. Returns a sentence if the part is not what the plan
+  /// expects; then the room has zeros. Communicates nothing.
+  std::string set(Model const& model, nn::batch_part const& part,
+                  local_batch<input, target> const& local) {
+    auto const parts = static_cast<std::size_t>(model.micro_batches());
+    auto const x = static_cast<std::size_t>(model.inputs()),
+               rows = static_cast<std::size_t>(model.rows());
+    data_.inputs.resize(x * parts);
+    data_.targets.resize(rows * parts);
+    auto fault = local.fault.empty() ? size_fault(part, local, parts) : local.fault;
+    if (fault.empty())
+      fault = fault_of([&] {
+        auto const* from = local.inputs.data();
+        auto const* from_targets = local.targets.data();
+        for (std::size_t i = 0; i < parts; ++i) {
+          auto* const to = data_.inputs.data() + i * x;
+          auto* const to_targets = data_.targets.data() + i * rows;
+          from = put_box(from, part.input, model.input_extents(), to);
+          from = put_box(from, part.context, model.context_extents(),
+                         to + model.input_extents().elements());
+          from_targets = put_box(from_targets, part.target, model.target_extents(), to_targets);
+          model.check(std::span(std::as_const(data_.inputs)).subspan(i * x, x),
+                      std::span(std::as_const(data_.targets)).subspan(i * rows, rows));
+        }
+      });
+    if (!fault.empty()) {
+      std::fill(data_.inputs.begin(), data_.inputs.end(), input(0));
+      std::fill(data_.targets.begin(), data_.targets.end(), target(0));
+    }
+    return fault;
+  }
+  batch_data<input, target> const& data() const { return data_; }
+
+ private:
+  static std::string size_fault(nn::batch_part const& part, local_batch<input, target> const& local,
+                                std::size_t parts) {
+    auto const of_x = static_cast<std::size_t>(part.input.elements()),
+               of_context = part.context.rank() > 0
+                                ? static_cast<std::size_t>(part.context.elements())
+                                : 0,
+               of_targets = static_cast<std::size_t>(part.target.elements());
+    if (local.inputs.size() == parts * (of_x + of_context) &&
+        local.targets.size() == parts * of_targets)
+      return {};
+    return "this rank's part of a step is " + std::to_string(parts * (of_x + of_context)) +
+           " inputs and " + std::to_string(parts * of_targets) + " targets, but it was given " +
+           std::to_string(local.inputs.size()) + " and " + std::to_string(local.targets.size()) +
+           ". Pass of each of " + std::to_string(parts) + " micro-batches the inputs in " +
+           box_text(part.input) +
+           (of_context > 0 ? ", those of the context in " + box_text(part.context) : "") +
+           " and the targets in " + box_text(part.target) + ", as trainer.part() says.";
+  }
+
+  batch_data<input, target> data_;
+};
+
+/// Throws on every rank if ranks with the same box passed different values. Communicates: one
+/// all-reduce of 32 bytes per rank.
+template <class Mesh, class Input, class Target>
+void compare_parts(Mesh const& mesh, nn::batch_part const& part,
+                   local_batch<Input, Target> const& local, std::int64_t step) {
+  auto const text = [](box const& b) {
+    auto const t = box_text(b);
+    return content_hash(t.data(), t.size());
+  };
+  auto const ranks = static_cast<std::size_t>(mesh.ranks()), own = std::size_t(mesh.rank());
+  std::vector<std::int64_t> all(4 * ranks);
+  all[4 * own] = static_cast<std::int64_t>(text(part.input) ^ text(part.context));
+  all[4 * own + 1] = static_cast<std::int64_t>(content_hash(std::span(local.inputs)));
+  all[4 * own + 2] = static_cast<std::int64_t>(text(part.target));
+  all[4 * own + 3] = static_cast<std::int64_t>(content_hash(std::span(local.targets)));
+  mesh.all_reduce(std::span(all));
+  for (std::size_t k = 0; k < 4; k += 2)
+    for (std::size_t r = 0; r < ranks; ++r)
+      for (std::size_t s = 0; s < r; ++s)
+        if (all[4 * r + k] == all[4 * s + k] && all[4 * r + k + 1] != all[4 * s + k + 1])
+          throw error("trainer", "at step " + std::to_string(step) + " ranks " + std::to_string(s) +
+                                     " and " + std::to_string(r) + " passed different " +
+                                     (k == 0 ? "inputs" : "targets") +
+                                     ", although both read the same part of the batch.");
+}
+
+}  // namespace detail
+}  // namespace ashlar::train
