@@ -132,7 +132,8 @@ TEST_CASE("baselines, pins and meshes of three axes keep one storage") {
   auto const m = ashlar::machines::workstation;
   ashlar::topology const t{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
   for (auto const& b : search::baselines()) CHECK(has_one_storage(net, b.make(net, t, m)));
-  for (auto const& axis : store(search::zero_3(net, t, m), 0).axis) CHECK(axis.is_split());
+  auto const sharded = search::zero_3(net, t, m);
+  for (auto const& axis : store(sharded, 0).axis) CHECK(axis.is_split());
   auto const pinned = search::optimal_with_pins(
       net, t, m, {search::parse_pin("embedding.table.store=S(1),B")});
   CHECK(has_one_storage(net, pinned.plan));
