@@ -24,7 +24,7 @@ using ashlar::reduction;
 using ashlar::sbp;
 
 template <class F>
-dense mapped(dense x, F f) {
+dense with_function(dense x, F f) {
   for (auto& v : x.values) v = f(v);
   return x;
 }
@@ -50,40 +50,44 @@ TEST_CASE("functions on every placement") {
   int const n = world_size();
   for (auto const& m : all_meshes()) {
     ashlar::no_communication const forbidden(m);
-    auto const a = mapped(seeded_integers({n + 1, 5}, 3), [](double v) { return v / 4; });
-    auto const b = mapped(a, [](double v) { return v * v + 0.25; });
+    auto const a = with_function(seeded_integers({n + 1, 5}, 3), [](double v) { return v / 4; });
+    auto const b = with_function(a, [](double v) { return v * v + 0.25; });
     for (auto const op : all_reductions)
       for (auto const& p : all_placements(2, m.axes(), {op})) {
         bool const whole = !p.has_partial();
         auto const x = placed<double, 2>(m, a, p), y = placed<double, 2>(m, b, p);
         expect(
-            whole, [&] { return exp(x); }, mapped(a, [](double v) { return std::exp(v); }), "exp");
+            whole, [&] { return exp(x); }, with_function(a, [](double v) { return std::exp(v); }),
+            "exp");
         expect(
-            whole, [&] { return log(y); }, mapped(b, [](double v) { return std::log(v); }), "log");
+            whole, [&] { return log(y); }, with_function(b, [](double v) { return std::log(v); }),
+            "log");
         expect(
-            whole, [&] { return sqrt(y); }, mapped(b, [](double v) { return std::sqrt(v); }),
+            whole, [&] { return sqrt(y); }, with_function(b, [](double v) { return std::sqrt(v); }),
             "sqrt");
         expect(
-            whole, [&] { return rsqrt(y); }, mapped(b, [](double v) { return 1 / std::sqrt(v); }),
-            "rsqrt");
+            whole, [&] { return rsqrt(y); },
+            with_function(b, [](double v) { return 1 / std::sqrt(v); }), "rsqrt");
         expect(
-            whole, [&] { return tanh(x); }, mapped(a, [](double v) { return std::tanh(v); }),
+            whole, [&] { return tanh(x); }, with_function(a, [](double v) { return std::tanh(v); }),
             "tanh");
         expect(
-            whole, [&] { return sigmoid(x); }, mapped(a, sigmoid_of), "sigmoid");
+            whole, [&] { return sigmoid(x); }, with_function(a, sigmoid_of), "sigmoid");
         expect(
-            whole, [&] { return silu(x); }, mapped(a, [](double v) { return v * sigmoid_of(v); }),
-            "silu");
+            whole, [&] { return silu(x); },
+            with_function(a, [](double v) { return v * sigmoid_of(v); }), "silu");
         expect(
-            whole, [&] { return erf(x); }, mapped(a, [](double v) { return std::erf(v); }), "erf");
+            whole, [&] { return erf(x); }, with_function(a, [](double v) { return std::erf(v); }),
+            "erf");
         expect(
-            whole, [&] { return abs(x); }, mapped(a, [](double v) { return std::abs(v); }), "abs");
+            whole, [&] { return abs(x); }, with_function(a, [](double v) { return std::abs(v); }),
+            "abs");
         expect(
             whole, [&] { return pow(y, -1.5); },
-            mapped(b, [](double v) { return std::pow(v, -1.5); }), "pow");
+            with_function(b, [](double v) { return std::pow(v, -1.5); }), "pow");
         expect(
-            whole, [&] { return relu(x); }, mapped(a, [](double v) { return v > 0 ? v : 0; }),
-            "relu");
+            whole, [&] { return relu(x); },
+            with_function(a, [](double v) { return v > 0 ? v : 0; }), "relu");
       }
   }
 }
@@ -93,12 +97,13 @@ TEST_CASE("functions of other element types, and of special values") {
   auto const a = seeded_integers({5, 3}, 1);
   auto const i = placed<std::int32_t, 2>(m, a, {ashlar::split(0)}).as_static<sbp<S<0>>>();
   static_assert(std::same_as<decltype(abs(i)), ashlar::tensor<std::int32_t, 2, sbp<S<0>>>>);
-  CHECK(wrong_with(abs(i), mapped(a, [](double v) { return std::abs(v); })) == "");
+  CHECK(wrong_with(abs(i), with_function(a, [](double v) { return std::abs(v); })) == "");
   auto const f = placed<float, 2>(m, a, {ashlar::split(0)}).as_static<sbp<S<0>>>();
   static_assert(std::same_as<decltype(pow(f, 2))::placement_type, sbp<S<0>>>);
-  CHECK(wrong_with(silu(f), mapped(a, [](double v) { return v * sigmoid_of(v); }), 1e-6) == "");
+  CHECK(wrong_with(silu(f), with_function(a, [](double v) { return v * sigmoid_of(v); }), 1e-6) ==
+        "");
   auto const b = placed<ashlar::bfloat16, 2>(m, a, {ashlar::broadcast()});
-  CHECK(wrong_with(tanh(b), mapped(a, [](double v) { return std::tanh(v); }), 8e-3) == "");
+  CHECK(wrong_with(tanh(b), with_function(a, [](double v) { return std::tanh(v); }), 8e-3) == "");
   auto const infinite = placed<float, 2>(m, dense({1, 1}, -INFINITY), {ashlar::broadcast()});
   CHECK(exp(infinite).local()[0] == 0);
   CHECK(std::isnan(sqrt(infinite).local()[0]));
@@ -139,7 +144,7 @@ TEST_CASE("maps of two and three tensors on every pair of placements") {
   auto const x = placed<float, 2>(m, a, all[0]).as_static<sbp<B, B>>();
   static_assert(std::same_as<decltype(ashlar::map(choose, x, x, x))::placement_type, sbp<B, B>>);
   CHECK(wrong_with(ashlar::map([](float v) { return -v; }, x),
-                   mapped(a, [](double v) { return -v; })) == "");
+                   with_function(a, [](double v) { return -v; })) == "");
 }
 
 }  // namespace ashlar_test
