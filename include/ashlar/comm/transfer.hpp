@@ -184,7 +184,7 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
   if (!communicates(s.kind)) {
     auto const a = static_cast<std::size_t>(s.axes[0]);
     x.pads = s.kind == collective::zero_pad;
-    bool const holds = !x.pads || s.from[s.axes[0]].is_split() || here[a] == 0;
+    bool const holds = !x.pads || !s.from[s.axes[0]].is_broadcast() || here[a] == 0;
     if (holds) x.receives.emplace_back(intersect(from, to), from, to);
     return x;
   }

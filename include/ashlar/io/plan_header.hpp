@@ -51,6 +51,7 @@ class placement_names {
  private:
   static std::string expression(axis_placement const& a) {
     if (a.is_broadcast()) return "broadcast()";
+    if (a.is_owned()) return "owned(" + std::to_string(a.owner) + ")";
     if (a.is_partial())
       return a.op == reduction::sum ? "partial()"
                                     : std::string("partial(reduction::") + to_string(a.op) + ")";

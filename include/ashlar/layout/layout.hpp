@@ -6,12 +6,15 @@
 // Computes from shape, topology and placement which box of a tensor's index space a rank holds.
 //
 //   local_box(shape, topology, placement, c)   the box of the rank at coordinates c
-//   empty_box(rank)                            the box of a rank outside of the tensor's mesh
+//   empty_box(rank)                            the box of a rank that holds nothing: outside of the
+//                                              tensor's mesh, or beside the owner along an axis
+//   fullest_rank(placement)                    the coordinates of a rank with the largest box
 //
 // In a dim that is split, the box is the rank's interval of the nested balanced split (split.hpp).
 // In any other dim it is the full range. A partial axis does not change the box: every rank along
-// it holds an addend for each element of the box. The rank with coordinate 0 along every axis
-// always has the largest box. The cost model relies on this.
+// it holds an addend for each element of the box. The rank with coordinate 0 along every axis, or
+// that of the owner where the tensor is owned, always has the largest box. The cost model relies on
+// this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>
@@ -49,7 +52,7 @@ constexpr box intersect(box const& a, box const& b) {
   return c;
 }
 
-/// Returns the box of a rank outside of the tensor's mesh, which holds nothing.
+/// Returns the box of a rank that holds nothing.
 constexpr box empty_box(int rank) {
   box b;
   b.dim.resize(rank);
@@ -61,9 +64,11 @@ constexpr box empty_box(int rank) {
 /// null).
 constexpr box local_box(shape const& s, topology const& t, placement const& p,
                         coordinates const& c) {
-  box b;
-  b.dim.resize(s.rank());
-  for (int d = 0; d < s.rank(); ++d) b.dim[d] = {0, s[d]};
+  box b = empty_box(s.rank());
+  bool holds = true;
+  for (int a = 0; a < p.axes(); ++a)
+    holds = holds && !(p[a].is_owned() && p[a].owner != c[static_cast<std::size_t>(a)]);
+  for (int d = 0; d < s.rank() && holds; ++d) b.dim[d] = {0, s[d]};
   if (s.is_routed()) {
     b.chosen = s.chosen;
     b.fullest = s.fullest;
@@ -78,9 +83,28 @@ constexpr box local_box(shape const& s, topology const& t, placement const& p,
   return b;
 }
 
+/// Checks whether `p` is valid for a tensor with `rank` dims on mesh `t`. Returns null if it is,
+/// otherwise an error message.
+constexpr char const* check(placement const& p, int rank, topology const& t) {
+  if (char const* const wrong = check(p, rank, t.axes())) return wrong;
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_owned() && p[a].owner >= t.extent(a))
+      return "an owner that the axis does not have. The ranks along an axis count from 0 to its "
+             "extent - 1.";
+  return nullptr;
+}
+
+/// Returns the coordinates of a rank that holds the largest shard.
+constexpr coordinates fullest_rank(placement const& p) {
+  coordinates c{};
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_owned()) c[static_cast<std::size_t>(a)] = p[a].owner;
+  return c;
+}
+
 /// Returns the largest number of elements that any rank holds.
 constexpr std::int64_t max_local_elements(shape const& s, topology const& t, placement const& p) {
-  return local_box(s, t, p, coordinates{}).elements();
+  return local_box(s, t, p, fullest_rank(p)).elements();
 }
 
 /// Returns whether the rank at coordinates `c` represents its replicas. A rank does so if it has

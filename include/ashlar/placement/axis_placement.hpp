@@ -9,6 +9,10 @@
 //   split(d)    dim d is divided among the ranks of the axis                text S(d)
 //   broadcast   every rank of the axis holds the same values                text B
 //   partial     the true value is the sum (max, min) over the axis's ranks   text P, P(max), P(min)
+//   owned(k)    rank k of the axis holds the values, its other ranks nothing  text O(k)
+//
+// An owned tensor is what a parameter server has: it can be redistributed, but no operator computes
+// with it. A plan makes a tensor owned on an axis only where its target says so.
 //
 // In a partial tensor of element type T, each rank holds addends that are already rounded to T.
 // The addends are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded
@@ -20,7 +24,7 @@
 
 namespace ashlar {
 
-enum class placement_kind : signed char { broadcast, split, partial };
+enum class placement_kind : signed char { broadcast, split, partial, owned };
 enum class reduction : signed char { sum, max, min };
 
 struct axis_placement {
@@ -28,14 +32,17 @@ struct axis_placement {
   signed char dim = 0;    // the tensor dim that a split divides
   signed char depth = 0;  // of a split: its position among the axes that split the same dim
   reduction op = reduction::sum;
+  short owner = 0;  // of an owned placement: the rank along the axis that holds the values
 
   constexpr bool is_split() const { return kind == placement_kind::split; }
   constexpr bool is_split_of(int d) const { return is_split() && dim == d; }
   constexpr bool is_broadcast() const { return kind == placement_kind::broadcast; }
   constexpr bool is_partial() const { return kind == placement_kind::partial; }
+  constexpr bool is_owned() const { return kind == placement_kind::owned; }
 
   friend constexpr bool operator==(axis_placement const& a, axis_placement const& b) {
-    return a.kind == b.kind && a.dim == b.dim && a.depth == b.depth && a.op == b.op;
+    return a.kind == b.kind && a.dim == b.dim && a.depth == b.depth && a.op == b.op &&
+           a.owner == b.owner;
   }
 };
 
@@ -43,16 +50,23 @@ struct axis_placement {
 /// constructor of `placement` replaces it.
 constexpr axis_placement split(int dim, int depth = -1) {
   return {placement_kind::split, static_cast<signed char>(dim), static_cast<signed char>(depth),
-          reduction::sum};
+          reduction::sum, 0};
 }
 constexpr axis_placement broadcast() { return {}; }
 constexpr axis_placement partial(reduction op = reduction::sum) {
-  return {placement_kind::partial, 0, 0, op};
+  return {placement_kind::partial, 0, 0, op, 0};
 }
+/// Returns the placement in which the rank with coordinate `owner` along the axis has all values.
+constexpr axis_placement owned(int owner) {
+  return {placement_kind::owned, 0, 0, reduction::sum, static_cast<short>(owner)};
+}
+
+/// The most ranks of an axis that can be owners (placement/code.hpp has room for so many).
+inline constexpr int max_owners = 512;
 
 /// Returns whether two placements on an axis are equal, apart from their shard order (`depth`).
 constexpr bool same_role(axis_placement const& a, axis_placement const& b) {
-  return a.kind == b.kind && a.dim == b.dim && a.op == b.op;
+  return a.kind == b.kind && a.dim == b.dim && a.op == b.op && a.owner == b.owner;
 }
 
 }  // namespace ashlar

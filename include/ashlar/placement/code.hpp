@@ -9,8 +9,9 @@
 // of:
 //
 //   one bit, 1             makes the codes of placements with different numbers of axes different
-//   eight bits per axis    0 for B; 1 to 3 for P, depending on its reduction; 4 or more for S,
-//                          depending on its dim and depth
+//   ten bits per axis      0 for B; 1 to 3 for P, depending on its reduction; from 4 on for S,
+//                          depending on its dim and depth; the largest for O, depending on its
+//                          owner
 
 #include <cstdint>
 
@@ -19,13 +20,15 @@
 namespace ashlar {
 
 constexpr std::uint64_t code_of(placement const& p) {
-  static_assert(max_axes * 8 < 64 && 4 + max_rank * max_axes <= 256);
+  constexpr int owners_from = 4 + max_rank * max_axes;
+  static_assert(max_axes * 10 < 64 && owners_from + max_owners <= 1024);
   std::uint64_t code = 1;
   for (axis_placement const *a = p.axis.items, *end = a + p.axis.count; a != end; ++a)
-    code = code << 8 | static_cast<std::uint64_t>(a->kind == placement_kind::broadcast ? 0
-                                                  : a->kind == placement_kind::split
-                                                      ? 4 + a->dim * max_axes + a->depth
-                                                      : 1 + static_cast<int>(a->op));
+    code = code << 10 | static_cast<std::uint64_t>(
+                            a->kind == placement_kind::broadcast ? 0
+                            : a->kind == placement_kind::split   ? 4 + a->dim * max_axes + a->depth
+                            : a->kind == placement_kind::partial ? 1 + static_cast<int>(a->op)
+                                                                 : owners_from + a->owner);
   return code;
 }
 

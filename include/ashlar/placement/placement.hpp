@@ -14,6 +14,8 @@
 //   - the depths of the k axes that split a dim are 0..k-1, each once
 //   - every split dim is less than the tensor's rank
 //   - all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
+//   - only a tensor with dims is owned on an axis, by a rank below max_owners. Whether the axis has
+//     this rank is checked where the mesh is known (`check` in layout/layout.hpp)
 //
 // A placement contains no extents: layout/ computes which rank owns which index.
 
@@ -81,6 +83,12 @@ struct placement {
     return n;
   }
 
+  constexpr bool has_owned() const {
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].is_owned()) return true;
+    return false;
+  }
+
   constexpr bool has_partial() const {
     for (int a = 0; a < axis.size(); ++a)
       if (axis[a].is_partial()) return true;
@@ -145,6 +153,10 @@ constexpr char const* check(placement const& p, int rank, int axes) {
     if (!p[a].is_split()) {
       if (p[a].is_partial() && p[a].op != p.op())
         return "two kinds of reduction in one placement. Reduce one of them first.";
+      if (p[a].is_owned() && rank == 0)
+        return "an owned scalar. Only tensors with dims can be owned.";
+      if (p[a].is_owned() && (p[a].owner < 0 || p[a].owner >= max_owners))
+        return "an owner out of range. Owners count from 0 along their axis and end at 511.";
       continue;
     }
     if (p[a].dim < 0 || p[a].dim >= rank)

@@ -25,6 +25,9 @@ struct B {};     ///< broadcast: every rank of the axis has the same values
 struct P {};     ///< partial: the value is the sum over the ranks of the axis
 struct Pmax {};  ///< partial: the value is the maximum over the ranks of the axis
 struct Pmin {};  ///< partial: the value is the minimum over the ranks of the axis
+/// Owned: the rank with coordinate Owner along the axis has all values, the others have none.
+template <int Owner>
+struct O {};
 }  // namespace placements
 
 /// A placement as a type, with one tag per mesh axis.
@@ -59,6 +62,11 @@ template <>
 struct tag_value<placements::Pmin> {
   static constexpr axis_placement value = partial(reduction::min);
 };
+template <int Owner>
+struct tag_value<placements::O<Owner>> {
+  static_assert(Owner >= 0 && Owner < max_owners, "O<k>: k is a rank along the axis, below 512");
+  static constexpr axis_placement value = owned(Owner);
+};
 
 template <class Sbp>
 struct sbp_value;
@@ -81,6 +89,8 @@ constexpr auto tag_at() {
     else return placements::S<a.dim, a.depth>{};
   } else if constexpr (a.is_broadcast()) {
     return placements::B{};
+  } else if constexpr (a.is_owned()) {
+    return placements::O<a.owner>{};
   } else if constexpr (a.op == reduction::sum) {
     return placements::P{};
   } else if constexpr (a.op == reduction::max) {

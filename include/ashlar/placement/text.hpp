@@ -8,6 +8,7 @@
 //
 //   B                  broadcast
 //   P  P(max)  P(min)  partial
+//   O(1)               owned by the rank with coordinate 1 along the axis
 //   S(0)               split of dim 0
 //   S(0,1)             split of dim 0 with shard depth 1 (0 is outermost). Printed if the axes of
 //                      any dim do not nest in the order of the mesh axes, and then only for dims
@@ -48,6 +49,7 @@ ASHLAR_INLINE char const* to_string(reduction op) {
 
 ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth) {
   if (a.is_broadcast()) return "B";
+  if (a.is_owned()) return "O(" + std::to_string(a.owner) + ")";
   if (a.is_partial())
     return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
   std::string text = "S(" + std::to_string(a.dim);
@@ -76,8 +78,8 @@ ASHLAR_INLINE placement parse_placement(std::string_view text) {
   auto fail = [&](std::size_t at, std::string const& what) {
     throw error("parse_placement", "\"" + std::string(text) + "\" at character " +
                                        std::to_string(at + 1) + ": " + what +
-                                       ". Write one of S(d), B, P, P(max), P(min) per mesh axis, "
-                                       "separated by commas.");
+                                       ". Write one of S(d), B, P, P(max), P(min), O(k) per mesh "
+                                       "axis, separated by commas.");
   };
   std::size_t i = 0;
   auto skip = [&] {
@@ -88,15 +90,18 @@ ASHLAR_INLINE placement parse_placement(std::string_view text) {
     if (i < text.size() && text[i] == c) return ++i, true;
     return false;
   };
-  auto number = [&] {
+  auto number = [&](char const* what, int most, char const* too_large) {
     skip();
     std::size_t const start = i;
     int value = 0;
     while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && i - start < 4)
       value = 10 * value + (text[i++] - '0');
-    if (i == start) fail(i, "a dimension was expected");
-    if (value > 100) fail(start, "no tensor has so many dimensions");
+    if (i == start) fail(i, what);
+    if (value > most) fail(start, too_large);
     return value;
+  };
+  auto dimension = [&] {
+    return number("a dimension was expected", 100, "no tensor has so many dimensions");
   };
   placement p;
   bool const bracket = take('[');
@@ -119,12 +124,17 @@ ASHLAR_INLINE placement parse_placement(std::string_view text) {
       p.axis.push_back(partial(op));
     } else if (take('S')) {
       if (!take('(')) fail(i, "'(' was expected");
-      int const dim = number();
-      int const depth = take(',') ? number() : -1;
+      int const dim = dimension();
+      int const depth = take(',') ? dimension() : -1;
       if (!take(')')) fail(i, "')' was expected");
       p.axis.push_back(split(dim, depth));
+    } else if (take('O')) {
+      if (!take('(')) fail(i, "'(' was expected");
+      p.axis.push_back(
+          owned(number("a rank along the axis was expected", max_owners - 1, "owners end at 511")));
+      if (!take(')')) fail(i, "')' was expected");
     } else {
-      fail(i, "S, B or P was expected");
+      fail(i, "S, B, P or O was expected");
     }
   } while (take(','));
   if (bracket && !take(']')) fail(i, "']' was expected");

@@ -11,6 +11,8 @@
 //   * An axis that starts to split a dim becomes the innermost axis of that dim.
 //   * One step may handle several axes: innermost axes of a dim, or P axes in any order.
 //   * Axes of extent 1 follow the same rules; their steps cost nothing.
+//   * An axis gets the owner that it has in the target, and no other, so that the number of
+//     placements does not grow with the number of ranks.
 
 #include <ashlar/plan/redistribution_step.hpp>
 
@@ -41,9 +43,10 @@ constexpr bool is_ascending(axis_list const& list) {
 
 /// Calls visit(step) for every step from placement `p`. `rank` is the number of dims of the tensor.
 /// If `p` has no partial axis, `pad` is the reduction of the partial axes that a zero_pad creates.
+/// If there is a `target`, steps also lead to its owners.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
-                             Visit visit) {
+                             Visit visit, placement const* target = nullptr) {
   auto emit = [&](collective kind, axis_list const& axes, placement const& to) {
     visit(redistribution_step{kind, axes, p, to});
   };
@@ -92,12 +95,30 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
     }
     for (int b = a + 1; b < p.axes(); ++b) {
-      if (p[a] == p[b] || !exchange_roles(t, a, b, are_innermost(a, b))) continue;
+      if (p[a] == p[b] || p[a].is_owned() || p[b].is_owned() ||
+          !exchange_roles(t, a, b, are_innermost(a, b)))
+        continue;
       placement swapped = p;
       swapped.axis[a] = p[b];
       swapped.axis[b] = p[a];
       emit(collective::permute, {axis, static_cast<signed char>(b)}, swapped);
     }
+  }
+
+  for (int a = 0; a < p.axes(); ++a) {
+    auto const axis = static_cast<signed char>(a);
+    if (p[a].is_owned()) {
+      emit(collective::all_gather, {axis}, p.with(a, broadcast()));
+      for (int d = 0; d < rank; ++d) emit(collective::all_to_all, {axis}, p.with_split(a, d));
+      emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
+    }
+    if (target == nullptr || !(*target)[a].is_owned() || p[a] == (*target)[a]) continue;
+    bool const innermost = p[a].is_split() && p[a].depth == p.split_count(p[a].dim) - 1;
+    if (p[a].is_split() && !innermost) continue;
+    emit(p[a].is_partial()     ? collective::reduce_scatter
+         : p[a].is_broadcast() ? collective::slice
+                               : collective::all_to_all,
+         {axis}, p.with(a, (*target)[a]));
   }
 
   axis_list chosen;

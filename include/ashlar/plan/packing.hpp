@@ -39,7 +39,8 @@ constexpr std::int64_t packing_of_blocks(std::int64_t block, int ranks) {
 constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
                                      int element_size, topology const& t) {
   if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
-  box const from = local_box(extents, t, s.from, {}), to = local_box(extents, t, s.to, {});
+  box const from = local_box(extents, t, s.from, fullest_rank(s.from));
+  box const to = local_box(extents, t, s.to, fullest_rank(s.to));
   int const p = t.group_size(s.axes);
   if (s.kind == collective::all_gather) {
     bool runs = true;

@@ -41,9 +41,11 @@ class path_search {
   ///   op      the reduction that P stands for
   ///   other   a second reduction that zero_pad may create at placements without P; equal to `op`
   ///           if there is none
+  ///   target  the placement whose owners paths may reach, which must outlive this object; null if
+  ///           they shall reach none
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
-                        step_prices const& price)
-      : topology_(t), price_(price), rank_(rank), op_(op), other_(other) {}
+                        step_prices const& price, placement const* target = nullptr)
+      : topology_(t), price_(price), rank_(rank), op_(op), other_(other), target_(target) {}
 
   constexpr placement const& state(int i) const { return states_[i]; }
   constexpr int size() const { return states_.size(); }
@@ -110,7 +112,7 @@ class path_search {
     axis_roles const roles(from);
     double const weight = nodes_.data()[i].weight + tie_break;
     double beyond = unreachable;
-    for_each_step(from, rank_, topology_, pad, [&](redistribution_step const& s) {
+    auto const take = [&](redistribution_step const& s) {
       bool const pairwise = s.kind == collective::permute && is_pairwise(s, topology_);
       axis_roles roles_after = roles;
       for (int k = 0; k < s.axes.count; ++k) {
@@ -133,7 +135,8 @@ class path_search {
       n.kind = s.kind;
       n.axes = s.axes;
       open_.push(sum, to);
-    });
+    };
+    for_each_step(from, rank_, topology_, pad, take, target_);
     return beyond;
   }
 
@@ -142,6 +145,7 @@ class path_search {
   int rank_;
   reduction op_;
   reduction other_;
+  placement const* target_;
   placement_set states_;
   std::vector<node> nodes_;
   min_heap open_;

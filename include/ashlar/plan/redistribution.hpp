@@ -9,7 +9,8 @@
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
 // If both ends are partial with different reductions, the plan goes through a placement that is not
-// partial, since sums and maxima do not commute.
+// partial, since sums and maxima do not commute. Plans between owners are found without bounds of
+// what remains (role_distances.hpp), which do not know owners.
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>
@@ -65,13 +66,14 @@ constexpr placement reduced(placement p) {
 /// An admissible heuristic for the search: a lower bound of the cost from a placement to the
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
-  role_distances const& to_target;
-  role_distances const* to_whole;  ///< distances through a placement without P; null: not needed
-  reduction op;                    ///< the reduction of the target
+  role_distances const* to_target;  ///< null: no bound is known, which is the bound 0
+  role_distances const* to_whole;   ///< distances through a placement without P; null: not needed
+  reduction op;                     ///< the reduction of the target
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
+    if (to_target == nullptr) return 0;
     bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);
-    return (before ? *to_whole : to_target)(to_target.state(roles));
+    return (before ? *to_whole : *to_target)(to_target->state(roles));
   }
 };
 
@@ -83,14 +85,18 @@ constexpr redistribution_plan cheapest_redistribution(shape const& extents, int 
     bool const reductions_differ = from.has_partial() && to.has_partial() && from.op() != to.op();
     step_prices const price(extents, element_size, t, m);
     role_distances to_target(t, extents.rank(), price), to_whole(t, extents.rank(), price);
-    int const start = to_target.state(axis_roles(from));
-    int const end = to_target.state(axis_roles(to));
-    to_target.find(end, reductions_differ ? -1 : start);
-    if (reductions_differ) to_whole.find_through_whole(to_target, start);
+    bool const bounded = !from.has_owned() && !to.has_owned();
+    if (bounded) {
+      int const start = to_target.state(axis_roles(from));
+      int const end = to_target.state(axis_roles(to));
+      to_target.find(end, reductions_differ ? -1 : start);
+      if (reductions_differ) to_whole.find_through_whole(to_target, start);
+    }
     reduction const op = to.has_partial() ? to.op() : from.op();
-    path_search paths(t, extents.rank(), op, reductions_differ ? from.op() : op, price);
+    path_search paths(t, extents.rank(), op, reductions_differ ? from.op() : op, price, &to);
     int const found = paths.run(
-        from, remaining_path{to_target, reductions_differ ? &to_whole : nullptr, op},
+        from,
+        remaining_path{bounded ? &to_target : nullptr, reductions_differ ? &to_whole : nullptr, op},
         [&](int i) { return paths.state(i) == to; });
     if (found < 0)
       throw std::invalid_argument(

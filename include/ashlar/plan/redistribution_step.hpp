@@ -16,6 +16,18 @@
 //   slice           a B axis becomes the innermost split of a dim: each rank keeps its part
 //   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value is in one place
 //                   and the identity of the reduction in the others
+//
+// An owned axis, O(k), is a split whose cuts give everything to rank k. So the kinds above also move
+// data to and from owners, along one axis at a time, and only what the busiest rank does differs:
+//
+//   from  to      kind             the owner
+//   P     O(k)    reduce_scatter   receives the addends of all others
+//   O(k)  B       all_gather       sends its shard to every other rank
+//   S(d)  O(k)    all_to_all       receives the shards of all others
+//   O(k)  S(d)    all_to_all       sends every other rank its shard
+//   O(k)  O(j)    all_to_all       k sends its shard to j
+//   B     O(k)    slice            keeps its shard; the others drop theirs
+//   O(k)  P       zero_pad         keeps its shard as its addend; the others add the identity
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
@@ -57,6 +69,11 @@ constexpr coordinates permute_partner(redistribution_step const& s, coordinates 
   return c;
 }
 
+/// Returns whether a step moves data to or from the owner along an axis.
+constexpr bool changes_owner(redistribution_step const& s) {
+  return s.from[s.axes[0]].is_owned() || s.to[s.axes[0]].is_owned();
+}
+
 /// Returns the exact traffic that the rank at coordinates `c` receives in a step.
 constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
                                topology const& t, coordinates const& c) {
@@ -67,23 +84,33 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
     if (p == 1 || permute_partner(s, c) == c) return {};
     return {1, to.elements()};
   }
-  traffic load = collective_traffic(s.kind, p, from.elements(), to.elements(),
-                                    intersect(from, to).elements(), t.index_in_group(c, s.axes));
+  std::int64_t const kept = intersect(from, to).elements();
+  if (communicates(s.kind) && changes_owner(s)) {
+    std::int64_t const given = s.kind == collective::reduce_scatter ? (p - 1) * to.elements()
+                                                                    : to.elements() - kept;
+    bool const from_one = s.from[s.axes[0]].is_owned();
+    return given == 0 ? traffic{} : traffic{from_one ? 1 : p - 1, given};
+  }
+  traffic load = collective_traffic(s.kind, p, from.elements(), to.elements(), kept,
+                                    t.index_in_group(c, s.axes));
   if (s.kind == collective::permute) load.messages = p - 1;
   return load;
 }
 
 /// The largest and the smallest shard of a placement. The first rank has the largest and the last
-/// rank has the smallest. Of a routed tensor, the smallest is the one that routes fill evenly.
+/// rank has the smallest. Where an axis has an owner, only ranks with its coordinate are compared.
+/// Of a routed tensor, the smallest is the one that routes fill evenly.
 struct shard_range {
   box largest;
   box least;
 };
 
 constexpr shard_range shards_of(shape const& extents, topology const& t, placement const& p) {
-  coordinates last{};
-  for (int a = 0; a < t.axes(); ++a) last[static_cast<std::size_t>(a)] = t.extent(a) - 1;
-  shard_range range{local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
+  coordinates const first = fullest_rank(p);
+  coordinates last = first;
+  for (int a = 0; a < t.axes(); ++a)
+    if (!p[a].is_owned()) last[static_cast<std::size_t>(a)] = t.extent(a) - 1;
+  shard_range range{local_box(extents, t, p, first), local_box(extents, t, p, last)};
   range.least.fullest = evenly_full;
   return range;
 }
@@ -113,8 +140,26 @@ constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
   return load;
 }
 
+/// Returns the traffic by which the cost model prices a step between p ranks to or from an owner:
+/// what the owner sends or receives, since it is the busiest rank. `from` and `to` have the shards
+/// before and after the step of the ranks that hold any. `hands_over` says that an owner follows an
+/// owner. If splits are uneven, the traffic is counted as too much, and never as too little.
+constexpr traffic owner_traffic(collective kind, int p, bool hands_over, shard_elements const& from,
+                                shard_elements const& to) {
+  if (p <= 1) return {};
+  if (hands_over) return {1, to.largest};
+  if (kind == collective::all_gather) return {p - 1, (p - 1) * from.largest};
+  if (kind == collective::reduce_scatter) return {p - 1, (p - 1) * to.largest};
+  return {p - 1, from.largest > to.largest ? from.largest - to.least : to.largest - from.least};
+}
+
 constexpr traffic priced_traffic(redistribution_step const& s, topology const& t,
                                  shard_range const& from, shard_range const& to) {
+  if (communicates(s.kind) && changes_owner(s))
+    return owner_traffic(s.kind, t.group_size(s.axes),
+                         s.from[s.axes[0]].is_owned() && s.to[s.axes[0]].is_owned(),
+                         {from.largest.elements(), from.least.elements()},
+                         {to.largest.elements(), to.least.elements()});
   return priced_traffic(
       s.kind, t.group_size(s.axes), s.kind != collective::permute || is_pairwise(s, t),
       {from.largest.elements(), from.least.elements()},

@@ -20,10 +20,11 @@ namespace ashlar {
 /// The weight of a placement that no path reaches. It exceeds the weight of every path.
 inline constexpr double unreachable = 1e300;
 
-/// A placement without its shard order: for each role, the set of axes that have it.
+/// A placement without its shard order and its owners: for each role, the set of axes that have it.
 struct axis_roles {
-  static constexpr int broadcast = 0, partial = 1, first_split = 2;
-  axis_set having[2 + max_rank]{};  ///< indexed by role: broadcast, partial, or first_split + dim
+  static constexpr int broadcast = 0, partial = 1, first_split = 2, owned = first_split + max_rank;
+  /// Indexed by role: broadcast, partial, first_split + dim, or owned.
+  axis_set having[owned + 1]{};
 
   constexpr axis_roles() = default;
   constexpr explicit axis_roles(placement const& p) {
@@ -32,7 +33,8 @@ struct axis_roles {
   static constexpr int role(axis_placement const& a) {
     return a.kind == placement_kind::broadcast ? broadcast
            : a.kind == placement_kind::partial ? partial
-                                               : first_split + a.dim;
+           : a.kind == placement_kind::split   ? first_split + a.dim
+                                               : owned;
   }
 };
 
@@ -80,7 +82,8 @@ class step_prices {
     for (int d = 0; d < rank_; ++d, size += sets_) {
       int const role = axis_roles::first_split + d;
       shard_elements const &x = size[from.having[role]], &y = size[to.having[role]];
-      before.largest *= x.largest, before.least *= x.least, after.largest *= y.largest;
+      before.largest *= x.largest, before.least *= x.least;
+      after.largest *= y.largest, after.least *= y.least;
       kept *= x.least < y.least ? x.least : y.least;
     }
     if (chosen_ != 0) {  // a routed tensor: as box::elements counts
@@ -91,6 +94,13 @@ class step_prices {
     int const l = kind != collective::permute ? static_cast<int>(kind)
                   : pairwise                  ? pairs
                                               : scattered;
+    axis_set const before_owned = from.having[axis_roles::owned] & axes;
+    axis_set const after_owned = to.having[axis_roles::owned] & axes;
+    if ((before_owned | after_owned) != 0)
+      return seconds(link_.data()[kinds_of_link * static_cast<int>(axes) + l],
+                     owner_traffic(kind, static_cast<int>(ranks_.data()[axes]),
+                                   before_owned == after_owned, before, after),
+                     element_size_);
     return seconds(link_.data()[kinds_of_link * static_cast<int>(axes) + l],
                    priced_traffic(kind, static_cast<int>(ranks_.data()[axes]), pairwise, before,
                                   after, kept, fullest_ != evenly_full),

@@ -92,7 +92,7 @@ box shard_box(basic_mesh<Processor> const& m, shape const& extents, placement co
     throw error("tensor", "shape " + to_string(extents) + " has " + std::to_string(extents.rank()) +
                               " dims, but the tensor's type has " + std::to_string(rank) + ".");
   check_extents(extents, "tensor");
-  if (char const* const wrong = check(p, rank, m.axes()))
+  if (char const* const wrong = check(p, rank, m.topology()))
     throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +
                               to_string(extents) + ": " + wrong);
   return m.local_box(extents, p);
