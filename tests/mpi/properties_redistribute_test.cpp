@@ -48,8 +48,8 @@ rc::Gen<move_case> moves() {
     // On four axes, both placements use the same reduction, because planning between different
     // reductions would take seconds.
     bool const same = axes == 4 || *between(0, 3) > 0;
-    c.from = draw_placement(rank, axes, op);
-    c.to = draw_placement(rank, axes, same ? op : draw_reduction());
+    c.from = draw_placement(rank, axes, op, &c.mesh.topology);
+    c.to = draw_placement(rank, axes, same ? op : draw_reduction(), &c.mesh.topology);
     c.seed = *between(0, 999);
     return c;
   });

@@ -7,9 +7,11 @@
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
+#include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
 
+#include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
@@ -43,9 +45,11 @@ std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Ra
 /// Tries every `stride`-th ordered pair of placements of a tensor with Rank dimensions.
 template <class T, int Rank>
 void try_pairs(ashlar::mesh const& m, std::vector<index> const& shapes, int stride,
-               ashlar::reduction op = ashlar::reduction::sum) {
+               ashlar::reduction op = ashlar::reduction::sum, std::vector<int> const& owners = {}) {
   std::mt19937 random(7);
-  auto const states = all_placements(Rank, m.axes(), {op});
+  auto states = all_placements(Rank, m.axes(), {op}, owners);
+  std::erase_if(
+      states, [&](placement const& p) { return ashlar::check(p, Rank, m.topology()) != nullptr; });
   std::vector<dense> values;
   std::vector<std::vector<ashlar::tensor<T, Rank>>> sources(shapes.size());
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -104,6 +108,24 @@ TEST_CASE("maxima and minima") {
       try_pairs<double, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
       try_pairs<std::int64_t, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
     }
+}
+
+TEST_CASE("to, from and between owners") {
+  int const n = world_size();
+  for (auto const& m : all_meshes_of_two_machines()) {
+    std::vector<int> const owners{0, n / 2, n - 1};
+    auto const sum = ashlar::reduction::sum;
+    try_pairs<float, 1>(m, {{n + 1}, {0}, {1}, {4000}}, m.axes() == 1 ? 1 : 11, sum, owners);
+    try_pairs<double, 2>(m, {{n + 1, 3}, {n, n - 1}}, m.axes() == 1 ? 1 : 53, sum, owners);
+  }
+}
+
+TEST_CASE("an owner that the axis does not have is refused") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  auto const source = ashlar::full<float>(m, {4}, placement{ashlar::broadcast()}, 1);
+  auto const message = message_of([&] { redistribute(source, placement{ashlar::owned(n)}); });
+  CHECK_MESSAGE(message.find("an owner that the axis does not have") != std::string::npos, message);
 }
 
 TEST_CASE("double and integer elements") {

@@ -75,6 +75,8 @@ inline std::vector<int> held(int n, placement const& p, int dim, naive_mesh cons
       if (p[a].is_split_of(dim) && p[a].depth == depth)
         items = dealt(items, mesh.extents[static_cast<std::size_t>(a)],
                       c[static_cast<std::size_t>(a)]);
+  for (int a = 0; a < mesh.axes(); ++a)
+    if (p[a].is_owned() && p[a].owner != c[static_cast<std::size_t>(a)]) items.clear();
   return items;
 }
 
@@ -177,14 +179,16 @@ inline bool is_placed(std::vector<dense> const& local, dense const& x, placement
 }
 
 /// Returns every valid placement of a tensor of `rank` dimensions on `axes` mesh axes, found by
-/// trying all combinations. `partials` lists the allowed kinds of partial placements; it may be
-/// empty.
+/// trying all combinations. `partials` lists the allowed kinds of partial placements, and `owners`
+/// the ranks that may own a tensor along an axis; both may be empty.
 inline std::vector<placement>
-all_placements(int rank, int axes, std::vector<reduction> const& partials = {reduction::sum}) {
+all_placements(int rank, int axes, std::vector<reduction> const& partials = {reduction::sum},
+               std::vector<int> const& owners = {}) {
   std::vector<axis_placement> roles{ashlar::broadcast()};
   for (int d = 0; d < rank; ++d)
     for (int depth = 0; depth < axes; ++depth) roles.push_back(ashlar::split(d, depth));
   for (auto op : partials) roles.push_back(ashlar::partial(op));
+  for (int k : owners) roles.push_back(ashlar::owned(k));
   std::vector<placement> all;
   for_each_index(index(static_cast<std::size_t>(axes), static_cast<int>(roles.size())),
                  [&](index const& choice) {

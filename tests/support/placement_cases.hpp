@@ -107,14 +107,17 @@ inline index draw_extents(int rank) {
   return extents;
 }
 
-inline placement draw_placement(int rank, int axes, reduction op) {
+/// Draws a placement. On the axes of `owners`, unless it is null, it may also be owned.
+inline placement draw_placement(int rank, int axes, reduction op,
+                                ashlar::topology const* owners = nullptr) {
   index order{0, 1, 2, 3};  // the order of the axes that split the same dimension, outermost first
   for (int k = *between(0, 23); k > 0; --k) std::next_permutation(order.begin(), order.end());
   placement p = placement::all_broadcast(axes);
   for (int a : order) {
     if (a >= axes) continue;
-    int const role = *between(0, 7);
-    if (role >= 6) p.axis[a] = ashlar::partial(op);
+    int const role = *between(0, owners == nullptr ? 7 : 8);
+    if (role == 8 && rank > 0) p.axis[a] = ashlar::owned(*between(0, owners->extent(a) - 1));
+    else if (role >= 6) p.axis[a] = ashlar::partial(op);
     else if (role >= 2 && rank > 0) p = p.with_split(a, *between(0, rank - 1));
   }
   return p;

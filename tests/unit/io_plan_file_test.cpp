@@ -201,7 +201,7 @@ TEST_CASE("each mistake in a plan file is one error that names the file") {
       {"another net", [&](json& j) { element(j, linear)["name"] = "gelu"; }},
       {"another net", [](json& j) { j["elements"] = "none"; }},
       {"lacks", [&](json& j) { element(j, linear).erase("dy"); }},
-      {"S, B or P was expected", [&](json& j) { element(j, linear)["x"] = "Q,B"; }},
+      {"S, B, P or O was expected", [&](json& j) { element(j, linear)["x"] = "Q,B"; }},
       {"wrong number of axes", [&](json& j) { element(j, linear)["x"] = "B"; }},
       {"split of a dimension", [&](json& j) { element(j, linear)["x"] = "S(7),B"; }},
       {"shard depth", [&](json& j) { element(j, linear)["x"] = "S(0,0),S(0,0)"; }},

@@ -33,13 +33,13 @@ TEST_CASE("every valid placement of up to three dims on up to three axes survive
   for (int rank : {0, 1, 2, 3})
     for (int axes : {1, 2, 3})
       for (auto const& p :
-           all_placements(rank, axes, {reduction::sum, reduction::max, reduction::min}))
+           all_placements(rank, axes, {reduction::sum, reduction::max, reduction::min}, {3, 511}))
         REQUIRE(parse_placement(ashlar::to_string(p)) == p);
 }
 
 TEST_CASE("no two placements have one text") {
   std::set<std::string> texts;
-  auto const all = all_placements(2, 3, {reduction::sum, reduction::max, reduction::min});
+  auto const all = all_placements(2, 3, {reduction::sum, reduction::max, reduction::min}, {0, 12});
   for (auto const& p : all) texts.insert(ashlar::to_string(p));
   CHECK(texts.size() == all.size());
 }
@@ -52,6 +52,7 @@ TEST_CASE("placements print as people write them") {
   CHECK(ashlar::to_string(placement{partial(), partial()}) == "[P,P]");
   CHECK(ashlar::to_string(placement{partial(reduction::max)}) == "[P(max)]");
   CHECK(ashlar::to_string(placement{partial(reduction::min)}) == "[P(min)]");
+  CHECK(ashlar::to_string(placement{ashlar::owned(12), broadcast()}) == "[O(12),B]");
 }
 
 TEST_CASE("brackets, spaces and written-out defaults are read") {
@@ -67,12 +68,12 @@ TEST_CASE("malformed text gives an error that quotes it and says where it is wro
     char const* text;
     char const* reason;
   } const cases[] = {
-      {"", "S, B or P was expected"},
-      {"[]", "S, B or P was expected"},
-      {"S(0),", "S, B or P was expected"},
-      {",B", "S, B or P was expected"},
-      {"R", "S, B or P was expected"},
-      {"s(0)", "S, B or P was expected"},
+      {"", "S, B, P or O was expected"},
+      {"[]", "S, B, P or O was expected"},
+      {"S(0),", "S, B, P or O was expected"},
+      {",B", "S, B, P or O was expected"},
+      {"R", "S, B, P or O was expected"},
+      {"s(0)", "S, B, P or O was expected"},
       {"S", "'(' was expected"},
       {"S0", "'(' was expected"},
       {"S()", "a dimension was expected"},
@@ -85,6 +86,10 @@ TEST_CASE("malformed text gives an error that quotes it and says where it is wro
       {"P(avg)", "sum, max or min was expected"},
       {"P(ma", "sum, max or min was expected"},
       {"P(max", "')' was expected"},
+      {"O", "'(' was expected"},
+      {"O(B)", "a rank along the axis was expected"},
+      {"O(512)", "owners end at 511"},
+      {"O(3", "')' was expected"},
       {"P(maximum)", "')' was expected"},
       {"[B", "']' was expected"},
       {"B]", "unexpected text"},

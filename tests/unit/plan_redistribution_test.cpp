@@ -22,11 +22,12 @@ struct statistics {
 };
 
 bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology const& t,
-                reduction pad) {
+                reduction pad, ashlar::placement const& target) {
   bool found = false;
-  ashlar::for_each_step(s.from, rank, t, pad, [&](ashlar::redistribution_step const& other) {
+  auto const compare = [&](ashlar::redistribution_step const& other) {
     found = found || other == s;
-  });
+  };
+  ashlar::for_each_step(s.from, rank, t, pad, compare, &target);
   return found;
 }
 
@@ -72,7 +73,7 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
     INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
          ashlar::to_string(s.to));
     CHECK(s.from == at);
-    CHECK(is_allowed(s, plan.extents.rank(), t, op));
+    CHECK(is_allowed(s, plan.extents.rank(), t, op, plan.to));
     at = s.to;
     auto const report = ranks.run(s);
     REQUIRE(ranks.difference(x, s.to) == "");
@@ -103,10 +104,11 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
 }
 
 statistics check_all_pairs(ashlar::shape const& extents, ashlar::topology const& t,
-                           std::vector<reduction> const& partials = {reduction::sum}) {
+                           std::vector<reduction> const& partials = {reduction::sum},
+                           std::vector<int> const& owners = {}) {
   std::mt19937 random(11);
   statistics count;
-  auto const all = all_placements(extents.rank(), t.axes(), partials);
+  auto const all = all_placements(extents.rank(), t.axes(), partials, owners);
   for (auto const& [from, to] : all_combinations(all, all))
     check_plan(ashlar::plan_redistribution(extents, 4, from, to, t, {}), t, random, count);
   return count;
@@ -144,6 +146,46 @@ TEST_CASE("plans are right for vectors, scalars and tensors of rank 3") {
   CHECK(check_all_pairs({11}, {{"a", 2}, {"b", 3}, {"c", 2}}).pairs > 0);
   CHECK(check_all_pairs({}, {{"a", 2}, {"b", 3}}).pairs == 4 * 4);
   CHECK(check_all_pairs({4, 3, 5}, {{"a", 2}, {"b", 3}}).pairs == 28 * 28);
+}
+
+TEST_CASE("plans to, from and between owners are right") {
+  std::vector<reduction> const sum{reduction::sum};
+  CHECK(check_all_pairs({7}, {{"gpu", 3}}, sum, {0, 1, 2}).pairs == 6 * 6);
+  CHECK(check_all_pairs({5, 3}, {{"node", 2}, {"gpu", 3}}, sum, {0, 1}).pairs > 1000);
+  CHECK(check_all_pairs({2, 0}, {{"node", 2}, {"gpu", 3}}, sum, {1}).pairs > 500);
+  CHECK(check_all_pairs({4}, {{"a", 2}, {"one", 1}, {"b", 2}}, sum, {0}).pairs > 500);
+  CHECK(check_all_pairs({3, 2}, {{"a", 2}, {"b", 2}}, {reduction::max}, {1}).pairs > 500);
+}
+
+TEST_CASE("a synchronization by way of a station sums along one axis after the other") {
+  ashlar::topology const t{{"node", 2}, {"gpu", 2}};
+  using ashlar::owned;
+  using ashlar::partial;
+  ashlar::placement const sums{partial(), partial()}, home{owned(1), owned(0)};
+  auto const there = ashlar::plan_redistribution({10}, 4, sums, home, t, {});
+  REQUIRE(there.steps.size() == 2);
+  for (auto const& s : there.steps) CHECK(s.kind == collective::reduce_scatter);
+  CHECK(there.received_bytes(t, {1, 0}) == 40 * (1 + 1));
+  auto const back = ashlar::plan_redistribution({10}, 4, home,
+                                                ashlar::placement::all_broadcast(2), t, {});
+  REQUIRE(back.steps.size() == 2);
+  for (auto const& s : back.steps) CHECK(s.kind == collective::all_gather);
+  CHECK(back.received_bytes(t, {1, 0}) == 0);
+  CHECK(back.received_bytes(t, {0, 0}) == 40);
+}
+
+// The owner then receives 2 (p - 1) / p arrays in place of p - 1.
+TEST_CASE("a large sum of many ranks reaches its owner by way of a split") {
+  ashlar::topology const t{{"gpu", 8}};
+  ashlar::placement const sums{ashlar::partial()}, home{ashlar::owned(5)};
+  auto const few = ashlar::plan_redistribution({64}, 4, sums, home, t, {});
+  REQUIRE(few.steps.size() == 1);
+  CHECK(few.steps[0].kind == collective::reduce_scatter);
+  CHECK(few.received_bytes(t, {5}) == 7 * 64 * 4);
+  auto const many = ashlar::plan_redistribution({1 << 20}, 4, sums, home, t, {});
+  REQUIRE(many.steps.size() == 2);
+  CHECK(many.steps[0].to == ashlar::placement{ashlar::split(0)});
+  CHECK(many.received_bytes(t, {5}) == 2 * 7 * (4 << 20) / 8);
 }
 
 TEST_CASE("plans are right for maxima and minima, and from one reduction to another") {

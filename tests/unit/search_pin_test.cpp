@@ -35,7 +35,7 @@ TEST_CASE("pins are read") {
   CHECK(parse_pin("3..9/2.x=[S(0,1),S(0,0)]").element == "3..9/2");
   for (auto const* bad : {"", "x", "x=", "3=S(0)", ".x=S(0)", "3.=S(0)", "3x"})
     CHECK(has(message_of([&] { parse_pin(bad); }), "a pin is written ELEMENT.TENSOR=PLACEMENT"));
-  CHECK(has(message_of([] { parse_pin("3.x=S(0),Q"); }), "S, B or P was expected"));
+  CHECK(has(message_of([] { parse_pin("3.x=S(0),Q"); }), "S, B, P or O was expected"));
   CHECK(has(message_of([] { parse_pin("3.x=B,B,B,B,B,B,B"); }), "more axes"));
 }
 

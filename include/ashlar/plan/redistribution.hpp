@@ -49,10 +49,15 @@ constexpr void finish(redistribution_plan& plan, topology const& t, machine cons
   plan.peak_bytes = max_local_elements(plan.extents, t, plan.from) * plan.element_size;
   for (auto const& s : plan.steps) {
     plan.seconds += step_seconds(s, plan.extents, plan.element_size, t, m);
-    std::int64_t const both = (max_local_elements(plan.extents, t, s.from) +
-                               max_local_elements(plan.extents, t, s.to)) *
-                              plan.element_size;
-    if (both > plan.peak_bytes) plan.peak_bytes = both;
+    coordinates const full = fullest_rank(s.from), full_after = fullest_rank(s.to);
+    auto const grow = [&](coordinates const& c) {
+      std::int64_t const both = (local_box(plan.extents, t, s.from, c).elements() +
+                                 local_box(plan.extents, t, s.to, c).elements()) *
+                                plan.element_size;
+      if (both > plan.peak_bytes) plan.peak_bytes = both;
+    };
+    grow(full);
+    if (full != full_after) grow(full_after);
   }
 }
 

@@ -22,7 +22,7 @@ namespace detail {
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other>
 std::shared_ptr<prepared_crossing const> plan_to(Tensor const& x, basic_mesh<Other> const& other,
                                                  placement const& target) {
-  if (char const* const wrong = check(target, Tensor::rank, other.axes()))
+  if (char const* const wrong = check(target, Tensor::rank, other.topology()))
     throw error("redistribute",
                 describe(x) + " to " + to_string(target, other.topology()) + ": " + wrong);
   if (x.extents().is_routed())

@@ -10,6 +10,8 @@
 //   typed operands     the result is typed; if no row of the table matches, the overload is removed
 //   dynamic operands   the result is dynamic; if no row matches, the operator throws its message
 //
+// No table has a row of owned operands, so every operator rejects them, all with one message.
+//
 // A rule is a type that describes an operator:
 //
 //   static constexpr signature_table table();
@@ -50,6 +52,7 @@ constexpr bool holds_statically() {
   if constexpr (!all_static<Operands...>) {
     return true;  // dynamic operands are checked at run time
   } else {
+    static_assert((!static_value<Operands>.has_owned() && ...), ASHLAR_SAYS_OWNED);
     constexpr int axes[] = {static_value<Operands>.axes()...};
     for (int const n : axes)
       if (n != axes[0]) return false;
@@ -86,7 +89,9 @@ auto result_of(Operands const&... operands) {
       std::string text;
       ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
       auto const& first = std::get<0>(std::tie(operands...));
-      std::string sentence = sentence_of<Rule>(operands.placement()...);
+      std::string sentence = (operands.placement().has_owned() || ...)
+                                 ? ASHLAR_SAYS_OWNED
+                                 : sentence_of<Rule>(operands.placement()...);
       // error() adds this prefix, so it is removed here if the message has it already.
       std::string const prefix = std::string(Rule::name) + ": ";
       if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());

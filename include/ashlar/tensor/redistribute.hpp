@@ -27,7 +27,7 @@ namespace detail {
 template <distributed Tensor>
 std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();
-  if (char const* const wrong = check(target, Tensor::rank, m.axes()))
+  if (char const* const wrong = check(target, Tensor::rank, m.topology()))
     throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }

@@ -60,7 +60,7 @@ placement reshaped_placement(char const* operation, X const& x, shape const& ext
     throw error(operation, what() + ": " + std::to_string(x.extents().elements()) +
                                " elements do not fill " + std::to_string(extents.elements()) + ".");
   if (wanted) {
-    if (char const* const wrong = check(*wanted, extents.rank(), m.axes()))
+    if (char const* const wrong = check(*wanted, extents.rank(), m.topology()))
       throw error(operation, what() + " as " + to_string(*wanted) + ": " + wrong);
     if (reshapes_locally(x.extents(), p, extents, *wanted, m.topology())) return *wanted;
   } else {

@@ -130,6 +130,9 @@
 #define ASHLAR_SAYS_PLACEMENT                                                                      \
   "the placement does not fit the tensor. Split only dimensions it has, number the shard depths "  \
   "of a dimension 0, 1, ..., each once, and use one kind of reduction."
+#define ASHLAR_SAYS_OWNED                                                                          \
+  "an owned operand has its values on one rank of an axis, where no operator computes with them. " \
+  "Redistribute it first, as in x | to<B, ...>."
 #define ASHLAR_SAYS_NO_DIMENSION                                                                   \
   "the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_RANK "a tensor has at most 5 dimensions. Merge some first: merge_axes<0>(x)."
