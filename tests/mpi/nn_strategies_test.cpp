@@ -75,6 +75,24 @@ TEST_CASE("searched, data and tensor parallel plans") {
   }
 }
 
+// Each parameter has one owner along each axis on which the data parallel plan replicates it, and
+// the owners take turns. Layers read the owners' values.
+TEST_CASE("parameter servers: every parameter is stored by one owner along an axis") {
+  for (auto const& m : all_meshes_of_two_machines()) {
+    auto const& t = m.topology();
+    gpt_trial it(gpt, batch, m, 11, 11);
+    auto plan = search::data_parallel(it.problem(), t, m.machine());
+    int next = 0;
+    for (auto& choice : plan.choices)
+      for (auto& p : choice.parameters)
+        for (int a = 0; a < t.axes(); ++a)
+          if (p.store[a].is_broadcast() && p.grad[a].is_partial())
+            p.store = p.store.with(a, ashlar::owned(next++ % t.extent(a)));
+    auto const wrong = it.wrong_with(plan);
+    CHECK_MESSAGE(wrong == "", wrong);
+  }
+}
+
 TEST_CASE("plans of a GPT with tied embeddings") {
   auto const net = nn::tied(nn::embedding(11, 6), nn::gpt_block(6, 3), nn::output_embedding(6, 11));
   for (auto const& m : all_meshes()) {

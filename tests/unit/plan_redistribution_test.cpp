@@ -166,8 +166,8 @@ TEST_CASE("a synchronization by way of a station sums along one axis after the o
   REQUIRE(there.steps.size() == 2);
   for (auto const& s : there.steps) CHECK(s.kind == collective::reduce_scatter);
   CHECK(there.received_bytes(t, {1, 0}) == 40 * (1 + 1));
-  auto const back = ashlar::plan_redistribution({10}, 4, home,
-                                                ashlar::placement::all_broadcast(2), t, {});
+  auto const back = ashlar::plan_redistribution({10}, 4, home, ashlar::placement::all_broadcast(2),
+                                                t, {});
   REQUIRE(back.steps.size() == 2);
   for (auto const& s : back.steps) CHECK(s.kind == collective::all_gather);
   CHECK(back.received_bytes(t, {1, 0}) == 0);

@@ -56,6 +56,11 @@ constexpr void check_role(layer_spec const& spec, int number, axis_placement con
                         (index < 0 ? "" : " " + std::to_string(index)) + ", which has " +
                         std::to_string(rank) + (rank == 1 ? " dim" : " dims") +
                         ". Dims count from 0.");
+  if (role.is_owned())
+    throw wrong_row(spec, number,
+                    std::string("has ") + tensor + " as " + to_string(role) +
+                        ", but a layer computes on all ranks: write broadcast(), split(dim, 0) or "
+                        "partial(). Only stored parameters can be owned.");
 }
 
 constexpr void check_gradient(layer_spec const& spec, int number, axis_placement const& role,

@@ -107,7 +107,8 @@ std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const&
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
   detail::same_contraction(a, b);
-  if (char const* const wrong = check(as_value(p), detail::matmul_tensor<A>::rank, x.mesh().topology()))
+  if (char const* const wrong = check(as_value(p), detail::matmul_tensor<A>::rank,
+                                      x.mesh().topology()))
     throw error("matmul", "result " + to_string(as_value(p)) + ": " + wrong);
   return x.mesh().plans().product(
       x.extents(), x.placement(), w.extents(), w.placement(),

@@ -77,13 +77,13 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Returns the placement in entry `key` of j. The tensor has `rank` dims, and the mesh has `axes`
-/// axes. Throws ashlar::error if the placement is not valid for this tensor and mesh.
-inline placement placement_of(nlohmann::json const& j, char const* key, int rank, int axes) {
+/// Returns the placement in entry `key` of j. The tensor has `rank` dims and is on mesh
+/// `t`. Throws ashlar::error if the placement is not valid for this tensor and mesh.
+inline placement placement_of(nlohmann::json const& j, char const* key, int rank,
+                              topology const& t) {
   auto const text = j.at(key).get<std::string>();
   placement const p = parse_placement(text);
-  if (char const* const wrong = check(p, rank, axes))
-    throw error(key, "\"" + text + "\": " + wrong);
+  if (char const* const wrong = check(p, rank, t)) throw error(key, "\"" + text + "\": " + wrong);
   return p;
 }
 
@@ -91,16 +91,15 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 /// fit the layer `spec` of the net.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       topology const& t) {
-  int const axes = t.axes();
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
                             "\": the plan is for another net.");
   search::layer_choice c;
-  c.x = placement_of(j, "x", spec.x.rank(), axes);
-  c.y = placement_of(j, "y", spec.y.rank(), axes);
-  c.dy = placement_of(j, "dy", spec.y.rank(), axes);
-  c.dx = placement_of(j, "dx", spec.x.rank(), axes);
+  c.x = placement_of(j, "x", spec.x.rank(), t);
+  c.y = placement_of(j, "y", spec.y.rank(), t);
+  c.dy = placement_of(j, "dy", spec.y.rank(), t);
+  c.dx = placement_of(j, "dx", spec.x.rank(), t);
   auto const entries = [&](char const* key) {
     return j.contains(key) ? j.at(key) : nlohmann::json::array();
   };
@@ -119,9 +118,9 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
       throw error("name", "is \"" + name + "\", but the layer has \"" +
                               spec.parameters[k].name.text + "\".");
     int const rank = spec.parameters[k].extents.rank();
-    search::parameter_choice choice{placement_of(p, "use", rank, axes),
-                                    placement_of(p, "grad", rank, axes),
-                                    placement_of(p, "store", rank, axes)};
+    search::parameter_choice choice{placement_of(p, "use", rank, t),
+                                    placement_of(p, "grad", rank, t),
+                                    placement_of(p, "store", rank, t)};
     if (choice.store.has_partial()) throw error("store", "a parameter cannot be stored partial.");
     c.parameters.push_back(choice);
   }
@@ -129,8 +128,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
     auto const& s = statistics[static_cast<std::size_t>(k)];
     refuse_unknown_keys(s, "statistic", {"from", "to"});
     int const rank = spec.statistics[k].rank();
-    c.statistics.push_back(
-        {placement_of(s, "from", rank, axes), placement_of(s, "to", rank, axes)});
+    c.statistics.push_back({placement_of(s, "from", rank, t), placement_of(s, "to", rank, t)});
   }
   if (search::is_legal(c, spec, t)) return c;
   throw error("element",
