@@ -26,6 +26,7 @@
 #include <ashlar/tensor/matvec.hpp>
 #include <ashlar/tensor/merge_axes.hpp>
 #include <ashlar/tensor/pattern.hpp>
+#include <ashlar/tensor/permute.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 #include <ashlar/tensor/reduce.hpp>

@@ -124,6 +124,12 @@
   "redistribute(x, y.mesh(), sbp<...>{})."
 #define ASHLAR_SAYS_DIMENSION(name)                                                                \
   name ": the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
+#define ASHLAR_SAYS_PERMUTE                                                                        \
+  "permute: the numbers are not an order of the tensor's dimensions. Name each dimension once, "   \
+  "counted from 0: permute<2, 0, 1>(x) for a tensor of three."
+#define ASHLAR_SAYS_TRANSPOSE                                                                      \
+  "transpose: the tensor is not a matrix. Name the two dimensions to swap, as in "                 \
+  "transpose<1, 2>(x)."
 #define ASHLAR_SAYS_AXES                                                                           \
   "redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, B> on a mesh "   \
   "of two."
