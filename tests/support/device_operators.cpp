@@ -8,6 +8,7 @@
 #include <ashlar/tensor/dot.hpp>
 #include <ashlar/tensor/functions.hpp>
 #include <ashlar/tensor/in_place.hpp>
+#include <ashlar/tensor/permute.hpp>
 #include <ashlar/tensor/reduce.hpp>
 
 namespace ashlar_test {
@@ -54,6 +55,7 @@ void check_unary(device_mesh const& m, index const& extents) {
     count.check(mapped(x.values, [](double v) { return std::max(v, 0.0); }), 0,
                 [&] { return relu(on); });
     count.check(transposed.values, 0, [&] { return transpose(on); });
+    count.check(transposed.values, 0, [&] { return ashlar::permute<1, 0>(on); });
     count.check(reduced(x, 0, reduction::sum), 0, [&] { return ashlar::sum<0>(on); });
     count.check(reduced(x, 1, reduction::sum), 0, [&] { return ashlar::sum<1>(on); });
     count.check({total}, 0, [&] { return ashlar::sum(on); });

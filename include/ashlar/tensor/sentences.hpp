@@ -133,6 +133,16 @@
 #define ASHLAR_SAYS_AXES                                                                           \
   "redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, B> on a mesh "   \
   "of two."
+#define ASHLAR_SAYS_UNKNOWN_AXIS                                                                   \
+  "the mesh has no axis of this name. Write one of the names that the mesh was made with."
+#define ASHLAR_SAYS_AXIS_TWICE                                                                     \
+  "an axis is named twice. Give each axis one placement, as in to<on<\"gpu\", S<0>>>."
+#define ASHLAR_SAYS_SOME_AXES_NAMED                                                                \
+  "to: some placements have the name of their axis and some have not. Name each, as in "           \
+  "to<on<\"gpu\", S<0>>>, or none."
+#define ASHLAR_SAYS_AXES_OF_LIST                                                                   \
+  "to: mesh_axes<...> has another number of axes than the tensor's mesh. List the names of all "   \
+  "axes, in the mesh's order."
 #define ASHLAR_SAYS_PLACEMENT                                                                      \
   "the placement does not fit the tensor. Split only dimensions it has, number the shard depths "  \
   "of a dimension 0, 1, ..., each once, and use one kind of reduction."
