@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: element-wise operators take two tensors of one element type and one number of dimensions
+// expect: element-wise operators take two tensors of one element type, on one type of processor and with one tag.
 
 // The operands have different element types (f) or different numbers of dimensions (g).
 

@@ -122,6 +122,16 @@
   "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
   "one type of processor and with one tag. To move x to the part of y, write "                     \
   "redistribute(x, y.mesh(), sbp<...>{})."
+#define ASHLAR_SAYS_COMBINABLE                                                                     \
+  "element-wise operators take two tensors of one element type, on one type of processor and "     \
+  "with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{})."
+#define ASHLAR_SAYS_REPEATED(name, op)                                                             \
+  name ": on one mesh axis the operands do not fit. Their dimensions are matched from the last "   \
+       "one on; an axis that splits a dimension of one splits it on the other too, or is B where " \
+       "the other is repeated along it, as in x " op " (y | to<...>)."
+#define ASHLAR_SAYS_IN_PLACE_DIMS(name)                                                            \
+  name ": the right operand has more dimensions than x, whose extents stay. Write z = x + y "      \
+       "instead, or the like."
 #define ASHLAR_SAYS_DIMENSION(name)                                                                \
   name ": the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_PERMUTE                                                                        \
