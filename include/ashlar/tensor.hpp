@@ -25,7 +25,9 @@
 #include <ashlar/tensor/matmul.hpp>
 #include <ashlar/tensor/matvec.hpp>
 #include <ashlar/tensor/merge_axes.hpp>
+#include <ashlar/tensor/named_axes.hpp>
 #include <ashlar/tensor/pattern.hpp>
+#include <ashlar/tensor/permute.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 #include <ashlar/tensor/reduce.hpp>

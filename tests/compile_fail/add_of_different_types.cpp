@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: element-wise operators take two tensors of one element type and one number of dimensions
+// expect: element-wise operators take two tensors of one element type, on one type of processor and with one tag.
 
-// The operands have different element types (f) or different numbers of dimensions (g).
+// The operands have different element types.
 
 #include <ashlar/tensor/elementwise.hpp>
 
@@ -14,5 +14,4 @@ using ashlar::tensor;
 auto f(tensor<float, 2, sbp<B>> const& x, tensor<float, 2, sbp<B>> const& y) { return x + y; }
 #else
 auto f(tensor<float, 2, sbp<B>> const& x, tensor<double, 2, sbp<B>> const& y) { return x + y; }
-auto g(tensor<float, 2, sbp<B>> const& x, tensor<float, 1, sbp<B>> const& y) { return x * y; }
 #endif

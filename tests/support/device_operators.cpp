@@ -8,6 +8,7 @@
 #include <ashlar/tensor/dot.hpp>
 #include <ashlar/tensor/functions.hpp>
 #include <ashlar/tensor/in_place.hpp>
+#include <ashlar/tensor/permute.hpp>
 #include <ashlar/tensor/reduce.hpp>
 
 namespace ashlar_test {
@@ -54,6 +55,7 @@ void check_unary(device_mesh const& m, index const& extents) {
     count.check(mapped(x.values, [](double v) { return std::max(v, 0.0); }), 0,
                 [&] { return relu(on); });
     count.check(transposed.values, 0, [&] { return transpose(on); });
+    count.check(transposed.values, 0, [&] { return ashlar::permute<1, 0>(on); });
     count.check(reduced(x, 0, reduction::sum), 0, [&] { return ashlar::sum<0>(on); });
     count.check(reduced(x, 1, reduction::sum), 0, [&] { return ashlar::sum<1>(on); });
     count.check({total}, 0, [&] { return ashlar::sum(on); });
@@ -110,6 +112,41 @@ void check_binary(device_mesh const& m, index const& extents) {
   CHECK(count.done >= 4 * static_cast<int>(all.size()) - 2 * m.axes() * 4);
 }
 
+/// Checks operators of which one operand is repeated, on every pair of placements.
+template <class T>
+void check_repeated(device_mesh const& m, index const& extents) {
+  dense const x = small_integers(extents, 4), y = small_integers({extents[1]}, 5),
+              z = small_integers({extents[0], 1}, 6);
+  auto const of = [&](auto f) {
+    std::vector<double> values;
+    for_each_index(extents, [&](index const& i) { values.push_back(f(x(i), i)); });
+    return values;
+  };
+  auto const column = [&](index const& i) { return y({i[1]}); };
+  auto const row = [&](index const& i) { return z({i[0], 0}); };
+  operator_count count;
+  auto const all = all_placements(2, m.axes(), {reduction::sum});
+  auto const lines = all_placements(1, m.axes(), {reduction::sum});
+  for (auto const& [p, q] : all_combinations(all, lines)) {
+    auto const a = put<T, 2>(m, x, p);
+    auto const b = put<T, 1>(m, y, q);
+    count.check(of([&](double v, index const& i) { return v + column(i); }), 0,
+                [&] { return a + b; });
+    count.check(of([&](double v, index const& i) { return column(i) - v; }), 0,
+                [&] { return b - a; });
+    count.check(of([&](double v, index const& i) { return v - column(i); }), 0, [&] {
+      auto c = a.clone();
+      return c -= b;
+    });
+  }
+  CHECK(count.done >= 3 * m.axes());
+  for (auto const& [p, q] : all_combinations(all, all)) {
+    auto const a = put<T, 2>(m, x, p), b = put<T, 2>(m, z, q);
+    count.check(of([&](double v, index const& i) { return v * row(i); }), 0, [&] { return a * b; });
+  }
+  CHECK(count.wrong == 0);
+}
+
 }  // namespace
 
 void check_operators(device_mesh const& m) {
@@ -119,6 +156,8 @@ void check_operators(device_mesh const& m) {
   check_unary<std::int32_t>(m, {4, 7});
   check_binary<float>(m, {5, 6});
   check_binary<ashlar::bfloat16>(m, {3, 4});
+  for (index const& extents : {index{5, 6}, {0, 3}}) check_repeated<float>(m, extents);
+  check_repeated<ashlar::bfloat16>(m, {3, 4});
 }
 
 }  // namespace ashlar_test

@@ -6,6 +6,8 @@
 // may be missing. If a table is for a class of functions, a row must be valid for all functions of
 // the class.
 
+#include <tuple>
+
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
 #include <support/naive_kernels.hpp>
@@ -26,6 +28,12 @@ double subtracted_from(double x) { return 4 - x; }
 double divided_into(double x) { return 12 / (x == 0 ? 5 : x); }
 double halved(double x) { return x / -2; }
 double quotient(double x, double y) { return x / (y == 0 ? 5 : y); }
+operation repeating(std::string_view x, std::string_view y, std::string_view out,
+                    double (*f)(double, double)) {
+  return {lettered_operands({x, y}), [=](pieces const& parts) {
+            return einsum({x, y}, out, parts, [=](auto const& v) { return f(v[0], v[1]); });
+          }};
+}
 double gelu(double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }
 
 }  // namespace
@@ -70,6 +78,24 @@ TEST_CASE("a product of two tensors has the rows that hold and no others") {
   check_table(ashlar::multiply_signatures("mn", "mn"), {binary("mn", "mn", product)});
   check_table(ashlar::multiply_signatures("bsf", "f"), {binary("bsf", "f", product)});
   check_table(ashlar::multiply_signatures("mn", "m"), {binary("mn", "m", product)});
+}
+
+TEST_CASE("operators of two repeated operands have the rows that hold and no others") {
+  for (auto const& [x, y, out] :
+       {std::tuple{"n", "mn", "mn"}, {"m", "n", "mn"}, {"mk", "nk", "mnk"}, {"mk", "n", "mnk"}}) {
+    check_table(ashlar::add_signatures(x, y, out), {repeating(x, y, out, sum)});
+    check_table(ashlar::multiply_signatures(x, y, out), {repeating(x, y, out, product)});
+    auto quotients = repeating(x, y, out, quotient);
+    quotients.tolerance = 1e-12;
+    check_table(ashlar::divide_signatures(x, y, out), {quotients});
+  }
+}
+
+TEST_CASE("a repeated dim of extent 1 is in no row, and the dims after it keep their numbers") {
+  auto const rows = rows_of(ashlar::add_signatures("1b", "ab", "ab"));
+  CHECK(rows.contains("B,S(0) -> S(0)"));
+  CHECK(rows.contains("S(1),S(1) -> S(1)"));
+  CHECK_FALSE(rows.contains("S(0),S(0) -> S(0)"));
 }
 
 TEST_CASE("a quotient of two tensors has the rows that hold and no others") {

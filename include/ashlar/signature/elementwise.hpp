@@ -27,8 +27,8 @@
 // An operator in place (x += y) writes its result to the shard of x, so it has the rows in which the
 // result lies as x does: in_place_signatures keeps these of any table.
 //
-// The second operand may be repeated along some dims of the first one, as a bias is. Letters for
-// the dims of both operands express this, as in einsum: add_signatures("bsf", "f").
+// An operand may be repeated along some dims of the result, as a bias is. Letters for the dims express
+// this, as in einsum: add_signatures("bsf", "f"), or add_signatures("m", "n", "mn").
 
 #include <string_view>
 
@@ -51,14 +51,15 @@ constexpr signature_table nonlinear_map_signatures(int rank) {
   return table;
 }
 
-/// Returns the signature table of x + y, with dims given by letters. If y lacks some letters of x,
-/// it is repeated along these dims.
-constexpr signature_table add_signatures(std::string_view x, std::string_view y) {
+/// Returns the signature table of x + y, with dims given by letters. An operand that lacks letters of
+/// the result is repeated along these dims. A dim of extent 1 that is repeated has the letter '1'.
+constexpr signature_table add_signatures(std::string_view x, std::string_view y,
+                                         std::string_view out) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (char const letter : x)
+  for (char const letter : out)
     table.push_back(
-        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(x, letter)});
+        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(out, letter)});
   table.push_back({{partial(), partial()}, partial()});
   for (auto const op : {reduction::max, reduction::min}) {
     table.push_back({{partial(op), broadcast()}, partial(op)});
@@ -67,26 +68,39 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   return table;
 }
 
-/// Returns the signature table of the element-wise product x · y, with dims given by letters. If y
-/// lacks some letters of x, it is repeated along these dims.
-constexpr signature_table multiply_signatures(std::string_view x, std::string_view y) {
+constexpr signature_table add_signatures(std::string_view x, std::string_view y) {
+  return add_signatures(x, y, x);
+}
+
+/// Returns the signature table of the element-wise product x · y, with dims given by letters. An operand that lacks letters of
+/// the result is repeated along these dims. A dim of extent 1 that is repeated has the letter '1'.
+constexpr signature_table multiply_signatures(std::string_view x, std::string_view y,
+                                              std::string_view out) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (char const letter : x)
+  for (char const letter : out)
     table.push_back(
-        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(x, letter)});
+        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(out, letter)});
   table.push_back({{partial(), broadcast()}, partial()});
   table.push_back({{broadcast(), partial()}, partial()});
   return table;
 }
 
-/// Returns the signature table of the element-wise quotient x / y, with dims given by letters. If y
-/// lacks some letters of x, it is repeated along these dims.
-constexpr signature_table divide_signatures(std::string_view x, std::string_view y) {
+constexpr signature_table multiply_signatures(std::string_view x, std::string_view y) {
+  return multiply_signatures(x, y, x);
+}
+
+/// Returns the signature table of the element-wise quotient x / y, with dims given by letters as for
+/// multiply_signatures.
+constexpr signature_table divide_signatures(std::string_view x, std::string_view y,
+                                            std::string_view out) {
   signature_table table;
-  for (auto const& row : multiply_signatures(x, y))
+  for (auto const& row : multiply_signatures(x, y, out))
     if (!row.in[1].is_partial()) table.push_back(row);
   return table;
+}
+constexpr signature_table divide_signatures(std::string_view x, std::string_view y) {
+  return divide_signatures(x, y, x);
 }
 
 /// Returns the rows of `table` whose result has the placement of the first operand.

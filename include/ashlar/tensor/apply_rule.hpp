@@ -8,7 +8,7 @@
 // it. Nothing here communicates.
 //
 //   apply<Rule>(x, f)              a new tensor of f of each element
-//   apply<Rule>(x, y, f)           the same for two operands
+//   apply<Rule>(x, y, f)           the same for two operands, of which one may be repeated
 //   apply_in_place<Rule>(x, f)     writes f of each element of x to x, and allocates nothing
 //   apply_in_place<Rule>(x, y, f)  the same with a second operand
 
@@ -17,14 +17,9 @@
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/elementwise.hpp>
-#include <ashlar/tensor/local_rule.hpp>
+#include <ashlar/tensor/repeated.hpp>
 
 namespace ashlar::detail {
-
-/// Returns `rank` letters, which name the dims of a tensor in the signature tables.
-constexpr std::string_view letters(int rank) {
-  return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
-}
 
 template <class X, class Y>
 concept alike = distributed<X> && distributed<Y> && X::rank == Y::rank &&
@@ -48,13 +43,27 @@ auto apply(X const& x, F const& f) {
 
 template <class Rule, distributed X, distributed Y, class F>
 auto apply(X const& x, Y const& y, F const& f) {
-  auto const p = result_of<Rule>(x, y);
-  same_extents(Rule::name, x, y);
   using T = typename X::value_type;
-  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
-      x.local_elements(), z.data());
-  return z;
+  constexpr int rank = X::rank > Y::rank ? X::rank : Y::rank;
+  if constexpr (X::rank == Y::rank) {
+    if (x.extents() == y.extents()) {
+      auto const p = result_of<Rule>(x, y);
+      auto z = empty<T, rank>(x.mesh(), x.extents(), p);
+      map(x.mesh().processor(), f, static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
+          x.local_elements(), z.data());
+      return z;
+    }
+  }
+  auto const dims = match_dims(Rule::name, x, y);
+  auto const value = repeated_result<Rule>(dims, x, y);
+  auto const write = [&](auto const& p) {
+    auto z = empty<T, rank>(x.mesh(), dims.extents, p);
+    write_repeated(dims, x, y, f, z);
+    return z;
+  };
+  // Typed operands that fit with these extents fit without them too, with the same result.
+  if constexpr (all_static<X, Y>) return write(result_of<Rule>(x, y));
+  else return write(value);
 }
 
 template <class Rule, distributed X, class F>
@@ -76,15 +85,26 @@ bool overlap(X const& x, Y const& y) {
 
 template <class Rule, distributed X, distributed Y, class F>
 X& apply_in_place(X& x, Y const& y, F const& f) {
-  result_of<Rule>(x, y);
-  same_extents(Rule::name, x, y);
   using T = typename X::value_type;
-  auto const write = [&](Y const& right) {
-    map(x.mesh().processor(), f, static_cast<T const*>(x.data()),
-        static_cast<T const*>(right.data()), x.local_elements(), x.data());
-  };
-  if (overlap(x, y)) write(y.clone());
-  else write(y);
+  if constexpr (X::rank == Y::rank) {
+    if (x.extents() == y.extents()) {
+      result_of<Rule>(x, y);
+      auto const write = [&](Y const& right) {
+        map(x.mesh().processor(), f, static_cast<T const*>(x.data()),
+            static_cast<T const*>(right.data()), x.local_elements(), x.data());
+      };
+      if (overlap(x, y)) write(y.clone());
+      else write(y);
+      return x;
+    }
+  }
+  auto const dims = match_dims(Rule::name, x, y);
+  if (!(dims.extents == x.extents()))
+    throw error(Rule::name, "the extents differ: " + describe(x) + " cannot become " +
+                                to_string(dims.extents) + ", as it is with " + describe(y) + ".");
+  repeated_result<Rule>(dims, x, y);
+  if (overlap(x, y) || x.data() == y.data()) write_repeated(dims, x, y.clone(), f, x);
+  else write_repeated(dims, x, y, f, x);
   return x;
 }
 

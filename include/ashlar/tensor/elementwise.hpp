@@ -10,6 +10,7 @@
 //   map(x, f)      f of each element      x is not partial; device: f is from device/functor.hpp
 //   gelu(x), relu(x)                      x is not partial
 //   x + y, x - y   sum, difference        both operands have the same placement
+//                                         one may be repeated along dims of the other: repeated.hpp
 //   x * y          element-wise product   on each mesh axis: the same S, B and B, or P and B
 //   x / y          element-wise quotient  on each mesh axis: the same S, B and B, or P and B
 //   softmax(x)     over the last dim      x is neither partial nor split along that dim
@@ -47,8 +48,13 @@ template <int Rank>
 struct add_rule {
   static constexpr char const* name = "add";
   static constexpr char const* sentence = ASHLAR_SAYS_ADD("add", "+");
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("add", "+");
   static constexpr signature_table table() {
-    auto table = add_signatures(letters(Rank), letters(Rank));
+    return table_for(letters(Rank), letters(Rank), letters(Rank));
+  }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    auto table = add_signatures(x, y, out);
     signature_table sums;  // Subtraction uses the same rule, so P(max) and P(min) rows are dropped.
     for (auto const& row : table)
       if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
@@ -59,21 +65,32 @@ template <int Rank>
 struct subtract_rule : add_rule<Rank> {
   static constexpr char const* name = "subtract";
   static constexpr char const* sentence = ASHLAR_SAYS_ADD("subtract", "-");
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("subtract", "-");
 };
 template <int Rank>
 struct multiply_rule {
   static constexpr char const* name = "multiply";
   static constexpr char const* sentence = ASHLAR_SAYS_MULTIPLY;
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("multiply", "*");
   static constexpr signature_table table() {
-    return multiply_signatures(letters(Rank), letters(Rank));
+    return table_for(letters(Rank), letters(Rank), letters(Rank));
+  }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return multiply_signatures(x, y, out);
   }
 };
 template <int Rank>
 struct divide_rule {
   static constexpr char const* name = "divide";
   static constexpr char const* sentence = ASHLAR_SAYS_DIVIDE;
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("divide", "/");
   static constexpr signature_table table() {
-    return divide_signatures(letters(Rank), letters(Rank));
+    return table_for(letters(Rank), letters(Rank), letters(Rank));
+  }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return divide_signatures(x, y, out);
   }
 };
 template <int Rank>
@@ -124,54 +141,65 @@ ill_formed relu(X const&) {
 
 /// Returns x + y. Communicates nothing.
 template <distributed X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
+  requires detail::combinable<X, Y> &&
+           locally_applicable<detail::rule_for<detail::add_rule, X, Y>, X, Y>
 auto operator+(X const& x, Y const& y) {
-  return detail::apply<detail::add_rule<X::rank>>(x, y, device::sum_of{});
+  return detail::apply<detail::rule_for<detail::add_rule, X, Y>>(x, y, device::sum_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator+(X const&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD("add", "+"));
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("add", "+"));
+  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_ADD("add", "+"));
   return {};
 }
 
 /// Returns x - y. Communicates nothing.
 template <distributed X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::subtract_rule<X::rank>, X, Y>
+  requires detail::combinable<X, Y> &&
+           locally_applicable<detail::rule_for<detail::subtract_rule, X, Y>, X, Y>
 auto operator-(X const& x, Y const& y) {
-  return detail::apply<detail::subtract_rule<X::rank>>(x, y, device::difference_of{});
+  return detail::apply<detail::rule_for<detail::subtract_rule, X, Y>>(x, y,
+                                                                      device::difference_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator-(X const&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD("subtract", "-"));
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("subtract", "-"));
+  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_ADD("subtract", "-"));
   return {};
 }
 
 /// Returns the element-wise product x · y. Communicates nothing.
 template <distributed X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::multiply_rule<X::rank>, X, Y>
+  requires detail::combinable<X, Y> &&
+           locally_applicable<detail::rule_for<detail::multiply_rule, X, Y>, X, Y>
 auto operator*(X const& x, Y const& y) {
-  return detail::apply<detail::multiply_rule<X::rank>>(x, y, device::product_of{});
+  return detail::apply<detail::rule_for<detail::multiply_rule, X, Y>>(x, y, device::product_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator*(X const&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_MULTIPLY);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("multiply", "*"));
+  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_MULTIPLY);
   return {};
 }
 
 /// Returns the element-wise quotient x / y. Requires floating-point elements. Communicates nothing.
 template <distributed X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::divide_rule<X::rank>, X, Y>
+  requires detail::combinable<X, Y> &&
+           locally_applicable<detail::rule_for<detail::divide_rule, X, Y>, X, Y>
 auto operator/(X const& x, Y const& y) {
   static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_DIVIDE_INTEGERS);
-  return detail::apply<detail::divide_rule<X::rank>>(x, y, device::quotient_of{});
+  return detail::apply<detail::rule_for<detail::divide_rule, X, Y>>(x, y, device::quotient_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator/(X const&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_DIVIDE);
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED("divide", "/"));
+  static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_DIVIDE);
   return {};
 }
 

@@ -12,6 +12,8 @@
 //   x *= a, x /= a   any placement except a partial maximum or minimum
 //   x += a, x -= a   any placement that is not partial
 //
+// y may be repeated along dims of x (repeated.hpp), and x never, since its extents stay.
+//
 // The operands may be one tensor. If their shards overlap in another way, as slices of one tensor
 // may, y is copied first.
 
@@ -24,90 +26,140 @@ template <int Rank>
 struct add_in_place_rule {
   static constexpr char const* name = "add in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("add in place", "+=");
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("add in place", "+=");
   static constexpr signature_table table() { return in_place_signatures(add_rule<Rank>::table()); }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return in_place_signatures(add_rule<Rank>::table_for(x, y, out));
+  }
 };
 template <int Rank>
 struct subtract_in_place_rule {
   static constexpr char const* name = "subtract in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("subtract in place", "-=");
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("subtract in place", "-=");
   static constexpr signature_table table() {
     return in_place_signatures(subtract_rule<Rank>::table());
+  }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return in_place_signatures(subtract_rule<Rank>::table_for(x, y, out));
   }
 };
 template <int Rank>
 struct multiply_in_place_rule {
   static constexpr char const* name = "multiply in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("multiply in place", "*=");
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("multiply in place", "*=");
   static constexpr signature_table table() {
     return in_place_signatures(multiply_rule<Rank>::table());
+  }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return in_place_signatures(multiply_rule<Rank>::table_for(x, y, out));
   }
 };
 template <int Rank>
 struct divide_in_place_rule {
   static constexpr char const* name = "divide in place";
   static constexpr char const* sentence = ASHLAR_SAYS_IN_PLACE("divide in place", "/=");
+  static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED("divide in place", "/=");
   static constexpr signature_table table() {
     return in_place_signatures(divide_rule<Rank>::table());
+  }
+  static constexpr signature_table table_for(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+    return in_place_signatures(divide_rule<Rank>::table_for(x, y, out));
   }
 };
 
 template <class X>
 concept writable = distributed<X> && !std::is_const_v<X>;
 
+template <class X, class Y>
+inline constexpr bool too_many_dims = [] {
+  if constexpr (combinable<X, Y>) return X::rank < Y::rank;
+  else return false;
+}();
+template <class X, class Y>
+concept addable_in_place = combinable<X, Y> && !too_many_dims<X, Y>;
+
 }  // namespace detail
 
 /// Adds y to x. Returns x. Communicates nothing.
 template <detail::writable X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::add_in_place_rule<X::rank>, X, Y>
+  requires detail::addable_in_place<X, Y> &&
+           locally_applicable<detail::rule_for<detail::add_in_place_rule, X, Y>, X, Y>
 X& operator+=(X& x, Y const& y) {
-  return detail::apply_in_place<detail::add_in_place_rule<X::rank>>(x, y, device::sum_of{});
+  return detail::apply_in_place<detail::rule_for<detail::add_in_place_rule, X, Y>>(
+      x, y, device::sum_of{});
 }
 template <detail::writable X, distributed Y>
 ill_formed operator+=(X&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("add in place", "+="));
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("add in place"));
+  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_REPEATED("add in place", "+="));
+  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_IN_PLACE("add in place", "+="));
   return {};
 }
 
 /// Subtracts y from x. Returns x. Communicates nothing.
 template <detail::writable X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::subtract_in_place_rule<X::rank>, X, Y>
+  requires detail::addable_in_place<X, Y> &&
+           locally_applicable<detail::rule_for<detail::subtract_in_place_rule, X, Y>, X, Y>
 X& operator-=(X& x, Y const& y) {
-  return detail::apply_in_place<detail::subtract_in_place_rule<X::rank>>(x, y,
-                                                                         device::difference_of{});
+  return detail::apply_in_place<detail::rule_for<detail::subtract_in_place_rule, X, Y>>(
+      x, y, device::difference_of{});
 }
 template <detail::writable X, distributed Y>
 ill_formed operator-=(X&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("subtract in place"));
+  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_REPEATED("subtract in place", "-="));
+  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_IN_PLACE("subtract in place", "-="));
   return {};
 }
 
 /// Multiplies x by y, element by element. Returns x. Communicates nothing.
 template <detail::writable X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::multiply_in_place_rule<X::rank>, X, Y>
+  requires detail::addable_in_place<X, Y> &&
+           locally_applicable<detail::rule_for<detail::multiply_in_place_rule, X, Y>, X, Y>
 X& operator*=(X& x, Y const& y) {
-  return detail::apply_in_place<detail::multiply_in_place_rule<X::rank>>(x, y,
-                                                                         device::product_of{});
+  return detail::apply_in_place<detail::rule_for<detail::multiply_in_place_rule, X, Y>>(
+      x, y, device::product_of{});
 }
 template <detail::writable X, distributed Y>
 ill_formed operator*=(X&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("multiply in place"));
+  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_REPEATED("multiply in place", "*="));
+  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_IN_PLACE("multiply in place", "*="));
   return {};
 }
 
 /// Divides x by y, element by element. Returns x. Communicates nothing.
 template <detail::writable X, distributed Y>
-  requires detail::alike<X, Y> && locally_applicable<detail::divide_in_place_rule<X::rank>, X, Y>
+  requires detail::addable_in_place<X, Y> &&
+           locally_applicable<detail::rule_for<detail::divide_in_place_rule, X, Y>, X, Y>
 X& operator/=(X& x, Y const& y) {
   static_assert(detail::has_fractions<X>, ASHLAR_SAYS_DIVIDE_INTEGERS);
-  return detail::apply_in_place<detail::divide_in_place_rule<X::rank>>(x, y, device::quotient_of{});
+  return detail::apply_in_place<detail::rule_for<detail::divide_in_place_rule, X, Y>>(
+      x, y, device::quotient_of{});
 }
 template <detail::writable X, distributed Y>
 ill_formed operator/=(X&, Y const&) {
-  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
-  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
+  static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);
+  static_assert(!detail::too_many_dims<X, Y>, ASHLAR_SAYS_IN_PLACE_DIMS("divide in place"));
+  static_assert(detail::too_many_dims<X, Y> || !detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_REPEATED("divide in place", "/="));
+  static_assert(!detail::addable_in_place<X, Y> || detail::fails_as_repeated<X, Y>,
+                ASHLAR_SAYS_IN_PLACE("divide in place", "/="));
   return {};
 }
 

@@ -74,32 +74,39 @@ void same_mesh(char const* name, First const& first, Rest const&... rest) {
     throw error(name, "the operands are on different meshes. Make them on one mesh object.");
 }
 
+/// Returns the placement of the result by `table`, as a value. Throws ashlar::error, with the message
+/// of `Rule`, if no row matches.
+template <class Rule, class... Operands>
+placement result_value(signature_table const& table, Operands const&... operands) {
+  same_mesh(Rule::name, operands...);
+  int axis = 0;
+  auto const value = resolve(table, &axis, operands.placement()...);
+  if (!value) {
+    std::string text;
+    ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
+    auto const& first = std::get<0>(std::tie(operands...));
+    std::string sentence = (operands.placement().has_owned() || ...)
+                               ? ASHLAR_SAYS_OWNED
+                               : sentence_of<Rule>(operands.placement()...);
+    // error() adds this prefix, so it is removed here if the message has it already.
+    std::string const prefix = std::string(Rule::name) + ": ";
+    if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());
+    throw error(Rule::name, sentence + " Operands: " + text + "; failing axis: " +
+                                std::string(first.mesh().topology().axis[axis].name.view()) + ".");
+  }
+  return *value;
+}
+
 /// Returns the placement of the operator's result: an sbp<…> if all operands are typed, otherwise a
 /// placement value. Throws ashlar::error if no row of the table matches.
 template <class Rule, class... Operands>
 auto result_of(Operands const&... operands) {
-  same_mesh(Rule::name, operands...);
   if constexpr (all_static<Operands...>) {
+    same_mesh(Rule::name, operands...);
     constexpr placement value = *resolve(Rule::table(), nullptr, static_value<Operands>...);
     return tag_of<value>{};
   } else {
-    int axis = 0;
-    auto const value = resolve(Rule::table(), &axis, operands.placement()...);
-    if (!value) {
-      std::string text;
-      ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
-      auto const& first = std::get<0>(std::tie(operands...));
-      std::string sentence = (operands.placement().has_owned() || ...)
-                                 ? ASHLAR_SAYS_OWNED
-                                 : sentence_of<Rule>(operands.placement()...);
-      // error() adds this prefix, so it is removed here if the message has it already.
-      std::string const prefix = std::string(Rule::name) + ": ";
-      if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());
-      throw error(Rule::name, sentence + " Operands: " + text + "; failing axis: " +
-                                  std::string(first.mesh().topology().axis[axis].name.view()) +
-                                  ".");
-    }
-    return *value;
+    return result_value<Rule>(Rule::table(), operands...);
   }
 }
 

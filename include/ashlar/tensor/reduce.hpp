@@ -8,7 +8,7 @@
 //
 //   sum<d>(x), max<d>(x), min<d>(x)   reduce over dim d, which is removed from the extents
 //   sum(x)                            adds up all elements; the result is a tensor without dims
-//   transpose(x)                      transposes a matrix
+//   transpose(x)                      transposes a matrix; permute.hpp reorders any dims
 //
 // Sums are accumulated in accumulation_t<T> and rounded once. Integer sums wrap around. A maximum
 // or minimum of values that include a NaN is NaN (device/host/combine.hpp). The order in which a
@@ -136,6 +136,11 @@ auto transpose(X const& x) {
   copy_strided(x.mesh().processor(), 2, extents, static_cast<T const*>(x.data()), from, y.data(),
                to_strides);
   return y;
+}
+template <distributed X>
+ill_formed transpose(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_TRANSPOSE);
+  return {};
 }
 
 }  // namespace ashlar

@@ -122,11 +122,37 @@
   "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
   "one type of processor and with one tag. To move x to the part of y, write "                     \
   "redistribute(x, y.mesh(), sbp<...>{})."
+#define ASHLAR_SAYS_COMBINABLE                                                                     \
+  "element-wise operators take two tensors of one element type, on one type of processor and "     \
+  "with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{})."
+#define ASHLAR_SAYS_REPEATED(name, op)                                                             \
+  name ": on one mesh axis the operands do not fit. Their dimensions are matched from the last "   \
+       "one on; an axis that splits a dimension of one splits it on the other too, or is B where " \
+       "the other is repeated along it, as in x " op " (y | to<...>)."
+#define ASHLAR_SAYS_IN_PLACE_DIMS(name)                                                            \
+  name ": the right operand has more dimensions than x, whose extents stay. Write z = x + y "      \
+       "instead, or the like."
 #define ASHLAR_SAYS_DIMENSION(name)                                                                \
   name ": the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
+#define ASHLAR_SAYS_PERMUTE                                                                        \
+  "permute: the numbers are not an order of the tensor's dimensions. Name each dimension once, "   \
+  "counted from 0: permute<2, 0, 1>(x) for a tensor of three."
+#define ASHLAR_SAYS_TRANSPOSE                                                                      \
+  "transpose: the tensor is not a matrix. Name the two dimensions to swap, as in "                 \
+  "transpose<1, 2>(x)."
 #define ASHLAR_SAYS_AXES                                                                           \
   "redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, B> on a mesh "   \
   "of two."
+#define ASHLAR_SAYS_UNKNOWN_AXIS                                                                   \
+  "the mesh has no axis of this name. Write one of the names that the mesh was made with."
+#define ASHLAR_SAYS_AXIS_TWICE                                                                     \
+  "an axis is named twice. Give each axis one placement, as in to<on<\"gpu\", S<0>>>."
+#define ASHLAR_SAYS_SOME_AXES_NAMED                                                                \
+  "to: some placements have the name of their axis and some have not. Name each, as in "           \
+  "to<on<\"gpu\", S<0>>>, or none."
+#define ASHLAR_SAYS_AXES_OF_LIST                                                                   \
+  "to: mesh_axes<...> has another number of axes than the tensor's mesh. List the names of all "   \
+  "axes, in the mesh's order."
 #define ASHLAR_SAYS_PLACEMENT                                                                      \
   "the placement does not fit the tensor. Split only dimensions it has, number the shard depths "  \
   "of a dimension 0, 1, ..., each once, and use one kind of reduction."

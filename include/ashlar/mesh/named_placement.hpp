@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Placements of axes that are given by their names. What is not named stays:
+//
+//   {"gpu", split(1)}    a value: axis "gpu" splits dim 1
+//   on<"gpu", S<1>>      the same as a type
+//   mesh_axes<"node", "gpu">    the names of all axes of a mesh, as a type
+//
+// The rule that merges them into a placement is `changed` (placement/change.hpp).
+
+#include <initializer_list>
+#include <span>
+
+#include <ashlar/mesh/axis.hpp>
+#include <ashlar/placement/change.hpp>
+#include <ashlar/placement/tags.hpp>
+
+namespace ashlar {
+
+namespace placements {
+/// The axis of this name gets the placement of the tag; for `x | to<on<"gpu", S<1>>>`.
+template <axis_name Name, class Tag>
+struct on {};
+/// The names of all axes of a mesh, in the mesh's order.
+template <axis_name... Names>
+struct mesh_axes {};
+}  // namespace placements
+
+/// The placement of the axis of this name.
+struct named_placement {
+  axis_name axis;
+  axis_placement to;
+};
+
+/// Whether names of axes can be understood, and if not, why.
+enum class naming_fault : signed char { none, unknown, twice };
+
+/// Returns the index of `name` in `names`, or -1.
+constexpr int index_of(std::span<axis_name const> names, axis_name const& name) {
+  for (std::size_t a = 0; a < names.size(); ++a)
+    if (names[a] == name) return static_cast<int>(a);
+  return -1;
+}
+
+/// Returns whether `changes` name axes of `names`, each at most once. Otherwise writes the first
+/// name at fault to `*at`, unless that pointer is null.
+constexpr naming_fault fault_of(std::span<axis_name const> names,
+                                std::span<named_placement const> changes, axis_name* at = nullptr) {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (at != nullptr) *at = changes[i].axis;
+    if (index_of(names, changes[i].axis) < 0) return naming_fault::unknown;
+    for (std::size_t j = 0; j < i; ++j)
+      if (changes[j].axis == changes[i].axis) return naming_fault::twice;
+  }
+  return naming_fault::none;
+}
+
+/// Returns `from` with the changes of the named axes. Expects that fault_of(names, changes) is none.
+constexpr placement changed(placement const& from, std::span<axis_name const> names,
+                            std::span<named_placement const> changes) {
+  axis_changes list;
+  for (auto const& change : changes) list.push_back({index_of(names, change.axis), change.to});
+  return changed(from, list);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: to: an axis is named twice.
+
+// The axis "gpu" gets two placements.
+
+#include <ashlar/tensor/named_axes.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+using both = mesh_axes<"node", "gpu">;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) {
+  return x | ashlar::to<both, on<"gpu", S<1>>, on<"node", B>>;
+}
+#else
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) {
+  return x | ashlar::to<both, on<"gpu", S<1>>, on<"gpu", B>>;
+}
+#endif

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: subtract: on one mesh axis the operands do not fit. Their dimensions are matched from the last one on; an axis that splits a dimension of one splits it on the other too, or is B where the other is repeated along it, as in x - (y | to<...>).
+
+// The columns are split, and the bias is whole.
+
+#include <ashlar/tensor/in_place.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+using rows = tensor<float, 2, sbp<S<1>>>;
+
+#ifdef ASHLAR_CONTROL
+void f(rows& x, tensor<float, 1, sbp<S<0>>> const& y) { (void)(x - y); }
+#else
+void f(rows& x, tensor<float, 1, sbp<B>> const& y) { (void)(x - y); }
+#endif
