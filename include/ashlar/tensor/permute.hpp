@@ -47,7 +47,8 @@ struct permute_rule {
 /// Returns x with its dims in another order: dim i of the result is dim Order[i] of x. Communicates
 /// nothing. Partial tensors are reordered addend by addend.
 template <int... Order, distributed X>
-  requires(detail::is_permutation_of_dims<X, Order...>)
+  requires detail::is_permutation_of_dims<X, Order...> &&
+           locally_applicable<detail::permute_rule<Order...>, X>
 auto permute(X const& x) {
   auto const p = detail::result_of<detail::permute_rule<Order...>>(x);
   using T = typename X::value_type;
