@@ -34,7 +34,7 @@ void on_mesh(ashlar::topology const& t, Body const& body) {
 template <class T>
 int wrong_pairs(ashlar::nccl::mesh const& m, shape const& extents) {
   auto const values = numbers<T>(extents);
-  auto const states = all_placements(2, m.axes(), {ashlar::reduction::sum});
+  auto const states = all_placements(2, m.axes(), {ashlar::reduction::sum}, {1});
   int wrong = 0;
   for (auto const& from : states)
     for (auto const& to : states) {
