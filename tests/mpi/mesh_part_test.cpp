@@ -327,6 +327,8 @@ TEST_CASE("wrong crossings are refused") {
             "both have the same rank. A tensor crosses between parts without common ranks."));
   CHECK(has(message_of([&] { redistribute(x, whole, placement::all_broadcast(2)); }),
             "redistribute: "));
+  CHECK(has(message_of([&] { redistribute(x, other, placement{ashlar::owned(0)}); }),
+            "owned tensors do not cross to another part of the mesh."));
 }
 
 TEST_CASE("wrong parts are refused on every rank") {

@@ -28,6 +28,11 @@ std::shared_ptr<prepared_crossing const> plan_to(Tensor const& x, basic_mesh<Oth
   if (x.extents().is_routed())
     throw error("redistribute", "rows of experts do not move to another part of the mesh. Combine "
                                 "them first, or keep all layers of the mixture on one part.");
+  if (x.placement().has_owned() || target.has_owned())
+    throw error("redistribute", describe(x) + " to " + to_string(target, other.topology()) +
+                                    ": owned tensors do not cross to another part of the mesh. "
+                                    "Redistribute before or after the crossing, as in x | to<B, "
+                                    "...>.");
   return x.mesh().cross_plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), other,
                              target);
 }

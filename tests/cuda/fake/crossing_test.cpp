@@ -51,8 +51,8 @@ bool has_values(Tensor const& x, std::vector<T> const& values) {
 template <class T>
 int wrong_crossings(two_parts const& m, shape const& extents, std::size_t step) {
   auto const values = numbers<T>(extents);
-  auto const from = all_placements(2, m.a.axes(), {ashlar::reduction::sum}, {0});
-  auto const to = all_placements(2, m.b.axes(), {ashlar::reduction::sum}, {0});
+  auto const from = all_placements(2, m.a.axes(), {ashlar::reduction::sum});
+  auto const to = all_placements(2, m.b.axes(), {ashlar::reduction::sum});
   int wrong = 0;
   fake::take_messages("ashlar crossings", m.whole.rank());
   for (std::size_t k = 0; k < from.size() * to.size(); k += step) {
