@@ -6,6 +6,7 @@
 // balance loss is that of its formula; a capacity drops the tokens with the smallest gates; what no
 // mixture can be is refused in one sentence, on every rank.
 
+#include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -160,10 +161,26 @@ TEST_CASE("what no mixture of experts can be") {
         has(wrong({.capacity = capacity}),
             ", with which the experts take no token. Give a positive number, or leave it out: then "
             "no token is dropped."));
-  CHECK(has(wrong({.balance = -1}), "nn::moe: the factor of the balance loss is -1"));
-  CHECK(has(wrong({.z_loss = -1}), "nn::moe: the factor of the router's z-loss is -1"));
+  for (double const factor :
+       {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    auto const text = std::to_string(factor) + ". Give 0 or a positive number.";
+    CHECK(wrong({.balance = factor}) == "nn::moe: the factor of the balance loss is " + text);
+    CHECK(wrong({.z_loss = factor}) == "nn::moe: the factor of the router's z-loss is " + text);
+    CHECK(has(wrong({.imbalance = factor}), "nn::moe: the imbalance is " + std::to_string(factor)));
+  }
   CHECK(wrong({.hidden = -2}) == "nn::moe: experts with -2 hidden features. Give 1 or more, or 0 "
                                  "for four times the features.");
+}
+
+TEST_CASE("an imbalance of at most three decimals is not rounded, any other is rounded up") {
+  static_assert(nn::thousandths(1) == 1000 && nn::thousandths(1.001) == 1001 &&
+                nn::thousandths(1.1) == 1100 && nn::thousandths(1.0011) == 1002);
+  int wrong = 0;
+  for (int n = 1000; n <= 1'000'000; ++n) {
+    double const exact = n / 1000.0;
+    wrong += nn::thousandths(exact) != n || nn::thousandths(std::nextafter(exact, 2e3)) != n + 1;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("layers that get rows of experts, or lack them") {

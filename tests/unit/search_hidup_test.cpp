@@ -79,7 +79,7 @@ search::problem paper_net(int which, int ranks) {
 
 TEST_CASE("HiDup's search finds the least psi of all strategies") {
   std::mt19937 draw(4);
-  for (int n = 0; n < 400; ++n) {
+  for (int n = 0; n < 120; ++n) {
     auto const chain = any_chain(draw, 2);
     double least = std::numeric_limits<double>::infinity();
     for_each_choices(chain, [&](std::vector<int> const& choices) {
@@ -99,7 +99,7 @@ TEST_CASE("HiDup's search finds the least psi of all strategies") {
 
 TEST_CASE("no plan of HiDup is faster than the searched plan") {
   random_cases draw(7);
-  for (int n = 0; n < 30; ++n) {
+  for (int n = 0; n < 12; ++n) {
     auto net = draw.net();
     net.micro_batches = 2 + 2 * draw.below(2);
     net.interleaved = 2;
@@ -153,7 +153,7 @@ TEST_CASE("no bound of a plan's overlapped seconds is above them") {
   for (int which = 0; which < 4; ++which)
     check(paper_net(which, 4), {{"gpu", 4, ashlar::link_tier::inter_node}}, m);
   random_cases draw(9);
-  for (int n = 0; n < 60; ++n) {
+  for (int n = 0; n < 24; ++n) {
     auto net = draw.net();
     net.recomputed = 0;
     net.interleaved = 2 + draw.below(2);

@@ -59,9 +59,7 @@ class dispatch {
     s.y = experts;
     s.y.extent.push_back(features_ + 1);
     s.y.chosen = o_.chosen;
-    // Thousandths, rounded up.
-    auto const whole = static_cast<int>(o_.imbalance * evenly_full);
-    s.y.fullest = whole < o_.imbalance * evenly_full ? whole + 1 : whole;
+    s.y.fullest = thousandths(o_.imbalance);
     s.statistics = {probabilities, choices};
     s.parameters.push_back({"router", {features_, o_.experts}, true});
     s.rows = dispatch_training_rows(r);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include <ashlar/layout/shape.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::nn {
@@ -37,6 +38,15 @@ struct moe_options {
   friend constexpr bool operator==(moe_options const&, moe_options const&) = default;
 };
 
+/// Returns an imbalance in thousandths, rounded up (shape::fullest). A number with at most three
+/// decimals is not rounded: 1.1 is 1100, although the double is a little larger than 1.1.
+constexpr int thousandths(double imbalance) {
+  auto n = static_cast<int>(imbalance * evenly_full);
+  while (double(n) / evenly_full < imbalance) ++n;
+  while (double(n - 1) / evenly_full >= imbalance) --n;
+  return n;
+}
+
 /// Throws ashlar::error if no mixture of experts can have these options.
 constexpr void check(moe_options const& o) {
   if (o.experts < 1)
@@ -49,17 +59,18 @@ constexpr void check(moe_options const& o) {
     throw error("nn::moe", "the capacity is " + std::to_string(o.capacity) +
                                ", with which the experts take no token. Give a positive number, or "
                                "leave it out: then no token is dropped.");
-  if (!(o.balance >= 0))
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!(o.balance >= 0 && o.balance < infinity))
     throw error("nn::moe", "the factor of the balance loss is " + std::to_string(o.balance) +
-                               ". Give 0 or more.");
+                               ". Give 0 or a positive number.");
   if (!(o.imbalance >= 1 && o.imbalance <= 1000))
     throw error("nn::moe",
                 "the imbalance is " + std::to_string(o.imbalance) +
                     ". It is the tokens of the fullest rank over the mean: give 1, if all "
                     "ranks have equally many, or more, up to 1000.");
-  if (!(o.z_loss >= 0))
+  if (!(o.z_loss >= 0 && o.z_loss < infinity))
     throw error("nn::moe", "the factor of the router's z-loss is " + std::to_string(o.z_loss) +
-                               ". Give 0 or more.");
+                               ". Give 0 or a positive number.");
   if (o.hidden < 0)
     throw error("nn::moe",
                 "experts with " + std::to_string(o.hidden) +
