@@ -53,8 +53,8 @@
 #define ASHLAR_RESTRICT __restrict__
 #endif
 
-// ASHLAR_VECTORIZE is empty for Clang, which checks for overlap at run time. With a hint, Clang
-// would warn about every loop that it does not vectorize. At -O1 it vectorizes no loop.
+// ASHLAR_VECTORIZE is empty for Clang, which checks at run time whether arrays overlap. With a
+// hint, Clang would warn about every loop that it does not vectorize. At -O1 these are all loops.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else

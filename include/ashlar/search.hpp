@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Includes the search that most programs need: the exact one, its baselines, and the text that
-// explains a plan. It needs neither MPI nor a BLAS (ashlar::core). Other parts of the search have
-// headers of their own: search/pinned.hpp, search/diff.hpp, search/pareto.hpp, search/pipeline.hpp
-// and search/algorithms.hpp.
+// Includes what most programs need to search for the best placements of a net: the exact search,
+// the baselines to which its plans are compared, and the text that explains a plan. A program that
+// only searches needs neither MPI nor a BLAS (CMake target ashlar::core). Other parts of the search
+// have headers of their own: search/pinned.hpp, search/diff.hpp, search/pareto.hpp,
+// search/pipeline.hpp and search/algorithms.hpp.
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>

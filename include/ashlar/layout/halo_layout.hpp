@@ -3,21 +3,21 @@
 
 #pragma once
 
-// Says which part of a tensor x each rank owns and reads, if mesh axes split a dim of x and a window
-// slides along this dim. The tensor y, with one index per position of the window, is split along the
-// same axes. The halo of a rank consists of the indices of x that the windows of its y cover and that
-// other ranks have.
+// Says which part of a tensor x each rank owns and which part it reads, for a convolution or a
+// pooling whose window slides along a split dim of x. The result y has one index per position of
+// the window, and the same mesh axes split x and y in this dim. The halo of a rank is the part of x
+// that the rank needs for its shard of y but that other ranks own.
 //
-//   own_range, own_box    what a rank has of x: its balanced part
-//   read_range, read_box  what its windows cover: its x with its halo. Indices that no window of
-//                         this rank covers are not in it, even if the rank has them.
+//   own_range, own_box    what a rank owns of x: its part of the balanced split
+//   read_range, read_box  what the windows of a rank cover, including the halo. Indices that a rank
+//                         owns but that none of its windows covers are not included.
 //
-// Forward, a rank receives the elements of its read_box that it does not own. Backward, the gradients
-// move the other way: a rank receives an addend from each other rank that read elements of its
-// own_box. tensor/halo.hpp runs the exchange, and step/halo.hpp prices it.
+// Forward, a rank receives the elements of its read_box that it does not own. Backward, the
+// gradients move the other way: a rank receives an addend from each other rank that read elements
+// of its own_box. tensor/halo.hpp runs the exchange, and step/halo.hpp prices it.
 //
-// Both follow from the real split into balanced parts. So unequal and empty shards, shards thinner
-// than a halo, strides and padding are no special cases.
+// All ranges are computed from the balanced splits of x and y. So unequal and empty shards, shards
+// thinner than a halo, strides and padding need no special cases.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/layout/sliding_window.hpp>
@@ -46,7 +46,7 @@ struct halo_layout {
   std::int64_t places = 0;  ///< the extent of y in this dim
   axis_list axes;           ///< mesh axes that split the dim, outermost first; empty: no halo
 
-  /// Returns whether ranks read anything else than what they own.
+  /// Returns whether a rank may read elements that it does not own.
   constexpr bool has_halo() const { return !axes.empty(); }
   constexpr interval own_range(topology const& t, int member) const {
     return split_part(extents[dim], t, axes, member);
@@ -73,8 +73,8 @@ struct halo_layout {
     }
     return most * across(local_box(extents, t, at, {}));
   }
-  /// Returns the number of elements that the rank at coordinates `c` receives from others, in the
-  /// exchange of x or, if `back`, of the addends of its gradient.
+  /// Returns the number of elements that the rank at coordinates `c` receives from other ranks:
+  /// elements of x or, if `back` is true, addends of the gradient of x.
   constexpr std::int64_t received(topology const& t, coordinates const& c, bool back) const {
     int const here = t.index_in_group(c, axes);
     std::int64_t indices = 0;

@@ -6,15 +6,16 @@
 // Computes from shape, topology and placement which box of a tensor's index space a rank holds.
 //
 //   local_box(shape, topology, placement, c)   the box of the rank at coordinates c
-//   empty_box(rank)                            the box of a rank that holds nothing: outside of the
-//                                              tensor's mesh, or beside the owner along an axis
+//   empty_box(rank)                            an empty box with `rank` dims, for a process that is
+//                                              not in the tensor's mesh, or that is not the owner
+//                                              along an axis on which the tensor is owned
 //   fullest_rank(placement)                    the coordinates of a rank with the largest box
 //
 // In a dim that is split, the box is the rank's interval of the nested balanced split (split.hpp).
-// In any other dim it is the full range. A partial axis does not change the box: every rank along
-// it holds an addend for each element of the box. The rank with coordinate 0 along every axis, or
-// that of the owner where the tensor is owned, always has the largest box. The cost model relies on
-// this.
+// In any other dim, the box has the full range. A partial axis does not change the box: every rank
+// along it holds an addend for each element of the box. One rank always has the largest box. Along
+// an axis on which the tensor is owned, its coordinate is that of the owner; along every other axis
+// it is 0. The cost model relies on this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>
@@ -22,11 +23,12 @@
 
 namespace ashlar {
 
-/// An axis-aligned box of a tensor's index space. In a box of a routed tensor (shape.hpp), only the
-/// share chosen / experts of the indices counts as elements, or more (routed_elements).
+/// An axis-aligned box of a tensor's index space. A routed tensor (shape.hpp) stores only some of
+/// its rows. So elements() counts only the share chosen / experts of a box's indices, or more if
+/// the routes are distributed unevenly (routed_elements).
 struct box {
   inplace_vector<interval, max_rank> dim;
-  int chosen = 0;  ///< 0: not of a routed tensor
+  int chosen = 0;  ///< experts per token of a routed tensor; 0: a dense tensor
   int fullest = evenly_full;
   std::int64_t experts = 0;
 
@@ -52,7 +54,7 @@ constexpr box intersect(box const& a, box const& b) {
   return c;
 }
 
-/// Returns the box of a rank that holds nothing.
+/// Returns an empty box with `rank` dims, for a process that holds nothing of a tensor.
 constexpr box empty_box(int rank) {
   box b;
   b.dim.resize(rank);

@@ -12,8 +12,10 @@
 
 namespace ashlar {
 
-/// Calls f(offset, count) for each contiguous run of the elements begin .. begin + size of `region`,
-/// in their order. `offset` counts elements from the start of the row-major shard with box `whole`.
+/// Calls f(offset, count) for each contiguous run of the elements begin .. begin + size of
+/// `region`, in ascending order. `offset` is the number of elements between the start of the
+/// row-major shard with box `whole` and the start of the run. `count` is the number of elements of
+/// the run.
 template <class F>
 constexpr void for_each_run(box const& whole, box const& region, std::int64_t begin,
                             std::int64_t size, F const& f) {

@@ -130,15 +130,16 @@ constexpr bool same_partials(placement const& p, placement const& q) {
 /// communication: every rank holds the same elements in the same order before and after. Expects
 /// valid placements.
 ///
-/// The function compares the boxes before and after the reshape for one group of axes at a time,
-/// with all other axes at coordinate 0. A group contains all axes that split a common dim in p or
-/// in q. This is sufficient, for the following reason. Two boxes hold the same flat (row-major)
-/// indices if and only if their polynomials Σ x^index, summed over the flat indices, are equal. A
-/// flat index is a sum of one term per dim, so this polynomial is a product with one factor per
-/// group. The comparisons show that these products are equal whenever only one group is away from
-/// coordinate 0. The product of these equations over all groups is the equation for any
-/// coordinates, times a power of the polynomial of the rank with all coordinates 0. That polynomial
-/// is the same before and after the reshape. If it is not zero, it can be cancelled.
+/// The function compares the boxes before and after the reshape for one group of linked axes at a
+/// time (linked_axes), with all other axes at coordinate 0. This is sufficient, for the following
+/// reason. Describe a box by the polynomial Σ x^index, summed over its flat (row-major) indices.
+/// Two boxes hold the same flat indices if and only if their polynomials are equal. A flat index is
+/// a sum of one term per dim, so a polynomial is a product of one factor per group and a constant
+/// factor. Let A(c) and B(c) be the polynomials of the rank at coordinates c, before and after the
+/// reshape. Let c_g be c with 0 along all axes outside of group g. The comparisons show A(c_g) =
+/// B(c_g) for each of the n groups. The product of these n equations is A(c) A(0)^(n-1) = B(c)
+/// B(0)^(n-1). A(0) = B(0) is not zero, because the rank at coordinates 0 has the largest box. So
+/// A(c) = B(c).
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;
@@ -211,9 +212,9 @@ constexpr placement split_axis_placement(placement p, int dim, int parts) {
 }
 
 /// Returns the placement after `count` dims from `first` on are merged into one. Axes that split
-/// one of these dims then split the merged dim. Axes of an earlier dim are outside axes of a later
-/// dim. Whether the merge is possible without communication depends on the extents; use
-/// reshapes_locally to find out.
+/// one of these dims then split the merged dim. Of two such axes, the one that has split the
+/// earlier dim becomes the outer one. Whether the merge is possible without communication depends
+/// on the extents; use reshapes_locally to find out.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

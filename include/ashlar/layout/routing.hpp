@@ -3,17 +3,19 @@
 
 #pragma once
 
-// The routes of a mixture of experts: which experts each token goes to. The routes say which rows of
-// a routed tensor [tokens.., experts, features] exist (shape.hpp), and so what each rank has of it.
+// The routes of a mixture of experts: to which experts each token goes. The routes say which rows
+// of a routed tensor [tokens.., experts, features] exist (shape.hpp), and so which rows each rank
+// has.
 //
-//   routing       the experts of all tokens of a micro-batch. Every rank has the routes of all tokens.
-//   routed_rows   the rows of a box of the tensor: by expert, and by token within an expert
+//   routing       the experts of all tokens of a micro-batch; every rank has the routes of all
+//                 tokens
+//   routed_rows   the rows of a box of the tensor, sorted by expert and then by token
 //
-// A token is numbered by its position in the row-major order of all tokens of the micro-batch. As the
-// order of rows and the routes are the same on all ranks, each rank knows without any message which
-// rows every other rank has. So a redistribution of rows has no messages for their numbers, and rows
-// travel without their indices. What this costs is one number for each token and expert that it is
-// routed to, which all ranks get once (nn/dispatch.hpp).
+// The number of a token is its position in the row-major order of all tokens of the micro-batch.
+// All ranks have the same routes and the same order of rows. So each rank knows without any message
+// which rows every other rank has, and a redistribution sends rows without counts and indices. In
+// return, all ranks get all routes once: one number for each expert of each token
+// (nn/dispatch.hpp).
 
 #include <map>
 #include <memory>
@@ -30,8 +32,8 @@ struct routing {
   std::int64_t tokens = 0;
   int experts = 0;
   int chosen = 0;  ///< the experts of each token
-  /// The experts of each token, in ascending order: [tokens, chosen]. The number of an expert that
-  /// dropped the token is -1.
+  /// The numbers of the experts of each token, in ascending order: [tokens, chosen]. A -1 stands
+  /// for an expert that dropped the token.
   std::vector<std::int32_t> expert;
 
   std::int32_t const* experts_of(std::int64_t token) const {
@@ -39,7 +41,8 @@ struct routing {
   }
 };
 
-/// Throws ashlar::error unless the routes lead to experts that exist and that differ for each token.
+/// Throws ashlar::error unless every route leads to an existing expert or is -1, and the experts of
+/// each token are in ascending order without repetition.
 inline void check_routes(routing const& r) {
   if (r.expert.size() != static_cast<std::size_t>(r.tokens * r.chosen))
     throw error("routes", std::to_string(r.expert.size()) + " routes for " +
@@ -69,7 +72,7 @@ struct routed_rows {
   std::vector<std::int64_t> token;  ///< of each row: the number of its token among all tokens
   std::vector<std::int64_t>
       place;  ///< of each row: the position of its token among those of the box
-  std::vector<std::int64_t> first;  ///< of each expert of the box: its first row; and their number
+  std::vector<std::int64_t> first;  ///< the first row of each expert of the box; then size()
 
   std::int64_t size() const { return first.back(); }
   std::int64_t features() const { return within[within.rank() - 1].size; }
@@ -151,7 +154,7 @@ inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape c
 /// proportional to the number of tokens, plus the number of ranks times that of experts.
 inline std::vector<std::int64_t> rows_by_rank(routing const& routes, shape const& extents,
                                               topology const& t, placement const& p) {
-  // Of each box of tokens, the rows of experts 0 .. e-1, for each e.
+  // For each distinct box of tokens and each e: the number of its rows for experts 0 .. e - 1.
   std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> before;
   std::vector<std::int64_t> rows;
   for (int r = 0; r < t.ranks(); ++r) {
@@ -180,7 +183,8 @@ inline std::vector<std::int64_t> rows_by_rank(routing const& routes, shape const
   return rows;
 }
 
-/// Calls visit(row) for each of the rows that are in the box `region` too, in ascending order.
+/// Calls visit(row) with the number of each row of `rows` that lies in the box `region`, in
+/// ascending order.
 template <class Visit>
 void for_each_row_in(routed_rows const& rows, shape const& extents, box const& region,
                      Visit const& visit) {

@@ -9,9 +9,9 @@
 // A routed tensor [tokens.., experts, features] of a mixture of experts has rows of features for
 // only `chosen` experts of each token (layout/routing.hpp). All other rows are zero and are not
 // stored. Its placements are those of a dense tensor with these extents. How many rows a shard has
-// depends on the routes. Where bytes or seconds are predicted, elements are counted as for routes
-// that are distributed evenly: with the share chosen / experts of the dense number. If experts are
-// split, the fullest shard counts with more (routed_elements).
+// depends on the routes. Predictions of bytes and seconds assume that the routes are distributed
+// evenly: they count the share chosen / experts of the dense number of elements. If mesh axes split
+// the dim of the experts, predictions can count more for the fullest shard (routed_elements).
 
 #include <cstdint>
 #include <string>
@@ -21,12 +21,13 @@
 
 namespace ashlar {
 
-/// Thousandths: `shape::fullest` of routes that are distributed evenly.
+/// The value of `shape::fullest`, in thousandths, for routes that are distributed evenly.
 inline constexpr int evenly_full = 1000;
 
-/// Returns how many elements count of a part of a routed tensor with `own` of all experts and `n`
-/// elements, if all rows were stored. `fullest` is explained in `shape`. A token has at most `own` of
-/// its rows there.
+/// Returns the number of elements that predictions count for a part of a routed tensor. The part
+/// has `own` of the `experts` experts, and would have n elements if all rows were stored. `chosen`
+/// and `fullest` are those of `shape`. The result is limited, because a token has at most
+/// min(chosen, own) rows in the part.
 constexpr std::int64_t routed_elements(std::int64_t n, int chosen, int fullest, std::int64_t own,
                                        std::int64_t experts) {
   std::int64_t const even = n * chosen / experts;
@@ -39,9 +40,9 @@ constexpr std::int64_t routed_elements(std::int64_t n, int chosen, int fullest, 
 
 struct shape {
   inplace_vector<std::int64_t, max_rank> extent;
-  int chosen = 0;  ///< of a routed tensor: the experts of a token, in the dim before the last
-  /// Of a routed tensor whose experts are split: the elements of the fullest shard over their mean, in
-  /// thousandths. Only predictions use it.
+  int chosen = 0;  ///< experts per token of a routed tensor; 0: a dense tensor
+  /// For a routed tensor whose dim of experts is split: the elements of the fullest shard divided
+  /// by the mean over all shards, in thousandths. Only predictions use this number.
   int fullest = evenly_full;
 
   constexpr shape() = default;
@@ -74,8 +75,8 @@ constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
 }
 }  // namespace detail
 
-/// Returns text such as "512x1024", or "scalar" for rank 0. A routed tensor of which each token has 2
-/// of 8 experts is "512x2/8x1024".
+/// Returns text such as "512x1024", or "scalar" for rank 0. For a routed tensor in which each token
+/// goes to 2 of 8 experts, the text is "512x2/8x1024".
 inline std::string to_string(shape const& s) {
   std::string text;
   for (int d = 0; d < s.rank(); ++d) {

@@ -8,9 +8,9 @@
 //
 //   sum over samples of ((α messages + β bytes - seconds) / seconds)²
 //
-// over all α >= 0 and β >= 0. Samples span four orders of magnitude. Relative errors make samples
-// of kilobytes count as much as samples of megabytes. Samples that do not determine both α and β
-// are an error.
+// over all α >= 0 and β >= 0. The bytes of typical samples span four orders of magnitude. Relative
+// errors make samples of kilobytes count as much as samples of megabytes. Samples that do not
+// determine both α and β are an error.
 
 #include <ashlar/machine/fit_error.hpp>
 #include <ashlar/machine/machine.hpp>

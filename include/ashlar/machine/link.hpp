@@ -51,10 +51,10 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   link const& intra = m.intra_of.has(kind) ? m.intra_of[kind] : m.intra;
   if (!leaves_node) return intra;
   link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
-  // A permute sends each rank's shard to the rank with the coordinates along the two axes
-  // exchanged. A rank whose two coordinates are equal sends nothing. If one axis is inside a node,
-  // every node has such ranks. If both axes are between nodes, the ranks of one node have equal
-  // coordinates: all or none of them send.
+  // A permute sends each rank's shard to the rank that has the same two coordinates in exchanged
+  // order. A rank whose two coordinates are equal sends nothing. If one axis is inside a node,
+  // every node has such ranks. If both axes are between nodes, all ranks of a node have the same
+  // two coordinates, so all or none of them send.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);

@@ -9,7 +9,7 @@
 //
 //   bfloat16, tf32     dense products on tensor cores (data sheets also give a doubled figure, for
 //                      sparse products)
-//   float32            products of float without tf32, on the ordinary units
+//   float32            products of float without tf32, outside of the tensor cores
 //   float64            products on tensor cores
 //
 // All figures are from the vendor's data sheets: A100, H100, H200 (also for GH200), HGX B200,

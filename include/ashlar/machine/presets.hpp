@@ -32,8 +32,8 @@ namespace machines {
 inline constexpr machine piz_daint{{1.4e-5, 1 / 8e9}, {1.4e-5, 1 / 8e9}, 8.4e12,
                                    7.32e11,           16'000'000'000,    32};
 
-/// Servers of 16 A100 (40 GB) on Google Cloud, two in AutoDDL section 5.3; mixed precision. Sources
-/// are in brackets; [sheet] is the vendor's data sheet.
+/// Servers of 16 A100 (40 GB) on Google Cloud; AutoDDL section 5.3 uses two of them, with mixed
+/// precision. Sources are in brackets; [sheet] is the vendor's data sheet.
 ///   flops      2.5e14 [guess]: 80 % of 312 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     40 GB, 1,555 GB/s [sheet]
 ///   intra      232 GB/s [measured: 8 A100 with NVSwitch, github.com/NVIDIA/nccl issue 1048]; the

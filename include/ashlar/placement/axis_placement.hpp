@@ -11,8 +11,9 @@
 //   partial     the true value is the sum (max, min) over the axis's ranks   text P, P(max), P(min)
 //   owned(k)    rank k of the axis holds the values, its other ranks nothing  text O(k)
 //
-// An owned tensor is what a parameter server has: it can be redistributed, but no operator computes
-// with it. A plan makes a tensor owned on an axis only where its target says so.
+// An owned tensor is like the parameters on a parameter server: it can be redistributed, but no
+// operator computes with it. A plan makes a tensor owned on an axis only if the target placement of
+// the plan is owned on this axis.
 //
 // In a partial tensor of element type T, each rank holds addends that are already rounded to T.
 // The addends are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded
@@ -61,7 +62,8 @@ constexpr axis_placement owned(int owner) {
   return {placement_kind::owned, 0, 0, reduction::sum, static_cast<short>(owner)};
 }
 
-/// The most ranks of an axis that can be owners (placement/code.hpp has room for so many).
+/// The largest number of ranks along an axis that can be owners: the codes of placement/code.hpp
+/// have room for so many.
 inline constexpr int max_owners = 512;
 
 /// Returns whether two placements on an axis are equal, apart from their shard order (`depth`).

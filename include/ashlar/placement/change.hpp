@@ -42,7 +42,8 @@ constexpr placement changed(placement const& from, axis_changes const& changes) 
         order[i - 1] = moved;
       }
     };
-    // In the order of the mesh axes, and then in the order of the given depths.
+    // First insert the axes without a depth, in the order of the mesh axes. Then insert the axes
+    // with a depth, in the order of their depths.
     for (int axis = 0; axis < from.axes(); ++axis)
       for (auto const& change : changes) {
         if (change.axis != axis || !change.to.is_split_of(dim) || change.to.depth >= 0) continue;
@@ -56,7 +57,7 @@ constexpr placement changed(placement const& from, axis_changes const& changes) 
           insert(depth < order.size() ? depth : order.size(), change.axis);
     for (int i = 0; i < order.size(); ++i) result.axis[order[i]] = split(dim, i);
   }
-  // A depth that leaves a gap or is given twice stays as it was written, so that `check` refuses it.
+  // A depth that leaves a gap or is given twice stays as it was given, so that `check` refuses it.
   for (auto const& change : changes)
     if (!change.to.is_split() || change.to.dim >= max_rank || change.to.depth >= 0)
       result.axis[change.axis] = change.to;

@@ -14,8 +14,9 @@
 //   - the depths of the k axes that split a dim are 0..k-1, each once
 //   - every split dim is less than the tensor's rank
 //   - all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
-//   - only a tensor with dims is owned on an axis, by a rank below max_owners. Whether the axis has
-//     this rank is checked where the mesh is known (`check` in layout/layout.hpp)
+//   - a tensor that is owned on an axis has at least one dim, and its owner is below max_owners.
+//     Whether the axis has this rank is checked where the mesh is known (`check` in
+//     layout/layout.hpp)
 //
 // A placement contains no extents: layout/ computes which rank owns which index.
 

@@ -10,9 +10,9 @@
 //   P  P(max)  P(min)  partial
 //   O(1)               owned by the rank with coordinate 1 along the axis
 //   S(0)               split of dim 0
-//   S(0,1)             split of dim 0 with shard depth 1 (0 is outermost). Printed if the axes of
-//                      any dim do not nest in the order of the mesh axes, and then only for dims
-//                      that several axes split
+//   S(0,1)             split of dim 0 with shard depth 1 (0 is outermost). Depths are printed only
+//                      if the axes of some dim do not nest in the order of the mesh axes, and then
+//                      only for dims that several axes split
 //
 // The input may contain spaces, and brackets around the list. The full form [S(0),B]@node=2,gpu=4
 // also contains the mesh (mesh/text.hpp).

@@ -8,18 +8,20 @@
 //
 //   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
 //
-// It is the cheapest of all such plans: a shortest path through the placements of the source, the
-// crossings between every two placements that are not partial, and the placements of the target. So
-// it finds by cost whether to send each shard once and gather it on the target, whether to reduce
-// before the crossing, and whether to slice first, so that more nodes send.
+// The result is the cheapest of all such plans. Such a plan redistributes the tensor on the source
+// to some placement, crosses to some placement on the target, and redistributes the tensor there to
+// `to`. So cost decides whether to send each shard once and gather it on the target, whether to
+// reduce before the crossing, and whether to slice first, so that more nodes send.
 //
-// Addends of a partial source may also cross unreduced (crossing/unit_task.hpp), where the target has
-// equally many in some placement from which it reaches its own. That saves latencies of reducing them,
-// or reduces them where links are faster. Each addend is as large as the tensor, so ranks that share the
-// interface of their node mostly reduce first.
+// The addends of a partial source may also cross without being summed first
+// (crossing/unit_task.hpp). This needs a placement on the target with equally many addends, from
+// which steps lead to `to`. It saves the latencies of a reduction, or reduces where links are
+// faster. But each addend is as large as the tensor, so ranks that share the interface of their
+// node mostly reduce first.
 //
-// Most crossings are not worked out: pairs of placements are tried in the order of a lower bound.
-// It is the steps on both sides, plus what every crossing between the two placements takes.
+// Most crossings need not be planned. Pairs of placements are tried in ascending order of a lower
+// bound, until the bound reaches the cost of the best plan. The bound is the seconds of the steps
+// on both sides plus a lower bound of the seconds of the crossing (least_seconds).
 
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/plan/crossing/plan_crossing.hpp>
@@ -29,16 +31,17 @@ namespace ashlar {
 
 namespace detail {
 
-/// What all crossings from or to a placement have in common. Some of it counts only if no node has
-/// ranks of both parts.
+/// Numbers about one placement, for lower bounds of every crossing from it (source) or to it
+/// (target). `least`, `hops`, `inside` and `passed` are used only if no node has ranks of both
+/// parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< elements that one rank holds
   std::int64_t most = 0;   ///< elements that one node holds
   int hops = 1;            ///< nodes in the longest chain (target)
-  int inside = 0;          ///< ranks of one node that receive the same tile, but the first (target)
+  int inside = 0;          ///< most ranks of one node that need the same tile, minus 1 (target)
   std::int64_t passed =
-      0;  ///< elements that a rank gets from others of its node, at least (target)
+      0;  ///< some rank gets at least so many elements from ranks of its node (target)
   std::vector<std::int64_t> held;  ///< elements that each node holds
   std::vector<detail::tile> tiles;
   std::vector<std::vector<int>> nodes;  ///< of the ranks of each tile
@@ -78,8 +81,9 @@ constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& 
   return load;
 }
 
-/// The placements of a tensor on one side of a crossing, each with the seconds of the steps between it
-/// and a given placement. Partial ones are there only if `adds`.
+/// The placements of a tensor on one side of a crossing. Each has the seconds of the steps between
+/// it and the given placement. Partial placements are included only if `adds` is true, that is, if
+/// addends may cross.
 class crossing_side {
  public:
   struct state {
@@ -113,16 +117,17 @@ class crossing_side {
 };
 
 /// Returns a lower bound of the seconds of every crossing between two placements. `apart` says that
-/// no node has ranks of both parts. A node that needs more than any node of the source holds then
-/// receives from two nodes or more. If target nodes pass nothing on, it receives from as many as
-/// together hold what it needs. Its ranks share these messages, and no node has more than `sharing`
-/// ranks of the target. If nodes have ranks of both, what a node needs and cannot hold comes from
-/// other nodes.
+/// no node has ranks of both parts, and `sharing` is the most ranks of the target in one node.
+///
+/// If `apart` is true, a target node that needs more than any source node holds receives from at
+/// least two nodes. If no target node passes data on, the node receives from so many source nodes
+/// that together they hold what it needs. At most `sharing` ranks divide these messages among them.
+/// If `apart` is false, a node receives at least what it needs minus what its source ranks hold.
 constexpr double least_seconds(crossing_load const& source, crossing_load const& target,
                                int sharing, bool apart, int element_size, machine const& m) {
   if (target.most == 0) return 0;
   if (!apart) {
-    // A rank gets its tile over both links at the same time at best.
+    // At best, a rank gets its tile over both links at the same time.
     double const both = m.intra.beta + m.inter.beta;
     double least = std::max(
         std::min(m.inter.alpha, m.intra.alpha),
@@ -143,15 +148,17 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
                                    m.inter.beta};
   crossing_stage const inside{target.inside, m.intra.alpha,
                               double(target.passed) * element_size * m.intra.beta};
-  // The pace is that of the stage between nodes, or less. For this pace the best number is exact.
+  // The slower stage sets the pace of a crossing (chunks.hpp). The bound assumes the pace of the
+  // stage between nodes, which is not slower. For this pace, the best number of chunks is exact.
   double const filling = (between.hops - 1) * between.transfer + inside.hops * inside.transfer;
   constexpr int most = 1 << 30;
   int const chunks = between.latency > 0 ? least_product(filling / between.latency, most) : most;
   return (chunks - 1 + between.hops) * between.period(chunks) + inside.hops * inside.period(chunks);
 }
 
-/// Returns a greater lower bound for two placements on parts with ranks in the same nodes. A node
-/// gets what it does not hold over its link, and its ranks get the rest of their tiles inside it.
+/// Returns a second lower bound, in seconds, for two parts with ranks in the same nodes. It
+/// compares tiles: a node gets what its source ranks do not hold over its link to other nodes, and
+/// a rank gets the rest of its tile inside the node.
 constexpr double least_seconds_inside(crossing_load const& source, crossing_load const& target,
                                       int element_size, machine const& m) {
   scratch<std::int64_t> missing(target.held.size());

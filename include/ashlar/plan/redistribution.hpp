@@ -9,8 +9,8 @@
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
 // If both ends are partial with different reductions, the plan goes through a placement that is not
-// partial, since sums and maxima do not commute. Plans between owners are found without bounds of
-// what remains (role_distances.hpp), which do not know owners.
+// partial, since sums and maxima do not commute. If an end is owned on an axis, the search has no
+// lower bounds of the remaining cost, because those of role_distances.hpp do not cover owned axes.
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>

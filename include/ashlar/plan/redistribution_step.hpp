@@ -17,8 +17,9 @@
 //   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value is in one place
 //                   and the identity of the reduction in the others
 //
-// An owned axis, O(k), is a split whose cuts give everything to rank k. So the kinds above also move
-// data to and from owners, along one axis at a time, and only what the busiest rank does differs:
+// An owned axis, O(k), is a split whose cuts give everything to rank k. So the kinds above also
+// move data to and from owners, along one axis at a time. Only the work of the busiest rank, which
+// is the owner, differs:
 //
 //   from  to      kind             the owner
 //   P     O(k)    reduce_scatter   receives the addends of all others
@@ -98,8 +99,8 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
 }
 
 /// The largest and the smallest shard of a placement. The first rank has the largest and the last
-/// rank has the smallest. Where an axis has an owner, only ranks with its coordinate are compared.
-/// Of a routed tensor, the smallest is the one that routes fill evenly.
+/// rank has the smallest. Along an owned axis, only the owner's shard counts. For a routed tensor,
+/// the smallest shard is counted as if the routes were distributed evenly.
 struct shard_range {
   box largest;
   box least;
@@ -126,8 +127,8 @@ struct shard_elements {
 /// most. Otherwise the model overestimates: it counts received data with the size of the largest
 /// shards, and data that a rank already has with the size of the smallest shards. `kept` is the
 /// number of elements that the smallest shards before and after the step have in common. `uneven`
-/// says that the tensor is routed and not evenly. Then the rank that sends most to the others can
-/// need longer than the one that receives most.
+/// says that the tensor is routed and that its routes are distributed unevenly. Then the rank that
+/// sends most can need longer than the rank that receives most.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements to, std::int64_t kept,
                                  bool uneven) {
@@ -140,10 +141,11 @@ constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
   return load;
 }
 
-/// Returns the traffic by which the cost model prices a step between p ranks to or from an owner:
-/// what the owner sends or receives, since it is the busiest rank. `from` and `to` have the shards
-/// before and after the step of the ranks that hold any. `hands_over` says that an owner follows an
-/// owner. If splits are uneven, the traffic is counted as too much, and never as too little.
+/// Returns the traffic by which the cost model prices a step between p ranks to or from an owner.
+/// It is what the owner sends or receives, since the owner is the busiest rank. `from` and `to`
+/// have the shards before and after the step, of ranks that hold any elements. `hands_over` says
+/// that one owner hands the tensor to another owner. If splits are uneven, the result may be more
+/// than the true traffic, but never less.
 constexpr traffic owner_traffic(collective kind, int p, bool hands_over, shard_elements const& from,
                                 shard_elements const& to) {
   if (p <= 1) return {};

@@ -98,7 +98,7 @@ class content_hasher {
   std::array<std::uint64_t, 4> lanes_;
   std::uint64_t bytes_ = 0;                // of all parts
   std::array<unsigned char, 32> block_{};  // the last bytes, if they do not fill a block
-  std::size_t waiting_ = 0;                // their number
+  std::size_t waiting_ = 0;                // the number of bytes in block_
 };
 
 /// Returns equal numbers for equal bytes. For different bytes, the numbers almost certainly differ.

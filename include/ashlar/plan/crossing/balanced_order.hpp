@@ -14,7 +14,8 @@ constexpr list_order balanced_order(port_problem const& p) {
   list_order order;
   order.senders.resize(p.tasks.size());
   for (std::size_t i = 0; i < p.tasks.size(); ++i) {
-    // An insertion keeps tasks of equal size in the given order, and is a constant expression.
+    // Insertion sort keeps tasks of equal size in the given order and works in constant
+    // expressions.
     auto at = order.tasks.end();
     while (at != order.tasks.begin() && p.tasks.data()[*(at - 1)].size < p.tasks.data()[i].size)
       --at;

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The seconds of a crossing, and the number of chunks for which they are least. A crossing has two
-// stages, and chunks flow through both: first between nodes, then among the ranks of each node. A
-// stage has a number of hops, and a period of a + b / K seconds for K chunks, where a is the
-// latency of its messages. The slower period sets the pace:
+// The seconds of a crossing, and the number K of chunks for which they are least. A crossing has
+// two stages, and chunks flow through both: first between nodes, then among the ranks of each node.
+// In one period, a chunk moves on by one hop. A period of a stage takes a + b / K seconds: a is the
+// latency of its messages, and b / K the time to transfer a chunk. The longer period sets the pace:
 //
 //   seconds = (K - 1) max(periods) + hops between nodes * period + hops inside a node * period
 //
-// With one stage this is (K + hops - 1) (a + b / K), which is least at K (K + 1) >= (hops - 1) b /
-// a.
+// With one stage this is (K + hops - 1) (a + b / K). It is least for the smallest K that satisfies
+// K (K + 1) >= (hops - 1) b / a.
 
 #include <algorithm>
 #include <cstdint>
@@ -51,14 +51,16 @@ constexpr int least_product(double x, int most) {
 
 }  // namespace detail
 
-/// Returns the number of chunks, at most `most`, for which crossing_seconds is least if one of the
-/// stages sets the pace for all numbers of chunks, and nearly least otherwise.
+/// Returns the number of chunks, at most `most`, for which crossing_seconds is least. The result is
+/// exact if the same stage sets the pace for all numbers of chunks. Otherwise the seconds are
+/// nearly the least.
 constexpr int best_chunks(crossing_stage const& between, crossing_stage const& inside, int most) {
   int best = 1;
   auto const attempt = [&](int k) {
     if (crossing_seconds(between, inside, k) < crossing_seconds(between, inside, best)) best = k;
   };
-  // Where the two periods are equal, another stage sets the pace.
+  // At the number of chunks for which both periods are equal, the other stage begins to set the
+  // pace. So the two whole numbers next to it are candidates.
   double const equal = between.latency == inside.latency ? 0
                                                          : (between.transfer - inside.transfer) /
                                                                (inside.latency - between.latency);

@@ -4,18 +4,19 @@
 #pragma once
 
 // How a tensor crosses from one part of a mesh to another, as data (plan_crossing.hpp makes it).
-// The ranks of the two parts are different. The tensor has a placement on each part. Either neither
-// of them is partial, or both have equally many addends of one reduction. Its unit tasks (unit_task.hpp) are carried in two stages, through which chunks
-// flow:
+// The two parts have no rank in common. The tensor has a placement on each part. Either no
+// placement is partial, or both have equally many addends of one reduction. The data of each unit
+// task (unit_task.hpp) is cut into chunks, which flow through two stages:
 //
-//   between   what a node needs and does not hold comes over its network interface, once, to one of
-//             the ranks that need it, its entry. The ports are the nodes.
-//   inside    each rank of a node gets the rest from a rank of the node that holds it, or from the
-//             entry rank. The ports are the ranks of one node.
+//   between   Data that a node needs and does not hold comes over the node's network interface,
+//             once, to one of the ranks that need the data: the entry rank. The ports
+//             (port_task.hpp) of this stage are the nodes.
+//   inside    The other ranks of a node that need data get it from the entry rank, or from a rank
+//             of the node that holds it. The ports of this stage are the ranks of one node.
 //
 // The ranks of a node share its interface. Inside a node, each rank has a link of its own. A
-// message costs its latency on the rank that sends or receives it, so a stage's latency in a period
-// is that of the rank with the most messages.
+// message costs its latency both on the rank that sends it and on the rank that receives it. So the
+// latency of a stage in one period is that of the rank with the most messages.
 
 #include <vector>
 
@@ -24,7 +25,7 @@
 
 namespace ashlar {
 
-/// Where a task enters a node.
+/// The rank at which the data of a unit task enters a node.
 struct crossing_entry {
   int node = 0, rank = 0;
   friend constexpr bool operator==(crossing_entry const&, crossing_entry const&) = default;

@@ -10,8 +10,8 @@
 //   the time until which the port receives, plus the remaining tasks that it has to receive
 //   the time until which the port sends, plus the remaining tasks that only it can send
 //
-// The search stops after `most` such orders, so that it does not depend on the machine's speed. If
-// it has not stopped early, the order that it returns is a shortest one.
+// The search stops after `most` orders of some of the tasks, so that its result does not depend on
+// the machine's speed. If the search has not stopped early, its result is a shortest order.
 
 #include <ashlar/plan/crossing/balanced_order.hpp>
 
@@ -80,7 +80,7 @@ class depth_first_search {
   std::int64_t left_;
   list_order best_, now_;
   scratch<bool> done_;
-  scratch<std::int64_t> to_receive_, to_send_;  ///< by the tasks that are not in the order yet
+  scratch<std::int64_t> to_receive_, to_send_;  ///< by port: elements of tasks not yet in the order
 };
 
 }  // namespace detail

@@ -5,10 +5,11 @@
 
 // Builds an order of the tasks of a crossing from sets of tasks that can be sent at the same time
 // (randomized greedy search of the paper on cross-mesh resharding, section 3.2). To find the next
-// set, the remaining tasks are walked in `tries` random orders. A walk takes each task whose
-// receivers, and one of whose senders, no earlier task of the set uses. Of several free senders it
-// draws one, those with little load more often. The largest set is sent next; among equally large
-// sets, the one that loads the senders most evenly.
+// set, the search draws `tries` sets and keeps the largest. Among equally large sets, it keeps the
+// one that loads the senders most evenly. To draw a set, it goes through the remaining tasks in a
+// random order. A task joins the set if all its receivers and one of its senders are free, which
+// means that no task of the set uses them. Of several free senders, the search draws one at random,
+// with a higher probability for senders with less load.
 
 #include <ashlar/plan/crossing/list_order.hpp>
 
@@ -26,7 +27,8 @@ struct splitmix {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// Returns a number below n, which is small against 2^64, so that the bias does not matter.
+  /// Returns a random number below n. n must be small against 2^64, so that the bias of the
+  /// remainder does not matter.
   constexpr std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>((*this)() % static_cast<std::uint64_t>(n));
   }

@@ -19,7 +19,7 @@ namespace ashlar {
 struct list_order {
   std::vector<int> tasks;    ///< in the order in which they are sent
   std::vector<int> senders;  ///< the port that sends task i of the problem
-  std::int64_t length = 0;   ///< units of time, as elements
+  std::int64_t length = 0;   ///< in units of time, of one element each
   friend constexpr bool operator==(list_order const&, list_order const&) = default;
 };
 

@@ -5,8 +5,8 @@
 
 // The ranks of a mesh by node. Ranks of a node are numbered from 0 in ascending order.
 //
-// The functions that plan a crossing take this object or the topology of the mesh, from which it is
-// made. A caller that plans many crossings makes the object once.
+// A topology converts to this object, so the functions that plan a crossing also take the topology
+// of the mesh. A caller that plans many crossings makes the object once.
 
 #include <algorithm>
 #include <vector>
@@ -42,12 +42,12 @@ class nodes_of_mesh {
       if (node_.data()[r] == node) own.push_back(r);
     return own;
   }
-  /// Returns the numbers of ranks in their nodes.
+  /// Returns for each of `ranks` its number within its node.
   constexpr std::vector<int> ports(std::vector<int> ranks) const {
     for (int& r : ranks) r = port(r);
     return ranks;
   }
-  /// Returns the nodes of some ascending ranks, ascending, each once.
+  /// Returns the nodes that have at least one of `ranks`, in ascending order, each once.
   constexpr std::vector<int> of(std::vector<int> const& ranks) const {
     std::vector<int> nodes;
     for (int const r : ranks) nodes.push_back(node(r));

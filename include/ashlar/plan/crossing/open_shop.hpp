@@ -12,11 +12,13 @@
 // The traffic is first extended to a matrix whose rows and columns all have the same sum, with a
 // second copy of each port that takes up the differences:
 //
-//   [ W            D - rows ]       D: the largest sum of a row or column of W
-//   [ D - columns  W^T      ]
+//   [ W            D - rows ]       W: the elements from each port (row) to each port (column)
+//   [ D - columns  W^T      ]       D: the largest sum of a row or column of W
 //
-// Such a matrix has a perfect matching among its positive entries. The matching, for as long as its
-// least entry lasts, is one round. Subtracting it leaves a matrix of the same kind.
+// D - rows is a diagonal matrix of what each row of W lacks to D, and D - columns likewise. Such a
+// matrix has a perfect matching among its positive entries. The matching is one round, as long as
+// the least of its entries. Subtracting this length from every entry of the matching leaves a
+// matrix of the same kind.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +35,8 @@ struct port_traffic {
   friend constexpr bool operator==(port_traffic const&, port_traffic const&) = default;
 };
 
-/// Traffic at the same time. All entries have the size of the round or less.
+/// Traffic that goes at the same time. Each port sends to at most one port and receives from at
+/// most one port.
 using port_round = std::vector<port_traffic>;
 
 namespace detail {
@@ -115,7 +118,8 @@ class open_shop {
     return entries.data()[k];
   }
 
-  /// Finds a column for a row, where rows that have one may change to others (an augmenting path).
+  /// Finds a column for `row`. Rows that already have a column may change to another one (an
+  /// augmenting path).
   constexpr bool match(int row) {
     for (auto const& e : rows_.data()[row]) {
       if (seen_.data()[e.column]) continue;
@@ -145,9 +149,10 @@ constexpr std::int64_t length_of(port_round const& round) {
   return most;
 }
 
-/// Returns the rounds. `traffic` has at most one entry for each pair of ports, all of 1 element or
-/// more. Entries are cut where that is necessary. If rounds of whole entries take at most a
-/// hundredth longer, as for entries of nearly equal size, these are returned, which are fewer.
+/// Returns rounds that carry `traffic`, which has at most one entry for each pair of ports, of 1
+/// element or more. An entry may be cut into pieces for several rounds. But if rounds of whole
+/// entries take at most a hundredth longer than the busiest port alone, these rounds are returned,
+/// because they are fewer. This is so if all entries have nearly the same size.
 constexpr std::vector<port_round> rounds_of(int ports, std::vector<port_traffic> const& traffic) {
   auto units = traffic;
   scratch<std::int64_t> sends(static_cast<std::size_t>(ports)), receives(sends);

@@ -10,9 +10,10 @@
 //      which its port can do while it receives. The port that has to send most comes last.
 //   3. The traffic of all hops is divided into rounds (open_shop.hpp).
 //
-// No receiver sends more than it receives, so if no port is a sender and a receiver at the same
-// time, the rounds take the bound of sender_shares.hpp, or a hundredth more. Apart from
-// latency, the crossing then takes the bound, plus (hops - 1) / K of it for filling the chains.
+// No receiver passes on more than it receives. So if no port is both a sender and a receiver, the
+// rounds take as long as the lower bound of sender_shares.hpp, or a hundredth longer. With K
+// chunks, the crossing then takes 1 + (hops - 1) / K times the bound, apart from latency, because
+// the chains have to fill first.
 
 #include <ashlar/plan/crossing/open_shop.hpp>
 #include <ashlar/plan/crossing/port_schedule.hpp>
@@ -48,7 +49,8 @@ constexpr port_schedule pipelined_order(port_problem const& p) {
     s.shares.push_back(static_cast<crossing_share&&>(c));
   }
 
-  // The hops between two ports, and how much of the first of them is in earlier rounds.
+  // The hops of all shares from one port to another. Hops before number `first`, and `done`
+  // elements of this hop, are in earlier rounds.
   struct lane {
     std::vector<crossing_piece> hops;
     std::size_t first = 0;

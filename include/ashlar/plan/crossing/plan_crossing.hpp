@@ -18,11 +18,11 @@
 
 namespace ashlar {
 
-/// Tasks of the stages of a crossing that follow from the unit tasks alone.
+/// The tasks of both stages of a crossing, as far as they follow from the unit tasks alone.
 struct crossing_ports {
   port_problem between;
   std::vector<std::vector<crossing_entry>> entries;  ///< of each unit task
-  std::vector<port_problem> held;  ///< by node: what a rank of the node holds and others of it need
+  std::vector<port_problem> held;  ///< by node: data that ranks of the node hold and others need
 };
 
 constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, nodes_of_mesh const& nodes) {
@@ -43,7 +43,7 @@ constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, nodes_of_
             {t.region.elements(), nodes.ports(owners), nodes.ports(receivers), unit});
         continue;
       }
-      // The tasks that enter a node take turns among its ranks that need them.
+      // Successive tasks that enter a node take different entry ranks, in turn.
       out.receivers.push_back(node);
       p.entries.data()[i].push_back(
           {node, receivers.data()[entered.data()[node]++ % receivers.size()]});
@@ -62,8 +62,8 @@ constexpr int entry_of(crossing const& c, int task, int node) {
   return entries.data()[k].rank;
 }
 
-/// Returns the ranks along the chain of share `i` between nodes: an owner in its first node,
-/// another one for the next share, and the entries of the others.
+/// Returns the ranks along the chain of share `i` between nodes: an owner in the first node of the
+/// chain, then the entry rank of each further node. Successive shares take different owners.
 constexpr std::vector<int> ranks_between(crossing const& c, std::size_t i,
                                          nodes_of_mesh const& nodes) {
   auto const& share = c.between.shares.data()[i];
@@ -90,8 +90,8 @@ constexpr int most_messages(port_schedule const& s, int ranks, Chain const& chai
   return most;
 }
 
-/// Appends what each node has to pass on inside: the shares that enter it, from its entry rank to
-/// the other receivers.
+/// Appends to `inside` the tasks by which each node passes on the shares that enter it: from the
+/// entry rank to the other receivers of the node.
 constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
                            nodes_of_mesh const& nodes) {
   for (auto const& share : c.between.shares)
@@ -106,7 +106,8 @@ constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
     }
 }
 
-/// Orders the tasks of a stage. The shares of the result are ranges of unit tasks.
+/// Orders the tasks of a stage. In the result, the task and the range of each share are those of
+/// the unit task.
 constexpr port_schedule ordered(port_problem const& p) {
   auto schedule = pipelined_order(p);
   for (auto& share : schedule.shares) {
@@ -127,8 +128,8 @@ constexpr double bound_of(crossing_ports const& p, machine const& m, int element
   return bound * element_size;
 }
 
-/// Plans the crossing of a tensor. Expects placements as unit_tasks does, on parts of the mesh with
-/// these nodes that have no common ranks.
+/// Plans the crossing of a tensor between two parts of a mesh. Expects placements as unit_tasks
+/// does, and parts that have no rank in common. `nodes` has the nodes of the whole mesh.
 constexpr crossing plan_crossing(shape const& extents, int element_size, mesh_part const& source,
                                  placement const& from, mesh_part const& target,
                                  placement const& to, nodes_of_mesh const& nodes,

@@ -22,7 +22,7 @@ struct port_task {
   std::int64_t size = 0;                ///< elements
   std::vector<int> senders, receivers;  ///< ports, ascending; neither is empty
   int unit = 0;                         ///< the unit task to which the data belongs
-  std::int64_t begin = 0;               ///< its first element there, in row-major order
+  std::int64_t begin = 0;               ///< the first element of the data in the unit task
   friend constexpr bool operator==(port_task const&, port_task const&) = default;
 };
 

@@ -6,11 +6,12 @@
 // Divides the tasks of a crossing among their senders, so that the port that sends most sends as
 // little as possible. A task may be cut among all ports that have it.
 //
-// For any set U of ports, the tasks that only these ports have must leave them. So the largest load
-// is at least bytes(U) / |U|. The division is a flow from tasks to ports: where it cannot be
-// continued, the ports that it reaches are such a set, and the permitted load rises to this bound.
-// Hence the largest load of the result is the least possible, or the load that is permitted at
-// first.
+// Let U be a set of ports, and size(U) the elements of the tasks that only ports of U have. The
+// ports of U must send these elements, so some port sends at least size(U) / |U|. The division is a
+// flow from tasks to ports, with a permitted load for each port. If the flow cannot be continued,
+// the search for a free port has reached such a set U, and the permitted load rises to size(U) /
+// |U|. Hence the largest load of the result is the least possible, or at most the load that is
+// permitted at first.
 
 #include <vector>
 
@@ -28,7 +29,8 @@ struct sender_share {
 
 struct sender_shares {
   std::vector<sender_share> shares;  ///< sorted by task
-  /// No division has a smaller largest load. 0 if the permitted load sufficed.
+  /// A lower bound of the largest load in every division; 0 if the load permitted at first
+  /// sufficed.
   std::int64_t least_load = 0;
 };
 
@@ -94,8 +96,9 @@ class sender_flow {
     }
   }
 
-  /// Searches breadth first for a port with room, through ports whose tasks other ports have too.
-  /// Returns it, or -1.
+  /// Searches breadth first for a port with room. The search starts at the senders of `task`. It
+  /// continues from a port to the other senders of the tasks that the port has taken, because these
+  /// could take over load. Returns the port, or -1 if no port that is reached has room.
   constexpr int reach(int task) {
     std::size_t in = 0, out = 0;
     for (auto& r : reached_) r = false;
@@ -128,8 +131,8 @@ class sender_flow {
     return -1;
   }
 
-  /// Moves load along the path to port `free` that `reach` found, and gives `task` the room.
-  /// Returns how much.
+  /// Moves load along the path to port `free` that `reach` found, and gives the room that this
+  /// makes to `task`. Returns the number of elements, which is at most `left`.
   constexpr std::int64_t push(int task, int free, std::int64_t left) {
     std::int64_t size = std::min(left, most_ - load_.data()[free]);
     for (int port = free; by_.data()[port] != task; port = from_.data()[port])
@@ -179,7 +182,8 @@ constexpr sender_shares share_senders(port_problem const& p, std::int64_t least)
 }
 
 /// Returns a lower bound, for every crossing, of the elements that the busiest port sends or
-/// receives: what a port has to receive, and the least largest load of the senders.
+/// receives. It is the most that a port has to receive, or the least possible value of the largest
+/// load of a sender if this is greater.
 constexpr std::int64_t least_elements(port_problem const& p) {
   auto const received = p.most_received();
   return std::max(received, share_senders(p, received).least_load);

@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-/// A plan with what it was priced on, for printing.
+/// A plan with the mesh and the machine for which it was priced, for printing.
 struct cross_mesh_report {
   cross_mesh_plan plan;
   topology whole;

@@ -4,13 +4,13 @@
 #pragma once
 
 // The messages of a crossing between ranks, in the order in which all ranks begin them. Each
-// message has a range of the elements of a unit task, in row-major order of the task's region. A
-// message that passes on what another one brought comes later in the order, so ranks that carry out
-// their messages in this order never wait for each other in a circle.
+// message carries a range of the elements of a unit task, in row-major order of the task's region.
+// If a message passes on what another message brought, it comes later in the order. So ranks that
+// carry out their messages in this order never wait for each other in a circle.
 //
-// Successive messages form groups, numbered alike on all ranks. A message of a group passes on
-// nothing that another message of the group brings, so the messages of a group may go at the same
-// time. A group has the messages of a few rounds of one stage in one period.
+// Successive messages form groups, which have the same numbers on all ranks. A message of a group
+// passes on nothing that another message of the group brings, so the messages of a group may go at
+// the same time. A group has the messages of a few rounds of one stage in one period.
 
 #include <ashlar/plan/crossing/plan_crossing.hpp>
 
@@ -18,16 +18,16 @@ namespace ashlar {
 
 namespace detail {
 
-/// The messages of one stage in all periods are those of its pieces, with another chunk each time.
+/// One stage of a crossing. In every period it sends the same pieces, each time of another chunk.
 struct stage_of_crossing {
   port_schedule const* order;
   scratch<std::vector<int>> chains;    ///< the ranks along the chain of each share
   std::vector<crossing_piece> pieces;  ///< in the order of the rounds
-  std::vector<int> groups;             ///< of each piece, among those of a period
+  std::vector<int> groups;             ///< of each piece: its group, counted within a period
 };
 
-/// The rounds of a group. A rank sends and receives at most one message in most rounds, and
-/// carriers such as NCCL bound how many messages can go at the same time.
+/// The number of rounds in a group. Libraries such as NCCL limit the number of messages that can go
+/// at the same time. In most rounds, a rank sends at most one message and receives at most one.
 inline constexpr int rounds_of_group = 64;
 
 constexpr int groups_of(port_schedule const& s) {
@@ -105,7 +105,8 @@ constexpr void for_each_transfer(crossing const& c, nodes_of_mesh const& nodes, 
   for (int period = 0; period < periods; ++period) {
     int const first_group = period * (detail::groups_of(c.between) + inside_groups);
     detail::transfers_of_period(between, period, c.chunks, first_group, f);
-    // What comes from another node has arrived before, whatever its place in the chain of nodes.
+    // The stage inside nodes runs between.hops periods later. By then, a chunk from another node
+    // has arrived, wherever the receiving node is in the chain of nodes.
     for (auto const& own : inside)
       detail::transfers_of_period(own, period - c.between.hops, c.chunks,
                                   first_group + detail::groups_of(c.between), f);

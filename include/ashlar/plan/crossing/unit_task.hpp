@@ -11,13 +11,15 @@
 //   owners      the ranks that hold the tile of the source
 //   receivers   the ranks that hold the tile of the target
 //
-// If the tensor is partial on both meshes, its addends cross unreduced: addend k of the source, in the
-// order of the ranks along its partial axes, becomes addend k of the target. So both have equally
-// many, and their sum, maximum or minimum stays the same. Tasks then join tiles of one addend.
+// If the tensor is partial on both meshes, its addends cross without being reduced. Addend k of the
+// source, in the order of the ranks along its partial axes, becomes addend k of the target. So both
+// sides must have equally many addends, and the sum, maximum or minimum stays the same. Each unit
+// task then belongs to one addend.
 //
-// Tiles are the distinct boxes that the ranks of a mesh hold, for each addend. The term is that of the
-// paper on cross-mesh resharding (section 2.2), which cuts at the tiles of the source alone. Cutting at both
-// sides' tiles is what its example with 64 unit tasks counts.
+// Tiles are the distinct boxes that the ranks of a mesh hold, for each addend. The term unit task
+// is from the paper on cross-mesh resharding (section 2.2). Its text cuts the tensor only at the
+// tiles of the source. We cut at the tiles of both sides, as the paper's example with 64 unit tasks
+// does.
 
 #include <vector>
 
@@ -41,7 +43,7 @@ struct tile {
   int addend = 0;
 };
 
-/// Returns the number of addends of a tensor. One that is not partial counts as one addend.
+/// Returns the number of addends of a tensor: 1 if the tensor is not partial.
 constexpr int addends_of(placement const& p, topology const& t) {
   int n = 1;
   for (int a = 0; a < p.axes(); ++a)
@@ -78,8 +80,9 @@ constexpr std::vector<tile> tiles(shape const& extents, mesh_part const& part, p
 
 }  // namespace detail
 
-/// Returns the unit tasks of a crossing of a tensor, in the order of the tiles of the target and then of the source.
-/// Expects placements with equally many addends, of one reduction if there are several.
+/// Returns the unit tasks of a crossing of a tensor, in the order of the tiles of the target and
+/// then of the source. Expects placements with equally many addends, and with the same reduction if
+/// there are several addends.
 constexpr std::vector<unit_task> unit_tasks(shape const& extents, mesh_part const& source,
                                             placement const& from, mesh_part const& target,
                                             placement const& to) {
