@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Writes checkpoints beside the training. save() copies the values and returns; a thread writes the
+// Writes checkpoints in the background. save() copies the values and returns; a thread writes the
 // copy while the training goes on. At most one checkpoint is being written at a time.
 //
 //   checkpoint::background_save saves("run", mesh, {.keep = 3});
@@ -40,15 +40,16 @@ class background_save {
       : folder_(std::move(folder)), mesh_(m), options_(std::move(options)) {}
   background_save(background_save const&) = delete;
   background_save& operator=(background_save const&) = delete;
-  /// Waits for the thread. A checkpoint that is not complete yet stays incomplete: call finish()
-  /// before.
+  /// Waits for the thread. Does not complete the checkpoint that is being written: call finish()
+  /// first.
   ~background_save() {
     if (job_ != nullptr && job_->thread.joinable()) job_->thread.join();
   }
 
-  /// Begins to write a checkpoint of a training, after finish(). Every rank calls it, between
-  /// steps. Throws ashlar::error on every rank if the checkpoint before or the new folder cannot be
-  /// written. Communicates like finish(), and a reduction and a broadcast of 8 bytes.
+  /// Calls finish() for the previous checkpoint, then begins to write a checkpoint of a training.
+  /// Every rank calls it, between steps. Throws ashlar::error on every rank if the previous
+  /// checkpoint or the new folder cannot be written. Communicates what finish() does, then a
+  /// reduction and a broadcast of 8 bytes.
   template <class Model, class Optimizer>
   void save(train::trainer<Model, Optimizer>& t) {
     finish();
@@ -111,7 +112,7 @@ class background_save {
       auto const* const first = static_cast<std::byte const*>(data);
       job.copy.insert(job.copy.end(), first, first + n);
     });
-    for (auto& a : job.arrays) a.shard = nullptr;  // the thread must not read it
+    for (auto& a : job.arrays) a.shard = nullptr;  // the thread reads only the copy
     auto const path = detail::file_of_rank(folder_, job.attempt, mesh_.rank());
     job.thread = std::thread([&job, path] {
       job.fault = fault_of([&] {

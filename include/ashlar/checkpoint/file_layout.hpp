@@ -7,8 +7,8 @@
 // compute the file of every other rank, so the index is made without communication.
 //
 // The file is a safetensors file. A piece that is a whole tensor has the tensor's name. The name of
-// another piece also says which values it has, in the notation of Python: "1.0.weight[0:384,
-// 0:768]".
+// any other piece also says which indices of the tensor it has, as Python writes them:
+// "1.0.weight[0:384, 0:768]".
 
 #include <cstdint>
 #include <string>
@@ -20,11 +20,11 @@
 
 namespace ashlar::checkpoint {
 
-/// A piece in a rank's file.
+/// A piece (piece.hpp) in the file of a rank.
 struct written_piece {
   std::size_t array = 0;  ///< the number of the array in the checkpoint
   box where;
-  std::int64_t position = 0, bytes = 0;  ///< in the file
+  std::int64_t position = 0, bytes = 0;  ///< of the piece in the file
 };
 
 struct file_layout {

@@ -30,7 +30,8 @@
 
 namespace ashlar::checkpoint {
 
-/// Returns the first part of the names of all files of the checkpoint of a step.
+/// Returns the prefix of the names of all files and folders of a step's checkpoint, such as
+/// "step-000000100".
 inline std::string step_name(std::int64_t step) {
   char text[32];
   std::snprintf(text, sizeof text, "step-%09lld", static_cast<long long>(step));
@@ -48,7 +49,7 @@ struct entry_name {
   std::string rest;  ///< what follows the step, such as ".json" or ".0"
 };
 
-/// Returns the parts of a name, or nothing if it is not a name in a checkpoint.
+/// Splits a name after the step. Returns nothing if no checkpoint has such a name.
 inline std::optional<entry_name> parts_of(std::string const& name) {
   std::string_view const begin = "step-";
   if (!name.starts_with(begin)) return std::nullopt;
@@ -111,9 +112,9 @@ inline std::vector<std::int64_t> complete_steps(std::filesystem::path const& fol
   return detail::steps_of_indexes(detail::names_in(folder));
 }
 
-/// Removes the complete checkpoints except the newest `keep` (0: keeps all), and what attempts that
-/// were not completed have left. `current` is the name of an attempt that stays, and replaces other
-/// attempts at its step.
+/// Removes all complete checkpoints but the newest `keep` (0: keeps all), and the folders of
+/// attempts that were never completed. The attempt `current` stays, and other attempts at its step
+/// are removed.
 inline void remove_old(std::filesystem::path const& folder, int keep, std::string const& current) {
   auto const names = detail::names_in(folder);
   auto steps = detail::steps_of_indexes(names);
@@ -132,8 +133,9 @@ inline void remove_old(std::filesystem::path const& folder, int keep, std::strin
 }
 
 /// Makes a new folder for an attempt to write the checkpoint of `step`, and returns its name inside
-/// `folder`. Removes what attempts that were not completed have left. Throws ashlar::error if this
-/// fails, or if the folder has a checkpoint of a later step, which belongs to another history.
+/// `folder`. If there is no complete checkpoint of `step`, first removes the folders of attempts
+/// that were never completed. Throws ashlar::error if this fails, or if `folder` has a checkpoint
+/// of a later step, which then belongs to another training.
 inline std::string new_attempt(std::filesystem::path const& folder, std::int64_t step) {
   std::error_code failed;
   if (std::filesystem::create_directories(folder, failed))

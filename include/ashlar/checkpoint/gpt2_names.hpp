@@ -8,10 +8,10 @@
 //
 //   parameter of nn::gpt   published tensor               remark
 //   0.table                wte.weight
-//   0.positions            wpe.weight                     its first rows
+//   0.positions            wpe.weight                     the first rows of wpe.weight
 //   1.i.0.0.gain, bias     h.i.ln_1.weight, bias
-//   1.i.0.1.0.weight       h.i.attn.c_attn.weight         there q, k and v of all heads follow each
-//   1.i.0.1.0.bias         h.i.attn.c_attn.bias           other; here those of one head do
+//   1.i.0.1.0.weight       h.i.attn.c_attn.weight         GPT-2: q of all heads, then k, then v;
+//   1.i.0.1.0.bias         h.i.attn.c_attn.bias           nn::gpt: q, k and v of a head together
 //   1.i.0.1.2.weight       h.i.attn.c_proj.weight         and bias
 //   1.i.1.0.gain, bias     h.i.ln_2.weight, bias
 //   1.i.1.1.0.weight       h.i.mlp.c_fc.weight            and bias
@@ -22,8 +22,8 @@
 //
 //   checkpoint::load_parameters({"model.safetensors"}, model, checkpoint::gpt2_views());
 //
-// nn::tied_gpt has no 3.weight: 0.table serves both ends of the net, as in GPT-2. nn::gpt copies the
-// shared matrix, so the two copies differ after training.
+// nn::tied_gpt has no 3.weight: 0.table serves both ends of the net, as in GPT-2. nn::gpt copies
+// the shared matrix, so the two copies differ after training.
 
 #include <string>
 #include <utility>
@@ -33,8 +33,8 @@
 
 namespace ashlar::checkpoint {
 
-/// Returns a function that maps an array to its views in the files. `prefix` stands before the
-/// names of some files: "transformer.".
+/// Returns a function that maps an array to its views in the files. Each name in the files begins
+/// with `prefix`, which is "transformer." in some published files.
 inline auto gpt2_views(std::string prefix = "") {
   return [prefix = std::move(prefix)](stored_array const& a) -> std::vector<source_view> {
     auto const refuse = [&] {
@@ -63,7 +63,7 @@ inline auto gpt2_views(std::string prefix = "") {
     if (layer == "1.0") return whole(block + "ln_2" + last);
     if (layer == "0.1.2") {
       auto views = whole(block + "attn.c_proj" + last);
-      if (a.extents.rank() == 3)  // heads and features of a head are one dim there
+      if (a.extents.rank() == 3)  // GPT-2 joins the heads and their features
         views[0].expected = {a.extents[0] * a.extents[1], a.extents[2]};
       return views;
     }
@@ -71,7 +71,8 @@ inline auto gpt2_views(std::string prefix = "") {
     if (layer == "1.1.2") return whole(block + "mlp.c_proj" + last);
     if (layer != "0.1.0" || a.extents.rank() < 2) refuse();
 
-    // The last two dims are the heads, and q, k and v of a head.
+    // The last two dims of this parameter are the heads, and the features of q, k and v of one
+    // head.
     int const heads = a.extents.rank() - 2, features = heads + 1;
     std::int64_t const head = a.extents[features] / 3, width = a.extents[heads] * head;
     std::vector<source_view> views;

@@ -7,8 +7,8 @@
 // placements may differ from those with which it was written. Each rank reads the rows of the files
 // that overlap with its shards. No value moves between ranks.
 //
-// Before that, the ranks share out the files and compare their hashes with those in the index, so
-// that a damaged file is an error and not a wrong model.
+// Before any value is read, the ranks compare the hashes of the files with those in the index, so
+// that a damaged file is an error and not a wrong model. Each rank checks some of the files.
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,7 @@ namespace ashlar::checkpoint {
 
 struct load_options {
   bool converts = false;  ///< whether float, double and bfloat16 are converted to each other
-  bool verifies = true;   ///< whether the hashes of the files are compared
+  bool verifies = true;   ///< whether the hashes of the files are checked
 };
 
 namespace detail {
@@ -49,7 +49,7 @@ constexpr bool is_floating(element_type type) {
   return type != element_type::i32 && type != element_type::i64;
 }
 
-/// Returns `count` elements of type `from` as elements of type `to`. Values are rounded if needed.
+/// Returns `values`, which are elements of type `from`, as elements of type `to`. Rounds if needed.
 inline std::vector<std::byte> converted(std::vector<std::byte> const& values, element_type from,
                                         element_type to) {
   using ashlar::detail::with_element_type;
@@ -73,8 +73,8 @@ inline void read_piece(opened_file const& file, io::checkpoint_piece const& piec
   constexpr std::int64_t most_bytes = 16 << 20;  // of a buffer
   box const region = intersect(piece.where, shard);
   if (region.elements() == 0) return;
-  // Reads whole rows of the piece, in slabs, since they are contiguous in the file. Rows are the
-  // indices of the first dim that has more than one.
+  // Reads whole rows of the piece, since they are contiguous in the file. A row has one index of
+  // the first dim with more than one index. A slab is some successive rows, read at once.
   int d = 0;
   while (d < region.rank() - 1 && piece.where[d].size == 1) ++d;
   box rows = piece.where;
@@ -144,8 +144,8 @@ tensor_for(stored_array const& a, io::checkpoint_index const& index, load_option
   return tensor_named(a.name, a, index, options);
 }
 
-/// Calls read(shard, values), which writes this rank's shard of an array to `values` in host
-/// memory.
+/// Fills this rank's shard of an array. Calls read(shard, values), which writes the values of the
+/// box `shard` to host memory. On a device, then copies them to the device.
 template <class Processor, class Read>
 void fill_shard(basic_mesh<Processor> const& m, stored_array const& a, Read const& read) {
   box const shard = box_of(a, m.rank_of_whole());
@@ -200,8 +200,8 @@ std::optional<std::int64_t> newest_step(std::filesystem::path const& folder,
 
 /// Reads the checkpoint of `step` in `folder` into `arrays`, and returns its index. Throws
 /// ashlar::error on every rank if an array is missing or does not fit, or if a file is damaged.
-/// Then the arrays may have been changed. Calls check(index) before it reads any value. If that
-/// throws on any rank, every rank throws. Communicates: three reductions of a few bytes.
+/// After an error, the arrays may have been changed. Calls check(index) before it reads any value.
+/// If `check` throws on any rank, every rank throws. Communicates: three reductions of a few bytes.
 template <class Processor>
 io::checkpoint_index load(std::filesystem::path const& folder, basic_mesh<Processor> const& m,
                           std::vector<stored_array> const& arrays, std::int64_t step,
@@ -273,8 +273,9 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
   });
 }
 
-/// Reads arrays from safetensors files in which each is a tensor of the same shape. `name_of`
-/// returns the name in the files of an array with this name. Errors and communication are as above.
+/// Reads arrays from safetensors files that have a tensor of the same shape for each array.
+/// `name_of` gets the name of an array and returns the name of its tensor. Errors and communication
+/// are those of the function above.
 template <class Processor, class NameOf>
   requires std::is_invocable_r_v<std::string, NameOf, std::string const&>
 void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Processor> const& m,

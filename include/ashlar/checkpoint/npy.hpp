@@ -9,9 +9,9 @@
 //   checkpoint::save_npy("x.npy", x);
 //   checkpoint::load_npy("x.npy", x);      // x has the extents of the file, and any placement
 //
-// All ranks of the tensor's mesh must see the same file. If the mesh is a part of another, the
-// ranks outside of it may call these functions too, and do nothing. It is complete or not there:
-// the ranks write to "x.npy.part", which is renamed at the end.
+// All ranks of the tensor's mesh must see the same file. If this mesh is a part of another, ranks
+// outside of the part may call these functions too, which then do nothing. A file "x.npy" is never
+// incomplete: the ranks write to "x.npy.part", which is renamed at the end.
 
 #include <algorithm>
 #include <cstdint>
@@ -160,7 +160,8 @@ void load_npy(std::filesystem::path const& path, Tensor& x) {
   });
 }
 
-/// Returns the extents of the array in a .npy file. Throws ashlar::error if it is not one.
+/// Returns the extents of the array in a .npy file. Throws ashlar::error if the file is no .npy
+/// file.
 inline shape npy_extents(std::filesystem::path const& path) {
   return detail::read_npy_header(detail::opened_file(path)).extents;
 }

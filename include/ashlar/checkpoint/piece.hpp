@@ -4,15 +4,16 @@
 #pragma once
 
 // Decides which rank writes which values of a tensor to a checkpoint. Every value is written by
-// exactly one rank, and no value moves between ranks. The ranks write nearly equal amounts, unless
-// large shards have fewer rows than holders.
+// exactly one rank, and no value moves between ranks.
 //
-// The ranks that hold the same shard are its holders.
+// The ranks that hold the same shard are its holders. They write nearly equal amounts, unless a
+// large shard has fewer rows than holders.
 //
 //   the shard has ...               then
-//   many bytes                      each holder writes an equal part of its rows
-//   fewer bytes than this is worth  one holder writes all of it; the number of the tensor says
-//                                   which one, so that holders take turns
+//   `least_piece` bytes or more     each holder writes an equal part of the rows
+//   for each holder
+//   fewer bytes                     one holder writes the whole shard; the number of the tensor
+//                                   says which one, so that holders take turns
 
 #include <cstdint>
 
@@ -20,7 +21,7 @@
 
 namespace ashlar::checkpoint {
 
-/// The least number of bytes for which a part of a shard is a piece of its own.
+/// A shard is cut into pieces for its holders only if each piece has at least this many bytes.
 inline constexpr std::int64_t least_piece = 64 * 1024;
 
 /// Returns the box of an array that a rank of the whole mesh writes. It may be empty. Its values
@@ -37,7 +38,7 @@ inline box piece_of(stored_array const& array, int rank, std::int64_t number) {
     holders *= t.extent(a);
     mine = mine * t.extent(a) + c[static_cast<std::size_t>(a)];
   }
-  int cut = 0;  // the first dim of more than one index: parts of it are contiguous
+  int cut = 0;  // the first dim with more than one index: parts of it are contiguous
   while (cut < piece.rank() - 1 && piece[cut].size == 1) ++cut;
   interval& rows = piece.dim[cut];
   bool const is_large = piece.elements() * size_of(array.type) >= holders * least_piece;

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Where in the files of another program the values of an array are. Other programs have other names
-// for their tensors, transpose them, or join several in one. A view maps a part of an array to a
-// tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j' strides[1]
-// of the row-major tensor, where i' and j' count from the first index of the part.
+// Says where the files of another program have the values of an array. Other programs have other
+// names for their tensors, transpose them, or join several in one. A view maps a part of an array
+// to a tensor in the files: index (i, j) of the array is element offset + i' strides[0] + j'
+// strides[1] of the row-major tensor, where i' and j' count from the first index of the part.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace ashlar::checkpoint {
 struct source_view {
   std::string tensor;       ///< the name in the files
   box where;                ///< the part of the array
-  std::int64_t offset = 0;  ///< in elements of the tensor
+  std::int64_t offset = 0;  ///< of the first element of the part, in elements
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
   bool permits_rows = false;  ///< whether the tensor may have more rows
@@ -44,7 +44,7 @@ inline source_view whole_view(std::string tensor, shape const& extents) {
   return v;
 }
 
-/// Returns the view of a matrix whose transposed is the tensor.
+/// Returns the view of a matrix that the files have transposed.
 inline source_view transposed_view(std::string tensor, shape const& extents) {
   source_view v = whole_view(std::move(tensor), extents);
   v.strides[0] = 1;
@@ -95,7 +95,7 @@ void check_views(stored_array const& a, std::vector<source_view> const& views,
 
 /// Reads those values of a view that belong to a shard, and writes them into the shard, which is in
 /// host memory. The tensor begins at byte `position` of the file. `convert` turns elements of the
-/// file into elements of the shard, which have `to` bytes. Those in the file have `from` bytes.
+/// file, of `from` bytes each, into elements of the shard, of `to` bytes each.
 template <class Convert>
 void read_view(opened_file const& file, std::int64_t position, source_view const& v,
                box const& shard, std::int64_t from, std::int64_t to, std::byte* values,

@@ -3,10 +3,12 @@
 
 #pragma once
 
-// An array that a checkpoint keeps: a tensor, or an array of an optimizer that lies like one.
+// An array that a checkpoint keeps: a parameter, or an array of the optimizer that is placed like
+// one.
 //
-// An array lies on a part of the mesh of the checkpoint, perhaps all of it. Ranks have here the
-// numbers that they have on the whole mesh, from which all parts are made (mesh/mesh_part.hpp).
+// An array lies on a part of the mesh of the checkpoint, perhaps all of it. In this file, the
+// number of a rank is always its number on the whole mesh, from which all parts are made
+// (mesh/mesh_part.hpp).
 
 #include <algorithm>
 #include <string>
@@ -31,7 +33,8 @@ struct stored_array {
   void* shard = nullptr;        ///< this rank's shard, in the memory of the mesh's processor
 };
 
-/// Returns an array whose shards are the tensor's, or lie like them at `shard`.
+/// Returns the description of an array with the extents, the placement and the mesh of `x`. This
+/// rank's shard of it is at `shard`.
 template <class Tensor>
 stored_array array_like(std::string name, Tensor const& x, element_type type, void* shard) {
   return {std::move(name), type, x.extents(), x.placement(), x.mesh().as_part(), shard};
@@ -50,8 +53,8 @@ constexpr char const* safetensors_type(element_type type) {
   return names[static_cast<int>(type)];
 }
 
-/// Throws ashlar::error unless the arrays can be kept together: they have different names, at least
-/// one dim and no P, and lie on ranks of `all`. The result is the same on every rank.
+/// Throws ashlar::error unless one checkpoint can have all these arrays: they have different names,
+/// at least one dim and no P, and lie on ranks of `all`. The result is the same on every rank.
 inline void check_arrays(std::vector<stored_array> const& arrays, mesh_part const& all) {
   std::vector<std::string_view> names;
   auto ranks = all.ranks;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Keeps a training in a folder: the values of all parameters, the state of the optimizer and the
-// number of steps. It can go on with another number of ranks, another mesh and another plan, with
-// other pipeline stages or none.
+// Saves a training to a folder and resumes it: the values of all parameters, the state of the
+// optimizer and the number of steps. The training can go on with another number of ranks, another
+// mesh and another plan, with other pipeline stages or none.
 //
 //   train::trainer trainer(model, train::adam_w{});
 //   checkpoint::resume("run", trainer);                   // nothing happens in an empty folder
@@ -40,9 +40,9 @@ std::vector<stored_array> arrays_of(train::trainer<Model, Optimizer>& t) {
 }
 
 /// Reads the parameters of a model from safetensors files that other programs made. `map` is the
-/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(), for the names
-/// nn::parameter::path(). Every rank calls it. Errors and communication are those of load_files;
-/// after an error, the parameters may have been changed.
+/// `views_of` or the `name_of` of load_files (load.hpp), such as gpt2_views(). It gets the names of
+/// parameters, nn::parameter::path(). Every rank calls it. Errors and communication are those of
+/// load_files; after an error, the parameters may have been changed.
 template <class Model, class Map>
 void load_parameters(std::vector<std::filesystem::path> const& files, Model& model, Map const& map,
                      load_options const& options = {}) {

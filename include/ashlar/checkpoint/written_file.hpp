@@ -40,7 +40,7 @@ class written_file {
   void append(void const* data, std::size_t bytes) const {
     refuse_if(ashlar::detail::write_all(file_, data, bytes));
   }
-  /// Writes at a position, which leaves the place for append as it is.
+  /// Writes at a position. Does not change the position at which append() writes.
   void write(std::int64_t position, void const* data, std::int64_t bytes) const {
     auto const* next = static_cast<std::byte const*>(data);
     while (bytes > 0) {

@@ -4,7 +4,8 @@
 #pragma once
 
 // If an exception leaves a scope in which a rank takes part in a redistribution, other ranks would
-// wait for it forever. An object in this scope abandons the mesh then: its transfers throw.
+// wait for it forever. An object of this class in the scope then abandons the mesh: all later
+// transfers of the mesh throw (operation_queue.hpp).
 
 #include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/support/exception_watch.hpp>
@@ -13,7 +14,7 @@ namespace ashlar {
 
 class abandon_on_exception {
  public:
-  /// Watches from now on, or from arm() on if `armed` is false.
+  /// Watches for an exception from now on, or from arm() on if `armed` is false.
   explicit abandon_on_exception(operation_queue& of, bool armed = true)
       : operations_(of), armed_(armed) {}
   abandon_on_exception(abandon_on_exception const&) = delete;

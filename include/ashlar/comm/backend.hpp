@@ -19,10 +19,10 @@
 //   record()                the record of the mesh's last operations (watch/flight_record.hpp)
 //   operations()            the queue of the mesh's transfers (operation_queue.hpp)
 //   make_transport()        creates the communicator, without decorators
-//   make_transport(...)     creates that of a part of a mesh, collectively over the ranks of the mesh
+//   make_transport(...)     creates the communicator of a part, collectively over the whole mesh
 //   start_crossing(...)     begins this rank's part of a crossing to another part of the mesh
-//   announce_crossing(...)  only where crossings begin in the order in which they are announced: one
-//                           will be begun later
+//   announce_crossing(...)  says that a crossing will begin later; only backends have it whose
+//                           crossings begin in the order of their announcements
 //   until(condition)        waits for the condition and advances pending transfers meanwhile
 //   refuse_if_stopped()     throws if the transport aborted a transfer, which then has no result
 

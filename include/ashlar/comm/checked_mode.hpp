@@ -10,9 +10,10 @@
 //   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
 //   mesh.set_checked(true)   one mesh
 //
-// The comparison is an all-reduce of two numbers in the group. It finds ranks that ask for another
-// placement, shape, element type or collective along the same mesh axes, in another order. Ranks
-// that wait along different axes never meet, so it does not find those.
+// The comparison is an all-reduce of two numbers in the group. It finds ranks that ask for
+// different placements, shapes, element types or collectives along the same mesh axes. It does not
+// find ranks that wait along different axes, since these ranks never compare anything with each
+// other.
 
 #include <algorithm>
 #include <cstdlib>

@@ -55,8 +55,9 @@ class communicator {
   /// must live until the transfer has ended. The destructor of the returned object waits for the
   /// end of the transfer. Collective over the group.
   virtual std::unique_ptr<pending_operation> start(transfer_request const& s) = 0;
-  /// Is told that a crossing to or from another part of the mesh begins, by which this rank receives
-  /// `received_bytes`. Only decorators that record transfers need it; all decorators pass it on.
+  /// Notes that a crossing to or from another part of the mesh begins, in which this rank receives
+  /// `received_bytes`. Only decorators that record transfers use it. All decorators pass the call
+  /// on.
   virtual void note_crossing(std::int64_t received_bytes) { (void)received_bytes; }
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;

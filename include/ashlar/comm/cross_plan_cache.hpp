@@ -4,9 +4,9 @@
 #pragma once
 
 // The cache of plans by which tensors cross from a part of a mesh to other parts. It keeps the last
-// `most_plans`. Apart from the key of a plan, which `plan` compares, a plan depends only on the
-// whole mesh and on the machine of the source. The source clears the cache when its machine
-// changes.
+// `most_plans` plans. A plan depends on the arguments that `plan` compares, on the source part and
+// its machine, and on the whole mesh. The source part owns this cache, and clears it when its
+// machine changes.
 
 #include <memory>
 #include <utility>
@@ -34,9 +34,10 @@ class cross_plan_cache {
  public:
   static constexpr std::size_t most_plans = 256;
 
-  /// Returns the plan from `from` on part `source` to `to` on part `target` of the mesh `whole`,
-  /// with the messages of rank `rank` of that mesh, which is the same rank for all plans of this
-  /// cache. Throws ashlar::error if the parts have ranks in common.
+  /// Returns the plan that moves a tensor from placement `from` on part `source` to placement `to`
+  /// on part `target`, with the messages of rank `rank`. `whole` is the mesh of both parts, on
+  /// which the rank has this number. Every call must give the same `source`, `whole` and `rank`.
+  /// Throws ashlar::error if the parts have ranks in common.
   std::shared_ptr<prepared_crossing const> plan(shape const& extents, int element_size,
                                                 mesh_part const& source, placement const& from,
                                                 mesh_part const& target, placement const& to,

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The address of shards without elements on ranks outside of their mesh. In a pipeline a rank has
-// such shards of all parameters of other stages, so they take no memory.
+// Gives an address to a shard without elements, on a rank outside of the mesh of its tensor. In a
+// pipeline, a rank has such an empty shard of every parameter of the other stages, so an empty
+// shard should take no memory.
 
 #include <cstddef>
 #include <memory>

@@ -4,13 +4,15 @@
 #pragma once
 
 // The transfers of an exchange of halos (layout/halo_layout.hpp). They only move blocks, so every
-// transport carries them as it carries a permute (transfer.hpp).
+// transport carries them as it carries a permute (transfer.hpp). A rank's own box has the elements
+// of its shard of x. Its read box also has the halo: the elements of other ranks that its windows
+// cover.
 //
 //   exchange   from each member j: its own box ∩ my read box, to its place in my read box. Source:
 //              the shard of x. Target: x with its halo.
-//   addends    from each member j: its read box ∩ my own box, to a flat array that has the blocks of
-//              all other members one after the other. Source: the gradient of x with its halo. The
-//              receiver adds the blocks up (tensor/halo.hpp).
+//   addends    from each member j: its read box ∩ my own box, to a flat array that has the blocks
+//              of all other members one after the other. Source: the gradient of x with its halo.
+//              The receiver adds the blocks up (tensor/halo.hpp).
 
 #include <vector>
 
@@ -23,7 +25,8 @@ namespace ashlar {
 struct halo_transfers {
   box own, read;
   transfer exchange, addends;
-  /// Of each member: the elements of this rank's own box to whose gradient the member adds.
+  /// For each member: the elements of this rank's own box for whose gradient the member has an
+  /// addend.
   std::vector<box> added;
 };
 
@@ -44,7 +47,8 @@ inline transfer halo_transfer(halo_layout const& halo, topology const& t, coordi
 }  // namespace detail
 
 /// Returns what the rank at coordinates `here` does in an exchange of halos. Expects a layout that
-/// has a halo. Takes time quadratic in the number of ranks that split the dim. Communicates nothing.
+/// has a halo. Takes time quadratic in the number of ranks that split the dim. Communicates
+/// nothing.
 inline halo_transfers prepared_for(halo_layout const& halo, topology const& t,
                                    coordinates const& here) {
   halo_transfers made{halo.own_box(t, here),
@@ -62,8 +66,8 @@ inline halo_transfers prepared_for(halo_layout const& halo, topology const& t,
     x.sends.emplace_back(intersect(made.own, read), made.own, read);
     x.receives.emplace_back(intersect(own, made.read), own, made.read);
     made.added.push_back(intersect(read, made.own));
-    // A block of addends goes behind those of the members before this rank. A member sends no block
-    // to itself.
+    // In the array of the receiver, this rank's block of addends lies after the blocks of the
+    // members before this rank. A member sends no block to itself.
     box const sent = intersect(made.read, own);
     std::int64_t before = 0;
     for (int k = 0; k < x.index; ++k)

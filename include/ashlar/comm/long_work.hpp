@@ -12,8 +12,8 @@
 //   }
 //   mesh.barrier();
 //
-// While an object of this class exists on a rank, the watchdogs of the others (watch/watchdog.hpp)
-// give it ten times ASHLAR_TIMEOUT, and say "rank 2 reads the data".
+// While an object of this class exists on a rank, the watchdogs of the other ranks
+// (watch/watchdog.hpp) wait for it for ten times ASHLAR_TIMEOUT, and say "rank 2 reads the data".
 
 #include <ashlar/comm/mesh.hpp>
 

@@ -109,11 +109,11 @@ class basic_mesh {
     return is_here() ? ashlar::local_box(extents, topology(), p, coordinate())
                      : empty_box(extents.rank());
   }
-  /// Returns this mesh as a part of the mesh from which it was made, or all of a mesh that is none.
+  /// Returns which part of the whole mesh this mesh is. A whole mesh is all of itself.
   mesh_part const& as_part() const { return state_->part; }
-  /// Returns the topology of the mesh of which this one is a part, perhaps all of it.
+  /// Returns the topology of the whole mesh, of which this mesh is a part or all.
   ashlar::topology const& whole() const { return state_->whole; }
-  /// Returns this rank's number on that mesh, which it has on every part and outside of it too.
+  /// Returns this rank's number on the whole mesh, even if this rank is outside of this part.
   int rank_of_whole() const { return state_->whole_mesh().rank; }
 
   ashlar::topology const& topology() const { return state_->shape; }
@@ -225,8 +225,8 @@ class basic_mesh {
   }
   /// Returns the ticket of a transfer that `start` begins later. Tickets number the transfers of a
   /// group. All ranks must take their tickets in the same order. Throws if communication is
-  /// forbidden. `start` does not make this check, because later transfers wait for every ticket
-  /// that was taken. For the same reason, compare_with_group must be called before.
+  /// forbidden. `start` must not fail, because later transfers wait for every ticket that was
+  /// taken. So call compare_with_group before this function.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
@@ -296,7 +296,7 @@ class basic_mesh {
   }
 
   /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.
-  /// Throws ashlar::error if `target` is no such part, or has a rank of this one.
+  /// Throws ashlar::error if both are not parts of one mesh, or if they have a common rank.
   template <same_processor<Processor> Other>
   std::shared_ptr<prepared_crossing const>
   cross_plan(shape const& extents, int element_size, placement const& from,
@@ -309,16 +309,16 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine());
   }
-  /// Returns the number of the next crossing between parts, which is odd: programs give theirs even
-  /// ones. Every rank of the whole mesh calls this for each crossing, in the same order.
+  /// Returns a new number for a crossing between parts. It is odd: crossings of a training step
+  /// have even ones. Every rank of the whole mesh calls this for each crossing, in the same order.
   int next_crossing() const { return 2 * state_->whole_mesh().crossings++ + 1; }
-  /// Says that this rank will begin the crossing `number` after all that it requests from now on.
+  /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
   void announce_crossing(int number) const {
     if constexpr (requires { state_->back->announce_crossing(number); })
       state_->back->announce_crossing(number);
   }
-  /// Begins the share of this rank, which is on this mesh, of a crossing in the background. Both parts
-  /// give the same `number`, which no other crossing under way has. `c` and `shard` outlive it.
+  /// Begins this rank's share of a crossing, in the background. Expects is_here(). All ranks give
+  /// the same `number`, which no other open crossing has. `c` and `shard` outlive the result.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) const {

@@ -18,11 +18,11 @@ namespace ashlar {
 struct mesh_core {
   topology shape;
   int rank = 0;    ///< negative on a rank that is not a member of this part of a mesh
-  topology whole;  ///< of the mesh of which this one is a part, perhaps all of it
-  mesh_part part;  ///< which part of it
-  std::shared_ptr<mesh_core> parent;      ///< that mesh; null if this one is all of it
+  topology whole;  ///< topology of the whole mesh, of which this one is a part or all
+  mesh_part part;  ///< which part of the whole mesh this one is
+  std::shared_ptr<mesh_core> parent;      ///< the whole mesh; null if this one is it
   operation_queue* operations = nullptr;  ///< the transfers of this mesh
-  int crossings = 0;                      ///< between parts of this mesh, so far
+  int crossings = 0;                      ///< how many next_crossing() has numbered
   cross_plan_cache cross_plans;           ///< plans of crossings from this mesh
   coordinates here{};
   machine priced_on;

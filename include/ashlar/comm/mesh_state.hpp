@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The state to which the handles of a mesh refer (mesh.hpp): the backend, and what does not depend
-// on it (mesh_core.hpp). A part of a mesh has a state of its own with the backend of the whole
-// mesh.
+// The state to which the handles of a mesh refer (mesh.hpp): the backend, and all that does not
+// depend on the backend (mesh_core.hpp). A part of a mesh has a state of its own with the backend
+// of the whole mesh.
 
 #include <memory>
 #include <utility>
@@ -21,7 +21,7 @@ namespace detail {
 template <class Processor>
 struct state_with_backend {
   std::shared_ptr<backend_of<Processor>> back;
-  std::unique_ptr<operation_queue> own_operations{};  ///< of a part of a mesh
+  std::unique_ptr<operation_queue> own_operations{};  ///< null for a whole mesh
 };
 
 }  // namespace detail

@@ -11,8 +11,9 @@
 // each other. All tickets of a plan are taken at once, in program order. So the earliest unfinished
 // plan can always advance, and there is no deadlock.
 //
-// A part of a mesh (mesh::part) has groups of its own, and so its own tickets. It shares the list of
-// pending operations with the whole mesh: who waits for a transfer of one advances those of all.
+// A part of a mesh (mesh::part) has groups of its own, and so its own tickets. It shares the list
+// of pending operations with the whole mesh. So a rank that waits for a transfer of one part
+// advances the transfers of all parts.
 //
 // There is no progress thread. A rank that waits calls poll(). A long computation can call it too
 // (mesh::progress).
@@ -72,8 +73,8 @@ class operation_queue {
     if (std::erase(whole_->under_way_, &p) > 0 && idle())
       whole_->seconds_ += whole_->since_.seconds();
   }
-  /// Returns the seconds during which operations were pending, without those of count_waiting. While
-  /// operations are pending, the seconds since the first one began do not count yet.
+  /// Returns the seconds in which operations were pending and the program did other work. Seconds
+  /// count only when no operation is pending any more.
   double seconds_hidden() const { return whole_->seconds_ - whole_->waited_; }
   /// Adds seconds that the program spent in transfers while operations were pending.
   void count_waiting(double seconds) { whole_->waited_ += seconds; }

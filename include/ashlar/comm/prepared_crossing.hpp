@@ -3,8 +3,9 @@
 
 #pragma once
 
-// What a mesh keeps of a redistribution from one of its parts to another (cross_plan_cache.hpp):
-// the plan, and this rank's messages of its crossing, in the order in which they begin.
+// A plan of a redistribution from one part of a mesh to another, with this rank's messages of the
+// crossing between the parts, in the order in which they begin. cross_plan_cache.hpp keeps such
+// plans.
 
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ struct prepared_crossing {
   std::int64_t received = 0;  ///< elements that this rank receives
 };
 
-/// Returns the plan with the messages of rank `rank` of the mesh `whole`.
+/// Returns the plan with the messages of rank `rank` of the mesh `whole`, which has both parts.
 ASHLAR_INLINE prepared_crossing prepared_for(cross_mesh_plan plan, topology const& whole, int rank);
 
 #if ASHLAR_DEFINES(COMM)

@@ -5,12 +5,13 @@
 
 // The transfer of one step of a redistribution of a routed tensor (layout/routing.hpp). The step is
 // that of a dense tensor with the same extents. Only the numbers of elements differ: they depend on
-// the routes, which every rank knows. The arrays that travel are flat:
+// the routes, which every rank knows. The box of a rank before or after the step says which
+// elements of the dense tensor it would have. The arrays that travel are flat:
 //
-//   source   for each member, the rows of (my box before ∩ its box after), one member after another;
-//            of an all-gather, my shard; of an all-reduce, my shard
-//   target   from each member, the rows of (its box before ∩ my box after), one member after another;
-//            of a reduce-scatter and an all-reduce, the sums of my rows after
+//   source   for each member, the rows of (my box before ∩ its box after), one member after the
+//            other; in an all-gather and an all-reduce, all of my shard
+//   target   from each member, the rows of (its box before ∩ my box after), one member after the
+//            other; in a reduce-scatter and an all-reduce, the sums of the rows of my box after
 //
 // Rows of a part are in the order in which shards store them. Making a transfer takes time
 // proportional to the number of tokens times the number of members.
@@ -22,18 +23,18 @@ namespace ashlar {
 
 struct routed_transfer {
   transfer what;
-  std::vector<box> gives;  ///< of each member: the rows that this rank sends to it
-  std::vector<box> takes;  ///< of each member: the rows that this rank receives from it
+  std::vector<box> gives;  ///< for each member: the rows that this rank sends to it
+  std::vector<box> takes;  ///< for each member: the rows that this rank receives from it
   std::int64_t source_elements = 0, target_elements = 0;
 };
 
-/// Returns the elements of the part of a routed tensor that is in a box.
+/// Returns the number of elements of a routed tensor that are in a box.
 inline std::int64_t elements_in(routing const& routes, shape const& extents, box const& b) {
   return count_rows(routes, extents, b) * b[b.rank() - 1].size;
 }
 
-/// Returns the transfer of the rank at coordinates `here` for step `s` of a routed tensor. Expects a
-/// step that communicates.
+/// Returns the transfer of the rank at coordinates `here` for step `s` of a routed tensor. Expects
+/// a step that communicates.
 inline routed_transfer make_routed_transfer(redistribution_step const& s, shape const& extents,
                                             routing const& routes, topology const& t,
                                             coordinates const& here) {
@@ -80,7 +81,8 @@ inline routed_transfer make_routed_transfer(redistribution_step const& s, shape 
     given.push_back(elements(made.gives.back()));
     taken.push_back(elements(made.takes.back()));
   }
-  // All members give the same in a reduce-scatter, and take the same in an all-gather.
+  // In a reduce-scatter, all members send equally many elements to `to`. In an all-gather, `from`
+  // sends equally many to all members.
   auto const size = [&](int from, int to) {
     if (from == me || reduces) return given[static_cast<std::size_t>(to)];
     if (to == me || gathers) return taken[static_cast<std::size_t>(from)];

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Makes a fault of one rank an error on every rank. Needed after work that a rank does alone, such
-// as writing a file, and before the next transfer, in which the other ranks would wait for it.
+// Makes a fault of one rank an error on every rank. These functions are needed where a rank works
+// alone, for example writes a file: if it failed and threw alone, the other ranks would wait for it
+// in the next transfer.
 
 #include <cstdint>
 #include <span>
@@ -54,15 +55,16 @@ std::string fault_of(Work work) {
   return text.empty() ? "an exception without a text" : text;
 }
 
-/// The same for work that may take long: `what` says it, as in "writes a file" (long_work.hpp).
+/// Does the same for work that may take long. `what` says to the watchdogs what this rank does, as
+/// in "writes a file" (long_work.hpp).
 template <class Processor, class Work>
 std::string fault_of(basic_mesh<Processor> const& m, char const* what, Work work) {
   long_work const noted(m, what);
   return fault_of(work);
 }
 
-/// Calls work() on this rank, and throws an ashlar::error of `operation` on every rank if it throws
-/// on any rank. Does nothing on a rank outside of the mesh. Communicates as throw_together.
+/// Calls work() on this rank, and throws an ashlar::error of `operation` on every rank if work()
+/// throws on any rank. Does nothing on a rank outside of the mesh. Communicates as throw_together.
 template <class Processor, class Work>
 void work_together(basic_mesh<Processor> const& m, char const* operation, char const* what,
                    Work work) {

@@ -48,8 +48,8 @@ struct transfer {
   /// Number of elements of the largest shard of any member before the transfer.
   std::int64_t largest_source = 0;
   bool pads = false;  ///< zero_pad only: elements outside receives[0] become the identity
-  /// The tensor of the redistribution step that the transfer belongs to. Rank 0 if it belongs to
-  /// none. Only for error messages and the checked mode (comm/checked_mode.hpp).
+  /// The tensor of the redistribution step that the transfer belongs to. If it belongs to none,
+  /// `extents` has no dims. Only for error messages and the checked mode (comm/checked_mode.hpp).
   shape extents;
   placement before, after;
   /// One block per member, including this rank. receives[j] is copied from member j's shard into
@@ -57,12 +57,12 @@ struct transfer {
   /// a block of `receives` describes the addends of all members, since their shards have the same
   /// layout.
   std::vector<strided_block> receives, sends;
-  /// A hash of all that the members of the group must agree on (set_fingerprint). Shared memory
-  /// compares it.
+  /// A hash of all that the members of the group must agree on (set_fingerprint). Ranks that share
+  /// memory compare it (shared/handshake.hpp).
   std::uint32_t fingerprint = 0;
 
-  /// Returns the number of elements of a flat array, which is the same on all members: the larger
-  /// one of this rank's source and target.
+  /// Returns the number of elements of this rank's source or target, whichever is larger. It is the
+  /// same on all members if the arrays are flat (all-reduce, broadcast, reduce).
   std::int64_t flat_elements() const { return std::max(from.elements(), to.elements()); }
 
   void set_fingerprint() {

@@ -5,8 +5,8 @@
 
 // Measures the time that a program spends in transfers, waiting or copying. The destructor adds the
 // seconds since construction to the mesh's total (mesh::communication_seconds). A timer that starts
-// while another one runs adds nothing. If transfers are pending at the start, it also adds the
-// seconds to operation_queue::count_waiting.
+// while another one runs adds nothing. If transfers are pending at the start, the destructor also
+// passes the seconds to operation_queue::count_waiting.
 
 #include <optional>
 

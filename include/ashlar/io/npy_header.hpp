@@ -12,7 +12,7 @@
 //   text           {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 //   data           the array, row-major, or column-major if fortran_order is True
 //
-// Files of strangers are read too, so every number is checked.
+// Files from unknown sources are read too, so every number is checked.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@
 namespace ashlar::io {
 
 struct npy_header {
-  /// The name of the element type. parse_npy_description accepts any.
+  /// The name of the element type. parse_npy_description accepts any name.
   std::string type_name;
   element_type type = element_type::f32;  ///< set by parse_npy_header
   bool is_column_major = false;
@@ -37,7 +37,7 @@ struct npy_header {
   std::int64_t data = 0;  ///< the position of the data in the file, in bytes
 };
 
-/// The most bytes of a header that is read.
+/// The largest number of bytes of a header. Longer headers are refused.
 inline constexpr std::size_t most_npy_header = 64 * 1024;
 
 namespace detail {
@@ -122,7 +122,8 @@ class npy_dictionary {
       if (s.rank() == max_rank)
         refuse_npy("there are more than " + std::to_string(max_rank) + " dims");
       s.extent.push_back(n);
-      // A product of 8 bytes each must fit, even if another extent is 0.
+      // The bytes of the array, 8 for each element, must fit into 64 bits. This product leaves out
+      // extents of 0.
       if (n > 0 && __builtin_mul_overflow(elements, n, &elements))
         refuse_npy("the array is too large");
       if (elements > (std::int64_t(1) << 59)) refuse_npy("the array is too large");

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Some ranks of a mesh, arranged along axes of their own, as a value without processes. Rank i of
-// the part is rank ranks[i] of the whole mesh.
+// A part of a mesh: some of its ranks, arranged along axes of their own. A part is a value, without
+// processes. Rank i of the part is rank ranks[i] of the whole mesh.
 //
 //   part_of(whole, ranks, axes)   any ranks, of any shape
 //   parts_along(whole, axis)      one part for each index of an axis, with the other axes
@@ -42,7 +42,8 @@ struct mesh_part {
   friend constexpr bool operator==(mesh_part const&, mesh_part const&) = default;
 };
 
-/// Returns which rank of a part is rank number `rank` of the whole mesh, or -1 if none is.
+/// Returns the number in the part of rank `rank` of the whole mesh, or -1 if the part does not have
+/// it.
 constexpr int position_in(mesh_part const& part, int rank) {
   auto const found = std::find(part.ranks.begin(), part.ranks.end(), rank);
   return found == part.ranks.end() ? -1 : static_cast<int>(found - part.ranks.begin());
@@ -56,8 +57,9 @@ constexpr mesh_part all_of(topology const& whole) {
 }
 
 /// Returns the part of a mesh with the given ranks, in this order, arranged along `axes`. The tiers
-/// of `axes` are ignored and found from the whole mesh. Throws ashlar::error if a rank is not one
-/// of the mesh, if it is given twice, or if there are more or fewer ranks than the axes hold.
+/// of `axes` are ignored: the result has those that follow from the whole mesh. Throws
+/// ashlar::error if a rank is not one of the mesh, if a rank is given twice, or if there are more
+/// or fewer ranks than the axes hold.
 constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, topology axes) {
   auto const refuse = [&](std::string const& why) {
     throw error("mesh_part",
@@ -87,8 +89,8 @@ constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, t
   return {axes, {ranks.begin(), ranks.end()}};
 }
 
-/// Returns the part of a mesh whose ranks have the numbers `ranks` in the part `of`. Throws like
-/// part_of.
+/// Returns a part of the part `of`, as a part of the whole mesh. `ranks` are numbers in `of`.
+/// Throws like part_of.
 constexpr mesh_part part_within(topology const& whole, mesh_part const& of,
                                 std::span<int const> ranks, topology const& axes) {
   (void)part_of(of.axes, ranks, axes);
@@ -105,8 +107,9 @@ inline std::string to_string(mesh_part const& part) {
   return text;
 }
 
-/// Returns equally many ranks of each range of indices along axis number `along`. Every part has
-/// the axes of the mesh. Expects that `parts` divides the extent of the axis.
+/// Divides the indices along axis number `along` into equal ranges, and returns one part of the
+/// mesh for each range. Every part has the axes of the mesh, but a smaller extent along this one.
+/// Expects that `parts` divides the extent of the axis.
 constexpr std::vector<mesh_part> divided(topology const& whole, int along, int parts) {
   topology axes = whole;
   axes.axis[along].extent /= parts;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Placements of axes that are given by their names. What is not named stays:
+// Placements of mesh axes that are given by their names. Axes that are not named keep theirs:
 //
 //   {"gpu", split(1)}    a value: axis "gpu" splits dim 1
 //   on<"gpu", S<1>>      the same as a type
@@ -21,7 +21,7 @@
 namespace ashlar {
 
 namespace placements {
-/// The axis of this name gets the placement of the tag; for `x | to<on<"gpu", S<1>>>`.
+/// Says that the axis `Name` gets the placement `Tag`, as in `x | to<on<"gpu", S<1>>>`.
 template <axis_name Name, class Tag>
 struct on {};
 /// The names of all axes of a mesh, in the mesh's order.
@@ -29,13 +29,13 @@ template <axis_name... Names>
 struct mesh_axes {};
 }  // namespace placements
 
-/// The placement of the axis of this name.
+/// The placement that the axis with the name `axis` gets.
 struct named_placement {
   axis_name axis;
   axis_placement to;
 };
 
-/// Whether names of axes can be understood, and if not, why.
+/// What is wrong with a list of names of axes: a name is unknown, or is given twice.
 enum class naming_fault : signed char { none, unknown, twice };
 
 /// Returns the index of `name` in `names`, or -1.
@@ -45,8 +45,8 @@ constexpr int index_of(std::span<axis_name const> names, axis_name const& name) 
   return -1;
 }
 
-/// Returns whether `changes` name axes of `names`, each at most once. Otherwise writes the first
-/// name at fault to `*at`, unless that pointer is null.
+/// Returns what is wrong with the names in `changes`, each of which must be one of `names`, at most
+/// once. If there is a fault, writes the first wrong name to `*at`, unless `at` is null.
 constexpr naming_fault fault_of(std::span<axis_name const> names,
                                 std::span<named_placement const> changes, axis_name* at = nullptr) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -58,7 +58,8 @@ constexpr naming_fault fault_of(std::span<axis_name const> names,
   return naming_fault::none;
 }
 
-/// Returns `from` with the changes of the named axes. Expects that fault_of(names, changes) is none.
+/// Returns `from` with the changes of the named axes. Expects that fault_of(names, changes) is
+/// none.
 constexpr placement changed(placement const& from, std::span<axis_name const> names,
                             std::span<named_placement const> changes) {
   axis_changes list;

@@ -19,8 +19,9 @@ namespace ashlar::watch {
 /// One operation of a rank. Members of a group have the same number for the same operation.
 struct reported_operation {
   std::uint64_t number = 0;  ///< counts the operations along the same axes, from 1
-  /// "gpu" or "node+gpu"; "gpu@4,5" in a part of the mesh, with the group's ranks on the whole mesh;
-  /// empty for an operation of all ranks, "@4,5" for one of all ranks of a part
+  /// The axes of the operation's group: "gpu" or "node+gpu". In a part of the mesh, the ranks of
+  /// the group on the whole mesh follow: "gpu@4,5". Empty for an operation of all ranks of the mesh,
+  /// and "@4,5" for an operation of all ranks of a part.
   std::string axes;
   bool has_ended = false;
   double age = 0;          ///< seconds since it began
@@ -37,9 +38,9 @@ struct rank_report {
   std::string silence;
   std::string host;
   std::int64_t process = 0;
-  std::string work;   ///< what it does for which others may wait, such as "writes a file", or empty
+  std::string work;   ///< long work for which others may wait, such as "writes a file", or empty
   double waits = -1;  ///< seconds for which the rank has waited for others; negative: it does not
-  std::map<std::string, std::uint64_t> begun;  ///< operations begun so far, by axes
+  std::map<std::string, std::uint64_t> begun;  ///< number of operations begun, by axes
   std::vector<reported_operation> operations;  ///< the last ones, the oldest first
 
   bool is_waiting() const { return waits >= 0; }

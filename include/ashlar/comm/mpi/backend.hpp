@@ -33,7 +33,8 @@ class backend {
  public:
   using world = MPI_Comm;
   using settings = shared::settings;
-  /// Whether meshes have a watchdog. SimGrid runs all ranks in one process, in simulated time.
+  /// Whether meshes have a watchdog. They have none in SimGrid, which runs all ranks in one process
+  /// and in simulated time.
 #ifdef SMPI_H
   static constexpr bool is_watched = false;
 #else
@@ -57,8 +58,8 @@ class backend {
     window_.keep_pages();
   }
 
-  /// Throws ashlar::error if MPI is not running. MPI itself would end the process without a word
-  /// about the environment.
+  /// Throws ashlar::error if MPI is not running. MPI itself would end the process, and its message
+  /// would not mention mpi::environment.
   static void require_mpi() {
     int is_initialized = 0, is_finalized = 0;
     MPI_Initialized(&is_initialized);

@@ -24,8 +24,8 @@ inline void check(int status) {
 }
 
 /// Lets MPI make progress. Messages whose send has completed for this rank may still be in MPI's
-/// buffers, and other ranks may wait for them. A rank that waits in shared memory makes no other
-/// MPI calls.
+/// buffers, and other ranks may wait for them. A rank that waits in shared memory calls this
+/// function, since it makes no other MPI calls.
 inline void let_messages_go_on() {
   int found = 0;
   check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));

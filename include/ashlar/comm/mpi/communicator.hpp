@@ -37,7 +37,7 @@ class communicator final : public ashlar::communicator {
  public:
   /// The communicator `comm` must have as many ranks as `t`. `memory` is the arena in which the
   /// shards are allocated. All arguments passed by reference must outlive this object. If this is
-  /// the transport of a part of a mesh, `ranks` are the ranks of the whole mesh, by rank of the
+  /// the transport of a part of a mesh, ranks[i] is the number on the whole mesh of rank i of the
   /// part.
   communicator(MPI_Comm comm, collective_handles& handles, topology const& t, shared_window& window,
                arena& memory, operation_queue& operations, watch::flight_record& record,
@@ -256,8 +256,8 @@ class communicator final : public ashlar::communicator {
   topology topology_;
   algorithm_table algorithms_;
   MPI_Comm comm_;
-  std::vector<int> ranks_;  // of the whole mesh, by rank of this part; empty for the whole mesh
-  int part_ = 0;            // its number in the flight record
+  std::vector<int> ranks_;  // by rank of this part: its number on the whole mesh; empty if whole
+  int part_ = 0;            // number of this part in the flight record
   collective_handles* handles_;
   shared_window* window_;
   arena* memory_;
@@ -266,7 +266,7 @@ class communicator final : public ashlar::communicator {
   waiting const* waiting_;
   coordinates here_{};
   std::unordered_map<std::uint32_t, group> groups_;
-  unsigned first_slot_;  // of the window, for this mesh
+  unsigned first_slot_;  // number of this mesh's first slot in the window
 };
 
 }  // namespace ashlar::mpi

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp). Messages begin in
-// the order of the crossing, a few of them at a time. A rank of the source receives nothing and has
-// all that it sends. A rank of the target passes on what it has received, when it has arrived.
-// Elements that lie side by side in the shard are sent from there and arrive there. Others are
-// packed. Between ranks that share memory, messages are empty and say only that the elements are
-// there (crossing_neighbours.hpp).
+// Carries out one rank's messages of a crossing, in which a tensor moves from a source to a target,
+// two disjoint parts of a mesh (plan/crossing/transfers.hpp). Messages begin in the order of the
+// crossing, a few of them at a time. A rank of the source receives nothing and can send at once. A
+// rank of the target may have to pass elements on, and sends them when they have arrived. Elements
+// that are contiguous in the shard are sent from the shard, or received into it. Other elements go
+// through a buffer. Between ranks that share memory, a message is empty: it says only that the
+// elements can be copied now (crossing_neighbours.hpp).
 //
-// The first unfinished message of the whole crossing always can go on: its sender has begun all its
-// earlier ones and has what it sends, and its receiver has begun to receive it. So there is no
-// deadlock.
+// Of all unfinished messages of a crossing, the first one in its order can always go on: its sender
+// has the elements and has begun all earlier messages, and its receiver has begun to receive it. So
+// there is no deadlock.
 
 #include <algorithm>
 #include <atomic>
@@ -36,9 +37,9 @@ namespace ashlar::mpi {
 
 class crossing_messages {
  public:
-  /// `shard`, in `memory`, has the elements of box `tile` of the tensor, of the source or of the
-  /// target. All other ranks of the crossing must give the same `number`. `c` and the shard must
-  /// outlive this object.
+  /// `shard` is this rank's shard of the tensor, in `memory`. It has the elements of box `tile`.
+  /// All other ranks of the crossing must give the same `number`. `c` and the shard must outlive
+  /// this object.
   crossing_messages(prepared_crossing const& c, box const& tile, void* shard,
                     std::size_t element_size, MPI_Comm comm, int number, arena& memory,
                     shared_window const& window)
@@ -70,20 +71,21 @@ class crossing_messages {
   }
 
  private:
-  /// Crossings under way that have tags of their own. Every MPI has the tags below twice this number.
+  /// The number of tags for crossings. Crossing n has the tag n mod `tags`, and `tags` more for
+  /// crossing_neighbours. Every MPI permits the tags below twice this number.
   static constexpr int tags = 16'384;
-  /// Messages of a kind that are open at a time, so that buffers stay small.
+  /// The largest number of sends under way at a time, and of receives. It keeps the buffers small.
   static constexpr std::size_t most_open = 8;
-  /// Receives from one rank that are open at a time. Where a network carries messages side by side,
-  /// all that are open arrive together, like one chunk as large as all of them, and chains of nodes
-  /// fill slowly. The second one uses the network while the first one is stored.
+  /// The largest number of receives under way from one rank. With two, the second message travels
+  /// while the first one is stored. With more, messages that share the network would all arrive
+  /// late, and so would those of the ranks to which this rank passes elements on.
   static constexpr std::ptrdiff_t most_open_from = 2;
 
   struct open_message {
     crossing_transfer what;
     bool is_receive;
     bool is_empty;                        ///< the elements travel in shared memory
-    std::unique_ptr<std::byte[]> buffer;  ///< null if the elements lie side by side in the shard
+    std::unique_ptr<std::byte[]> buffer;  ///< null if they are contiguous in the shard
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
@@ -149,7 +151,7 @@ class crossing_messages {
     return open_.back().buffer.get();
   }
 
-  /// Returns whether a message has ended.
+  /// Completes the messages that MPI has finished. Returns whether there was one.
   bool end_some() {
     bool any = false;
     for (std::size_t i = 0; i < open_.size();) {
@@ -184,7 +186,7 @@ class crossing_messages {
     if (m.is_empty) neighbours_.take(m.what, region_of(m.what));
     else if (m.buffer != nullptr) copy(m);
     if (sends_.empty()) return;  // this rank passes nothing on
-    // Ranges that meet become one.
+    // Merges the new range with the ranges that it touches.
     auto& own = arrived_[m.what.task];
     std::int64_t begin = m.what.begin, end = begin + m.what.size;
     for (auto it = own.begin(); it != own.end();) {
@@ -219,7 +221,7 @@ class crossing_messages {
   crossing_neighbours neighbours_;
   recycled_vector<open_message> open_;
   bool has_ended_ = false;
-  std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: begins and ends
+  std::map<int, std::map<std::int64_t, std::int64_t>> arrived_;  // by task: ranges, begin to end
 };
 
 }  // namespace ashlar::mpi

@@ -12,8 +12,8 @@
 //   that its elements are there (0 bytes)       ->   copies them to its own shard
 //                                               <-   says that it has copied all of them (0 bytes)
 //
-// A pair of ranks that exchanges few bytes in one direction uses messages, which are faster then.
-// So does a giver whose shard is not in shared memory: its offer says so.
+// If few bytes go from one rank to another, messages carry them, which is faster then. Messages
+// also carry the elements of a giver whose shard is not in shared memory. Its offer says so.
 
 #include <atomic>
 #include <cstring>
@@ -29,7 +29,8 @@
 
 namespace ashlar::mpi {
 
-/// How the elements of a message of a crossing travel. Takers do not know it before the offer.
+/// How the elements of a message of a crossing travel. It is unknown to a taker until the offer
+/// arrives.
 enum class crossing_carrier { unknown, messages, shared_memory };
 
 class crossing_neighbours {
@@ -108,10 +109,11 @@ class crossing_neighbours {
   struct peer {
     int rank = 0;
     bool gives = false;         ///< whether it gives elements to this rank, or takes some from it
-    std::int64_t elements = 0;  ///< that this rank has not copied yet
-    offer shard;                ///< of the giver
-    MPI_Request told = MPI_REQUEST_NULL;   ///< the offer; for givers then, that all is copied
-    MPI_Request taken = MPI_REQUEST_NULL;  ///< that a taker has copied everything
+    std::int64_t elements = 0;  ///< of a giver: those not copied yet
+    offer shard;                ///< where the shard of the giver is
+    /// The request of the offer. If the peer gives, later that of the last message of this taker.
+    MPI_Request told = MPI_REQUEST_NULL;
+    MPI_Request taken = MPI_REQUEST_NULL;  ///< receives the last message of a taker
   };
 
   void count(int rank, bool gives, std::int64_t elements) {

@@ -16,8 +16,8 @@ namespace ashlar::mpi {
 
 class running_crossing final : public pending_operation {
  public:
-  /// `both` is the number in the record of the two parts together (flight_record::add_part). The
-  /// arguments after it are those of crossing_messages.
+  /// `both` is the number that the flight record has for the two parts together (both_parts.hpp).
+  /// The arguments after it are those of crossing_messages.
   template <class... Arguments>
   running_crossing(operation_queue& operations, watch::flight_record& record, int both,
                    Arguments&&... arguments)
@@ -45,7 +45,7 @@ class running_crossing final : public pending_operation {
   }
 
  private:
-  /// Throws ashlar::error if the mesh is abandoned, before any message begins.
+  /// Returns the queue. Throws ashlar::error if the mesh is abandoned, before any message begins.
   static operation_queue& in_use(operation_queue& operations) {
     operations.refuse_if_abandoned();
     return operations;
@@ -53,7 +53,7 @@ class running_crossing final : public pending_operation {
 
   operation_queue* operations_;
   watch::flight_record* record_;
-  std::uint64_t number_ = 0;  // in the record
+  std::uint64_t number_ = 0;  // of the crossing in the record
   crossing_messages messages_;
   bool has_ended_ = false;
 };

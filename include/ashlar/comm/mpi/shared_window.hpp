@@ -10,10 +10,11 @@
 //   stages   two per group of ranks: buffers for small shards
 //   region   the memory for tensors, which an arena manages
 //
-// If any rank of a node cannot have a window, no rank of that node has one. Reasons are an MPI
-// without support, too little free memory in /dev/shm, or a window that does not work. If a user
-// asks for more than is free, every rank throws. If the default size does not fit (its fixed part
-// needs about a MiB per rank), one rank prints a warning and all ranks use messages.
+// If any rank of a node cannot have a window, no rank of that node has one. This happens if MPI
+// does not support windows, if /dev/shm has too little free memory, or if a test of the window
+// fails. If a user asks for more than is free, every rank throws. If the default size does not fit
+// (its fixed part needs about a MiB per rank), one rank prints a warning and all ranks use
+// messages.
 //
 // When a rank destroys its mesh, the pages of its region are freed, because all other ranks have
 // finished reading them. Other ranks may still read its slots and stages. The slots and stages stay
@@ -100,8 +101,9 @@ class shared_window {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
   /// Reserves the slots of all groups of a mesh with `axes` axes, one for each set of axes. Returns
-  /// the first of them, the next one that is free on all ranks of `comm`. Slots from slot_count on
-  /// do not exist. Collective over `comm`, but communicates nothing for the first mesh.
+  /// the number of the first slot: the next one that is free on all ranks of `comm`. Slots from
+  /// slot_count on do not exist. Collective over `comm`, but communicates nothing for the first
+  /// mesh.
   unsigned reserve_slots(MPI_Comm comm, int axes) {
     unsigned first = next_slot_;
     if (first > 0) check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_UNSIGNED, MPI_MAX, comm));
@@ -162,7 +164,7 @@ class shared_window {
   /// Returns an error message if the node has less free shared memory than its ranks ask for
   /// together, and otherwise an empty string. All ranks of the node get the same message.
   /// Collective over the node. The check is needed because Open MPI 4.1 hangs in
-  /// MPI_Win_allocate_shared if the memory is missing. It wants 5 % more than the window has.
+  /// MPI_Win_allocate_shared if the memory is missing. Open MPI wants 5 % more than the window has.
   std::string missing_memory(std::size_t bytes) const {
     auto const free = shared::free_bytes();
     double asked = double(bytes + 2 * page), most = free ? double(*free) : HUGE_VAL;

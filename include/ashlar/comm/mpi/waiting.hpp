@@ -10,7 +10,7 @@
 //   later tests              each time it yields to other threads on its core; every 4th time it
 //                            lets MPI make progress, which takes about as long as a yield
 //
-// A rank that has lost its patience is known to wait (watch/flight_record.hpp).
+// Only the later tests count as waiting in the rank's flight record (watch/flight_record.hpp).
 //
 // Patience is short if ranks share cores (shared/settings.hpp). Then another rank may need this
 // core to make the condition true.

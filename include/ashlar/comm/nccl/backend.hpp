@@ -48,7 +48,7 @@ class backend {
   cuda::arena& memory() { return memory_; }
   operation_queue& operations() { return operations_; }
   watch::flight_record& record() { return transport_.lock()->queue()->record(); }
-  /// Gives the transport the mesh's watchdog.
+  /// Gives the transport the mesh's watchdog, which explains why an operation does not end.
   void explain_by(std::shared_ptr<watch::watchdog> const& mesh) {
     transport_.lock()->queue()->explain_by(mesh);
   }
@@ -81,17 +81,18 @@ class backend {
                                           device_kernels(), how_);
   }
 
-  /// Begins this rank's messages of a crossing between two parts of the mesh, if no operation that
-  /// was announced before waits for its turn. `shard` has the elements of box `tile`. All ranks of
-  /// the two parts must give the same `number`. `c` and `shard` must outlive the result. Throws
-  /// ashlar::error during a capture.
+  /// Starts this rank's messages of a crossing between two parts of the mesh. They begin when all
+  /// operations that were announced before have been given to the device. `shard` has the elements
+  /// of box `tile`. All ranks of the two parts must give the same `number`. `c` and `shard` must
+  /// outlive the result. Throws ashlar::error during a capture.
   std::unique_ptr<pending_operation> start_crossing(prepared_crossing const& c, box const& tile,
                                                     void* shard, std::size_t element_size,
                                                     int number) {
     return std::make_unique<pending_crossing>(transport_.lock()->queue(), device_kernels(), c, tile,
                                               shard, element_size, number);
   }
-  /// Gives the crossing with this number its turn among the operations that this rank announces.
+  /// Appends the crossing with this number to the order in which this rank gives operations to the
+  /// device (turns.hpp).
   void announce_crossing(int number) {
     transport_.lock()->queue()->turns().announce_crossing(number);
   }

@@ -116,7 +116,8 @@ class communicator final : public ashlar::communicator {
     return number;
   }
 
-  /// `name` is the name of an operation that is no transfer of the program.
+  /// Gives the device a transfer, or an operation `name` that is no transfer of the program, such
+  /// as a barrier. Returns the number of the operation.
   std::uint64_t put(transfer_request const& s, cuda::stream* follower, char const* name = nullptr) {
     auto const& [x, type, source, target] = std::tie(*s.what, s.type, s.source, s.target);
     auto& stream = queue_->transfers();
@@ -149,7 +150,7 @@ class communicator final : public ashlar::communicator {
   std::shared_ptr<device_queue> queue_;
   world world_;  // of the members
   topology topology_;
-  int number_;  // in the record
+  int number_;  // of this part in the record
   operation_queue& operations_;
   transfer_kernels kernels_;
   sums how_;

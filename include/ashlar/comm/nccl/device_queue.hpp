@@ -67,7 +67,7 @@ class device_queue {
   /// Returns the scratch memory of transfers. Released blocks are reused in stream order.
   cuda::arena& memory() { return memory_; }
   watch::flight_record& record() { return record_; }
-  /// Returns the number in the record of two parts together.
+  /// Returns the number that the record has for two parts together (comm/watch/both_parts.hpp).
   int both_parts(mesh_part const& a, mesh_part const& b) {
     return both_parts_.number(record_, a, b, world_.rank());
   }
@@ -89,7 +89,8 @@ class device_queue {
     std::lock_guard const lock(explainer_mutex_);
     explainer_ = std::move(mesh);
   }
-  /// Makes the watchdog ask and abort also these groups, until forget() is called.
+  /// From now until forget() is called, the watchdog also asks these groups for faults, and aborts
+  /// them after a fault.
   void watch_over(groups& g) {
     std::lock_guard const lock(groups_mutex_);
     groups_.push_back(&g);
@@ -125,10 +126,11 @@ class device_queue {
     compute_reached_.record(compute_);
     stream.wait(compute_reached_);
   }
-  /// Returns the operations that the device has not ended: those of the capture, during a capture,
-  /// since their events must not be queried.
+  /// Returns the operations that the device has not ended. During a capture, returns the captured
+  /// ones, which are kept apart since their events must not be queried.
   in_flight& flight() { return is_captured_ ? captured_flight_ : flight_; }
-  /// Returns the number of an operation that begins now. begin_record() enters it in the record.
+  /// Returns the number of an operation that begins now. Outside of a capture, begin_record()
+  /// enters the operation in the record and returns the number.
   template <class Begin>
   std::uint64_t next_number(Begin const& begin_record) {
     return is_captured_ ? ++captured_ : begin_record();
@@ -200,8 +202,9 @@ class device_queue {
             [this](std::string const& text) { world_.end_process(text.c_str()); }};
   }
 
-  /// Writes a flight record. Returns `why`, the causes if `asks_others`, and the name of the file.
-  /// Returns an empty string if the rank should wait on.
+  /// Writes a flight record. Returns `why` and the name of the file. If `asks_others`, the text
+  /// also has the causes that the watchdog of the mesh found, and is empty if the rank should keep
+  /// waiting.
   std::string explain(std::string const& why, bool asks_others) {
     std::shared_ptr<watch::watchdog> mesh;
     if (asks_others) {

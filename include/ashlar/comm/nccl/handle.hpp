@@ -42,8 +42,8 @@ class handle {
   }
   /// Creates a communicator by splitting `parent`. The members of the new communicator are the
   /// ranks that give the same `color`, ordered by their keys. Collective over the parent. `name` is
-  /// the name of the axes for NCCL's log. A communicator that `is_alone` may have operations under
-  /// way at the same time as its parent.
+  /// the name of the axes for NCCL's log. If `is_alone`, the new communicator shares no buffers
+  /// with its parent, so operations of both may run at the same time.
   handle(handle& parent, int color, int key, std::string name, bool is_alone = false)
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {

@@ -21,8 +21,9 @@ namespace ashlar::nccl {
 
 class in_flight {
  public:
-  /// Adds operation `number`, the last one so far, and the last one on `stream`. If `follower` is
-  /// given, makes that stream wait for the operation's end.
+  /// Adds operation `number`, which must be larger than all earlier numbers. The operation must be
+  /// the last one on `stream`. If `follower` is given, makes that stream wait for the operation's
+  /// end.
   void add(std::uint64_t number, cuda::stream& stream, cuda::stream* follower) {
     std::lock_guard const lock(mutex_);
     if (spare_.empty()) spare_.emplace_back();

@@ -6,16 +6,18 @@
 // Carries out one rank's messages of a crossing (plan/crossing/transfers.hpp) as a sequence of NCCL
 // calls and kernels on one stream.
 //
-//   message           one send or receive, of a range of the elements of a unit task
-//   in one piece      it is sent from the shard, or received into it
-//   in several        it is packed into scratch memory before, or unpacked after
+//   message           one send or receive, of a range of the elements of a unit task, which is a
+//                     box of the tensor (plan/crossing/unit_task.hpp)
+//   contiguous        elements are sent from the shard, or received into it
+//   not contiguous    elements are packed into scratch memory before, or unpacked after
 //   group             all messages of this rank with the same group number are one NCCL group: they
 //                     go at the same time. None of them passes on what another one brings. A group
 //                     ends before the next one begins, in the order of the stream.
 //
-// Both ends of a message are in the groups of the same number, and each rank begins its groups in
-// the order of their numbers. So the first group of all that has not ended can always end, and
-// there is no deadlock. Groups are small, because NCCL cannot have any number of messages in one.
+// A message has the same group number on its sender and on its receiver, and each rank begins its
+// groups in the order of their numbers. So the unfinished group with the smallest number can always
+// end, and there is no deadlock. Groups are small, because NCCL limits the number of messages in a
+// group.
 
 #include <algorithm>
 #include <span>

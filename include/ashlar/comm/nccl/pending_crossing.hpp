@@ -7,10 +7,10 @@
 // come, this rank's messages are given to the device, on the stream of crossings
 // (crossing_lane.hpp).
 //
-//   begin      after all earlier work of the compute stream, which wrote the shard, or last used its
-//              memory
+//   begin      after all earlier work of the compute stream, which wrote the shard, or last used
+//              its memory
 //   advance    returns true when the device has ended this rank's messages
-//   join       orders later work of the compute stream after them; the host does not wait
+//   join       orders later work of the compute stream after the messages; the host does not wait
 //   is_queued  false: the stream of transfers does not wait for crossings
 //   destroyed  joins, so that the shard's memory can be released then, in the order of the compute
 //              stream; during stack unwinding the mesh is abandoned instead

@@ -11,7 +11,7 @@
 //   all_gather, all_to_all, reduce_scatter   (p - 1) n
 //   all_reduce                               (p - 1) b + (n - b), b: the rank's balanced part
 //   receive                                  n
-//   broadcast                                n, on the root 0
+//   broadcast                                0 on the root, else n
 //   reduce                                   (p - 1) n on the root, else 0
 //   all others                               0
 

@@ -135,7 +135,8 @@ class tcp_rendezvous {
   /// any of this node's interfaces.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
-    // Many systems give a host's own name a loopback address, so a name does not tell.
+    // Many systems give a host's own name a loopback address. So only localhost and addresses in
+    // digits count as loopback here.
     auto const own = resolve(here_.address.c_str(), AI_NUMERICHOST);
     bool const is_local = here_.address == "localhost" ||
                           (own != nullptr && is_loopback(*own->ai_addr));

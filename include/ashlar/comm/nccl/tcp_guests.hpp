@@ -4,8 +4,9 @@
 #pragma once
 
 // The connections that a listening socket has accepted and that have not sent their complete
-// message yet. All are read at the same time, so that none of them keeps the others waiting. Those
-// that stay silent for two seconds are dropped, and the oldest one if there are too many.
+// message yet. All are read at the same time, so that none of them keeps the others waiting. A
+// guest is such a connection. It is dropped if its message is not complete after two seconds, or if
+// it is the oldest of too many guests.
 
 #include <algorithm>
 #include <cerrno>
@@ -31,8 +32,8 @@ class tcp_guests {
   /// `door` is the listening socket, which must outlive this object.
   explicit tcp_guests(tcp_socket const& door) : door_(door) {}
 
-  /// Waits until something arrives or a guest has been silent for too long. Returns false if `end`
-  /// passes.
+  /// Waits until something arrives or the two seconds of the oldest guest are over. Returns false
+  /// if `end` passes.
   bool wait_until(clock::time_point end) const {
     std::vector<pollfd> all{{door_.fd(), POLLIN, 0}};
     for (auto const& g : guests_) all.push_back({g.socket.fd(), POLLIN, 0});
@@ -43,7 +44,7 @@ class tcp_guests {
   }
 
   /// Accepts the connections and reads the bytes that have arrived. Calls receive(socket, message)
-  /// for each guest whose message is complete, who then is no guest any more. Stops if that returns
+  /// for each guest whose message is complete, and forgets the guest. Stops if `receive` returns
   /// false.
   template <class Receive>
   void hear(Receive const& receive) {

@@ -66,7 +66,7 @@ class turns {
   }
 
   std::deque<turn> queue_;
-  std::vector<std::array<std::uint64_t, 1 << max_axes>> announced_;  // by mesh: the last tickets
+  std::vector<std::array<std::uint64_t, 1 << max_axes>> announced_;  // by mesh: last tickets
 };
 
 }  // namespace ashlar::nccl

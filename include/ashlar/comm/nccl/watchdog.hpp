@@ -13,16 +13,16 @@
 //
 // To stop a rank, the watchdog aborts the communicators, so that the program's thread returns from
 // any wait. Then the watchdog prints the fault. The next call of refuse_if_stopped in the program's
-// thread throws it. If there is no such call within `patience`, the watchdog ends the process,
-// which ends the job.
+// thread throws the fault as an error. If there is no such call within `patience`, the watchdog
+// ends the process, which ends the job.
 //
 // The time of an operation begins when the host has given it to the device, or when the operation
 // before it ended. It includes the computations that are queued before the operation, and so the
 // timeout is ten times ASHLAR_TIMEOUT (environment.hpp).
 //
-// Why an operation does not end is found out by the watchdog of the mesh (comm/watch/watchdog.hpp),
-// as for ranks on the host. All access to the device is in the callbacks of `watched`, so that the
-// watchdog can be tested without a device.
+// The watchdog of the mesh (comm/watch/watchdog.hpp) finds out why an operation does not end, as it
+// does for ranks on the host. All access to the device is in the callbacks of `watched`, so that
+// the watchdog can be tested without a device.
 
 #include <algorithm>
 #include <chrono>
@@ -46,8 +46,8 @@ struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
   std::function<std::string()> fault;         ///< error message of a communicator; empty: no fault
   /// Writes a flight record and returns the reason (the argument) and further sentences. If
-  /// `asks_others`, they say which ranks have not come. Returns an empty string if the rank should
-  /// wait on.
+  /// `asks_others`, these say which ranks have not begun the operation. Returns an empty string if
+  /// the rank should keep waiting.
   std::function<std::string(std::string const&, bool asks_others)> explain;
   /// Aborts all NCCL communicators. The argument is the reason.
   std::function<void(std::string const&)> take_down;
@@ -156,7 +156,7 @@ class watchdog {
   watch::settings wanted_;
   milliseconds patience_;
   bool is_explained_ = false;
-  double next_look_ = 0;         // the wait from which on the others are asked again
+  double next_look_ = 0;         // seconds of waiting at which the others are asked again
   std::uint64_t warned_of_ = 0;  // the number of the operation of the last warning
   mutable std::mutex mutex_;
   std::condition_variable wake_;

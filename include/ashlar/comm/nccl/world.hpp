@@ -18,8 +18,8 @@ namespace ashlar::nccl {
 struct world {
   launch here;
   int device = 0;  ///< number of the selected device among the devices visible to this process
-  std::chrono::milliseconds deadline{0};  ///< for the ranks to find each other
-  watch::settings watching;               ///< for transfers
+  std::chrono::milliseconds deadline{0};  ///< time limit for the ranks to meet
+  watch::settings watching;               ///< settings of the watchdog of transfers
   std::shared_ptr<handle> all;
   /// Prints a message and ends this process, and with it the job. Thread-safe; does not return.
   void (*end_process)(char const*) = nullptr;

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Whether the ranks of a node share their tensors' memory, and how much of it. The setting is an
-// environment variable, which is read when a mesh is created. The value on the mesh's first rank
-// applies to all ranks. If the value on any rank is invalid, creating the mesh throws on all ranks
-// (mpi/agreed_settings.hpp):
+// Decides whether the ranks of a node share the memory of their tensors, and how much. The setting
+// is an environment variable, which is read when a mesh is created. The value on the mesh's first
+// rank applies to all ranks. If the value on any rank is invalid, creating the mesh throws on all
+// ranks (mpi/agreed_settings.hpp):
 //
 //   ASHLAR_SHARED_MEMORY   unset        the ranks share a quarter of the free shared memory
 //                          off          nothing is shared: all communication uses messages

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The numbers in a flight record of pairs of parts of a mesh, so that a crossing between two parts
-// is an operation of the ranks of both. A pair is registered when its first crossing begins.
+// Registers pairs of parts of a mesh in a flight record. In the record, a crossing between two
+// parts is an operation of one part that has the ranks of both. A pair is registered when its first
+// crossing begins.
 
 #include <algorithm>
 #include <vector>
@@ -16,8 +17,8 @@ namespace ashlar::watch {
 
 class both_parts {
  public:
-  /// Returns the number of the parts `a` and `b` together. This rank, a member of one of them, is
-  /// rank `rank` of the whole mesh.
+  /// Returns the number in the record of the part that has the ranks of `a` and of `b`. `rank` is
+  /// the number of this rank on the whole mesh. It is a member of `a` or of `b`.
   int number(flight_record& record, mesh_part const& a, mesh_part const& b, int rank) {
     for (auto const& p : pairs_)
       if ((p.first == a.ranks && p.second == b.ranks) ||

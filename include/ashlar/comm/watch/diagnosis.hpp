@@ -10,7 +10,8 @@
 //   barrier, for ranks 0 and 1. Rank 1 makes no transfer now: its last one, ..., began 5.2 s ago.
 //
 // A rank waits for the members of its operation's group that have not begun the operation, or that
-// have begun another one by the same number. Ranks that give no report are named with the reason.
+// have begun another operation with the same number. If such a member gives no report, the
+// paragraph says why.
 
 #include <span>
 #include <string>
@@ -59,8 +60,9 @@ ASHLAR_INLINE std::string place_of(reported_operation const& o) {
 
 namespace detail {
 
-/// Returns the ranks of the group of `rank` along the axes of an operation, or those that follow the
-/// axes. Returns all ranks of the mesh if the text is empty.
+/// Returns the ranks that take part in an operation of rank `rank`. `axes` are the names of its
+/// axes, such as "node+gpu". For a part of a mesh, the ranks follow, as in "gpu@4,5"
+/// (flight_record.hpp). An empty text means all ranks.
 inline std::vector<int> group_of(topology const& t, int rank, std::string const& axes) {
   axis_list list;
   for (int a = 0; a < t.axes(); ++a) {

@@ -11,9 +11,9 @@
 //
 // The record also tells for how long the rank has waited:
 //
-//   on the host   while the program's thread waits: the time since an operation began or ended
-//   on a device   while an operation is open, which the device carries out by itself: the time
-//                 since it could run
+//   on the host   while the program's thread waits: the time since an operation or a wait last
+//                 began or ended
+//   on a device   while an operation has not ended: the time since the device could begin it
 
 #include <algorithm>
 #include <atomic>
@@ -41,8 +41,8 @@ class flight_record {
     tick();
   }
 
-  /// Registers a part of the mesh, in which this rank is rank `here`. `ranks` are the ranks of the
-  /// whole mesh, by rank of the part. Returns a number for `began`.
+  /// Registers a part of the mesh, in which this rank is rank `here`. ranks[i] is the number on the
+  /// whole mesh of rank i of the part. Returns the number of the part for `began`.
   int add_part(topology const& t, std::vector<int> ranks, int here) {
     std::lock_guard const lock(mutex_);
     parts_.push_back({t, std::move(ranks), here});
@@ -54,8 +54,8 @@ class flight_record {
   std::uint64_t began(transfer_request const& s, int part = 0) {
     return add(title_of(*s.what, s.type), s.ticket, nullptr, s.label, part);
   }
-  /// Records that an operation of all ranks of the mesh, or of a part, began that is no transfer.
-  /// `what` must be a literal, such as "a barrier".
+  /// Records that an operation began that is no transfer, and in which all ranks of the mesh or of
+  /// a part take part. `what` must be a literal, such as "a barrier".
   std::uint64_t began(char const* what, int part = 0) { return add({}, 0, what, nullptr, part); }
   /// Records that an operation ended.
   void ended(std::uint64_t number) {
@@ -86,8 +86,8 @@ class flight_record {
 
   /// Says that operations from now on belong to this training step. Negative: to none.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
-  /// Says what this rank does for which others may have to wait for long (comm/long_work.hpp).
-  /// Null: nothing. `what` must be a literal. Returns what was said before.
+  /// Says which long work this rank does, for which other ranks may have to wait
+  /// (comm/long_work.hpp). Null: nothing. `what` must be a literal. Returns what was said before.
   char const* set_work(char const* what) { return work_.exchange(what, std::memory_order_relaxed); }
 
   /// While an object of this class exists, the program's thread waits.
@@ -159,7 +159,7 @@ class flight_record {
   }
   /// Returns the number of the oldest entry that is still kept.
   std::uint64_t oldest() const { return last_ < ring_.size() ? 1 : last_ - ring_.size() + 1; }
-  /// Returns the names of a set of axes (operation_queue::group_of). For a group of a part, the
+  /// Returns the names of the axes in a set, which has bit a for axis a. For a group of a part, the
   /// ranks of the group follow, as in "gpu@4,5".
   static std::string text_of(unsigned set, part_of_mesh const& own) {
     axis_list axes;
@@ -194,8 +194,8 @@ class flight_record {
   std::atomic<int> waits_{0};             // how many objects `waiting` exist
   std::atomic<std::uint64_t> events_{0};  // beginnings and ends of operations and waits
   std::atomic<clock::rep> now_{0};        // the coarse clock
-  std::uint64_t seen_events_ = 0;         // of the last tick
-  clock::time_point seen_;                // when the events were first seen as they are
+  std::uint64_t seen_events_ = 0;         // events_ at the last tick
+  clock::time_point seen_;                // when a tick first saw events_ as it is now
   clock::time_point progressed_;          // when an operation on a device last ended
 };
 

@@ -7,9 +7,10 @@
 // operations. They answer while their programs compute or wait. A rank that does not answer within
 // a second is silent: its process is stopped or has ended.
 //
-// The answers tell whether this rank should wait on, because another one does long work
-// (comm/long_work.hpp), whether a lower rank reports, and what the report says (diagnosis.hpp).
-// watchdog.hpp decides when to ask, and what to do then.
+// The answers tell whether this rank should keep waiting because another rank does long work
+// (comm/long_work.hpp). They also tell whether a rank with a lower number reports the wait instead
+// of this one, and what the report says (diagnosis.hpp). watchdog.hpp decides when to ask, and what
+// to do then.
 
 #include <atomic>
 #include <chrono>
@@ -27,7 +28,8 @@ namespace ashlar::watch {
 
 class inquiry {
  public:
-  /// Waits for one message for at most the given time, and gives an answer to add_answer.
+  /// Waits for one message for at most the given time. If the message is an answer, passes it to
+  /// add_answer.
   using receiver = std::function<void(std::chrono::milliseconds)>;
 
   /// All arguments must outlive this object.
@@ -44,8 +46,9 @@ class inquiry {
 
   /// Returns the lowest rank that has waited for too long, if it is lower than this rank, or -1.
   int lower_reporter() const;
-  /// Returns whether this rank, which has waited for `waits` seconds, should wait on: a rank does
-  /// long work, or may do so without being heard, and ten timeouts have not passed yet.
+  /// Returns whether this rank, which has waited for `waits` seconds, should keep waiting. It
+  /// should for up to ten timeouts, if any rank says that it does long work, or if no other host
+  /// answers: a rank there may do long work unheard.
   bool must_wait_on(double waits) const;
   /// Returns the diagnosis of the answers, and writes the flight record (record_file.hpp). `why` is
   /// what is known without the diagnosis. `waits` are the seconds for which this rank waits.
@@ -61,7 +64,7 @@ class inquiry {
   topology const& shape_;
   settings const& wanted_;
   peer_socket const& socket_;
-  int rank_ = 0;                      // that asks
+  int rank_ = 0;                      // this rank, which asks
   std::vector<rank_report> answers_;  // of all ranks; empty if nothing was asked
 };
 

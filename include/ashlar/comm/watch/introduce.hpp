@@ -19,7 +19,7 @@
 namespace ashlar::watch {
 
 /// Returns the watchdog of rank `rank`, or null if the mesh has one rank, or if ASHLAR_TIMEOUT is
-/// off on some rank. `acts` tells that it notices waits itself (watchdog::start).
+/// off on some rank. `acts` tells whether the watchdog notices waits itself (watchdog::start).
 /// `reduce(op, span)` replaces values by their sums or maxima over all ranks. Collective over the
 /// mesh: two all-reduces, of 24 bytes and of 72 bytes per rank of the mesh.
 template <class Reduce>

@@ -4,9 +4,9 @@
 #pragma once
 
 // Notices at once when the next rank of the same host is killed, by a signal or for want of memory.
-// Each rank observes one other, so that each rank is observed. A rank whose mesh is destroyed says
-// so before (left). Then its observer observes the rank after it. Uses Linux's pidfd; on other
-// systems it notices nothing.
+// Each rank observes one other, so that each rank is observed. Before a rank destroys its mesh, it
+// says so (left). Then its observer observes the rank after it. This class uses Linux's pidfd, and
+// notices nothing on other systems.
 
 #include <vector>
 

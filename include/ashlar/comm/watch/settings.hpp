@@ -7,8 +7,8 @@
 //
 //   ASHLAR_TIMEOUT          unset     a rank that waits for 60 s for others ends the job
 //                           90        the same after 90 s; fractions are permitted
-//                           90,warn   after 90 s it says what it waits for, and waits on
-//                           off       it waits for ever
+//                           90,warn   after 90 s the rank says what it waits for, and keeps waiting
+//                           off       ranks wait for ever
 //   ASHLAR_FLIGHT_RECORDS   unset     flight records are written to the working directory
 //                           a path    they are written to this folder
 //                           off       they are not written

@@ -9,18 +9,20 @@
 //   1  The program's thread has waited for the timeout while no operation began or ended.
 //   2  The watchdog asks the watchdogs of all ranks for their last operations (inquiry.hpp). If
 //      any rank says that it does long work, the watchdog looks again after another timeout.
-//   3  If a lower rank that answers waits for too long too, that rank reports.
+//   3  If a rank with a lower number answers that it has waited for too long too, that rank
+//      reports.
 //   4  The watchdog prints a paragraph that says who waits for whom (diagnosis.hpp), and writes a
 //      flight record with the last operations of all ranks (record_file.hpp).
-//   5  It tells the other ranks to end, and ends its own process with exit status 1. A launcher
-//      such as mpirun then ends the rest. With ASHLAR_TIMEOUT=...,warn it waits on instead.
+//   5  The watchdog tells the other ranks to end, and ends its own process with exit status 1. A
+//      launcher such as mpirun then ends the rest. With ASHLAR_TIMEOUT=...,warn the rank keeps
+//      waiting instead.
 //
-// On a device, the transport's own watchdog notices in step 1, and asks this one for the causes
-// (explain), which are steps 2 to 4. So the text is the same.
+// On a device, step 1 is done by the transport's own watchdog (nccl/watchdog.hpp). It asks this one
+// for the causes (explain), which are steps 2 to 4. So the text is the same.
 //
 // The watchdog also ends the job as soon as the next rank of the same host is killed
-// (neighbour.hpp), and says what this rank was doing then. A rank that ends its mesh says so before
-// (membership.hpp).
+// (neighbour.hpp), and says what this rank was doing then. A rank that destroys its mesh says so
+// first (membership.hpp).
 
 #include <memory>
 #include <optional>
@@ -37,8 +39,8 @@ namespace ashlar::watch {
 
 class watchdog {
  public:
-  /// Opens the socket. `record` must outlive this object. `is_one_host` tells that all ranks of the
-  /// mesh are on one host.
+  /// Opens the socket. `record` must outlive this object. `is_one_host` tells whether all ranks of
+  /// the mesh are on one host.
   watchdog(flight_record& record, topology const& t, settings const& s, bool is_one_host);
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
@@ -47,14 +49,14 @@ class watchdog {
   /// Returns the port of the socket, which other ranks need for their contact of this rank.
   int port() const;
 
-  /// Asks the other ranks, and returns sentences on the causes of the wait, which name the flight
-  /// record that it writes. Returns nothing if the caller should wait on, because a rank does long
-  /// work. The text is empty if this does not end in three seconds. `why` is what the caller knows.
-  /// Called by another thread, on meshes whose transport watches itself.
+  /// Asks the other ranks why this rank waits, and writes a flight record. Returns sentences that
+  /// say the causes and name the file. Returns nothing if the caller should keep waiting, because a
+  /// rank does long work. Returns an empty text if there is no answer within three seconds. `why`
+  /// is what the caller knows. Called by the thread of the transport's own watchdog.
   std::optional<std::string> explain(std::string const& why);
 
-  /// Starts to watch. `acts` tells that this object notices waits itself. `ranks` has the contacts
-  /// of all ranks.
+  /// Starts to watch. `acts` tells whether this object notices waits itself, or only answers
+  /// explain(). `ranks` has the contacts of all ranks.
   void start(bool acts, int rank, std::vector<contact> ranks,
              std::span<std::int32_t const, token_words> secret);
 
@@ -103,8 +105,8 @@ struct watchdog::state {
   double waits = -1;   // result of the last tick, without the time that is excused
   double excused = 0;  // seconds for which this process was stopped
   bool acts = true;
-  bool has_reported = false;  // about the present wait
-  double next_look = 0;       // the wait, in seconds, from which on the cause is looked for
+  bool has_reported = false;  // whether it reported the present wait
+  double next_look = 0;       // seconds of waiting at which it looks for the cause
   std::mutex mutex;           // for the next three members
   std::condition_variable is_explained;
   std::optional<std::string> asked;
@@ -128,7 +130,8 @@ struct watchdog::state {
   void receive(milliseconds time) {
     auto const begun = clock::now();
     auto const m = socket.receive(next.has_ended() ? milliseconds(0) : time, next.descriptor());
-    // If this process was stopped for a while, the others perhaps were, too. That is no wait.
+    // If this process was stopped for a while, the other ranks perhaps were, too. This time does
+    // not count as waiting.
     auto const stopped = clock::now() - begun - time - std::chrono::seconds(1);
     if (stopped.count() > 0) excused += std::chrono::duration<double>(stopped).count();
     double const full = record.tick();
@@ -149,8 +152,8 @@ struct watchdog::state {
     }
   }
 
-  /// Called when the neighbour's process has ended. If the launcher is ending all processes, this
-  /// one does not survive the pause.
+  /// Called when the neighbour's process has ended. Ends the job, unless the neighbour has left the
+  /// mesh. If the launcher is ending all processes, it also ends this one during the pause below.
   void report_end_of_neighbour() {
     int const ended = next.rank();
     std::this_thread::sleep_for(milliseconds(20));
@@ -198,7 +201,7 @@ struct watchdog::state {
     next_look = waits + seconds(wanted.timeout);
     if (question.must_wait_on(waits)) return;
     if (question.lower_reporter() >= 0 && !wanted.only_warns) {
-      // That rank's message `end` ends this process.
+      // The message `end` of the lower rank ends this process.
       auto const end = clock::now() + std::chrono::seconds(3);
       while (clock::now() < end && !is_done && waits >= seconds(wanted.timeout))
         receive(milliseconds(50));
@@ -259,7 +262,8 @@ ASHLAR_INLINE void watchdog::start(bool acts, int rank, std::vector<contact> ran
   s.socket.introduce(rank, std::move(ranks), secret);
   s.next.observe(rank, s.socket.ranks());
   s.present.emplace(s.socket, rank);
-  // Signals are for the program's thread. The new thread inherits this mask.
+  // The new thread inherits this mask, which blocks all signals, so that the program's thread gets
+  // them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

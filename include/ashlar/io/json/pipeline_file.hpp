@@ -28,8 +28,9 @@
 // and one of
 //
 //   warm_ups      the warm-up depth of each part: [7, 5, 3, 1]
-//   schedule      a name, such as "interleaved:2" (search/schedule_choice.hpp), or the passes of each
-//                 part, a text each (step/pipeline/text.hpp): ["0: F0 F1 B0 B1", "1: F0 B0 F1 B1"]
+//   schedule      a name, such as "interleaved:2" (search/schedule_choice.hpp), or the passes of
+//                 each part, a text each (step/pipeline/text.hpp):
+//                 ["0: F0 F1 B0 B1", "1: F0 B0 F1 B1"]
 //
 // Loading a file checks that
 //
@@ -160,8 +161,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Reads the schedule of a file of version 3, for this number of stages. Throws ashlar::error if it
-/// is not one of the net's micro-batches, or cannot run.
+/// Reads the schedule of a file of version 3. Throws ashlar::error if the schedule has other
+/// numbers of stages or micro-batches, or cannot run.
 inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {
   if (j.contains("warm_ups") == j.contains("schedule"))
     throw error("schedule", "a file of version 3 has either \"schedule\" or \"warm_ups\".");

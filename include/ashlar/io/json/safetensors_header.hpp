@@ -10,7 +10,7 @@
 //   JSON       for each array its element type, extents and position in the third part
 //   data       the arrays, row-major and little-endian, without gaps
 //
-// Files of strangers are read too, so every number is checked before memory is asked for.
+// Files from unknown sources are read too, so every number is checked before memory is allocated.
 
 #include <algorithm>
 #include <cstdint>
@@ -140,7 +140,7 @@ inline safetensors_header header_of(nlohmann::json const& j, std::int64_t data_b
 }  // namespace detail
 
 /// Reads the header of a safetensors file. Throws ashlar::error with the file's name if the file is
-/// not one.
+/// no safetensors file.
 inline safetensors_header read_safetensors_header(std::string const& path) {
   char const* const operation = "safetensors";
   constexpr std::int64_t most = 100'000'000;  // the limit of the format

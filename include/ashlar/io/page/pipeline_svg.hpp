@@ -5,11 +5,13 @@
 
 // Draws the schedule of a pipeline as a time chart. Time runs to the right, and each part of the
 // mesh is a row. Each pass of a micro-batch is a box with the number of the micro-batch, if there
-// is room. Forward passes, backward passes and the gradients of parameters alone have different
-// colours, and a box of a second stage of the part has a darker border. White space means that the
-// part waits. A transfer is a thin line below the part that sends, as long as it takes. Those of
-// skips between stages are a second line of another colour. If there are too many parts, only the first ones and the last one are drawn. If there are too many
-// micro-batches, the chart shows a step of the first ones alone.
+// is room. Forward passes, backward passes, and passes that only make gradients of parameters have
+// different colours. If a part has several stages, the boxes of all but its first stage have a
+// darker border. White space means that the part waits. A transfer is a thin line below the row of
+// the part that sends, as long as the transfer takes. The transfers of skips between stages are on
+// a second line, in another colour. If there are too many parts, only the first ones and the last
+// one are drawn. If there are too many micro-batches, the chart shows a step that has only the
+// first ones.
 
 #include <string>
 
@@ -26,7 +28,7 @@ inline int drawn_micro_batches(search::pipeline_plan const& p) {
   return std::min(p.micro_batches(), std::clamp(400 / rows, 1, 20));
 }
 
-/// Returns a schedule without the passes of all micro-batches but the first ones.
+/// Returns the schedule with only the passes of the first `micro_batches` micro-batches.
 inline pipelines::schedule of_first(pipelines::schedule s, int micro_batches) {
   s.micro_batches = micro_batches;
   for (auto& own : s.order)

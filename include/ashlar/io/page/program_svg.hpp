@@ -4,11 +4,11 @@
 #pragma once
 
 // Draws the predicted timeline of a training step on one rank as a time chart, with a row for each
-// resource. The first row shows the computations of the rank. The other rows show its transfers: one
-// row for those inside a node, and one for those between nodes. White space means that the rank
+// resource. The first row shows the computations of the rank. The other rows show its transfers:
+// one row for those inside a node, and one for those between nodes. White space means that the rank
 // waits or that the links are idle. Colours distinguish the forward pass, the backward pass and the
-// synchronization of gradients. If micro-batches take turns, boxes have their numbers, and those of
-// every second one a darker border.
+// synchronization of gradients. If micro-batches take turns, each box has the number of its
+// micro-batch, and the boxes of odd numbers have a darker border.
 
 #include <string>
 
@@ -39,7 +39,8 @@ inline std::string box_kind(step::phase when, bool second) {
          (second ? " c2" : "");
 }
 
-/// Returns the name of what a transfer moves. A bucket has the name of its first move.
+/// Returns the name of what a transfer moves. A bucket, which is several moves in one, has the name
+/// of its first move.
 template <int N>
 std::string moved_text(step::basic_problem<N> const& net, step::program const& p, int number) {
   auto const& move = p.moves[static_cast<std::size_t>(number)];
@@ -94,8 +95,8 @@ std::string program_svg(step::basic_problem<N> const& net, step::program const& 
 
 /// Returns the section of the page about a training step: the seconds of the step with and without
 /// overlap of transfers and computations, and the chart. If a step has several micro-batches, the
-/// section shows a step with only one of them, or with only as many as take turns. If the program is
-/// too long, only the seconds are shown, and only if the problem asks for overlap.
+/// section shows a step with only one of them, or with only as many as take turns. If the program
+/// is too long, only the seconds are shown, and only if the problem asks for overlap.
 template <int N>
 std::string program_section(step::basic_problem<N> const& net, step::basic_plan<N> const& chosen,
                             machine const& m) {

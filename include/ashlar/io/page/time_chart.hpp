@@ -4,7 +4,8 @@
 #pragma once
 
 // The common parts of time charts: time runs to the right, and each resource has a row of boxes.
-// program_svg.hpp draws the step of one rank so, and pipeline_svg.hpp the schedule of a pipeline.
+// program_svg.hpp draws the step of one rank as such a chart, and pipeline_svg.hpp the schedule of
+// a pipeline.
 
 #include <string>
 
