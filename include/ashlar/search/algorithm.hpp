@@ -7,14 +7,16 @@
 // plan with a certified lower bound comes out.
 //
 //   auto const found = search::coordinate_descent(net, t, m, {.seed = 1, .evaluations = 100'000});
-//   found.plan, found.lower_bound, found.gap, found.how            // algorithms.hpp: all, by name
+//   found.plan, found.lower_bound, found.gap, found.how
+//
+// algorithms.hpp lists all algorithms by name.
 //
 //   evaluation    the pricing of one plan, either completely or as the difference to another plan
 //   seconds       wall-clock time of the algorithm, including its cost tables. The computation of
 //                 the lower bound is not part of the algorithm and not included, except in exact()
-//   lower bound   predicted seconds. No plan within the memory limit is faster by more than one
-//                 part in 1e9 (a tiny tie-breaking weight is added per collective). If the best
-//                 plan without a memory limit fits, the bound is the seconds of that plan, else the
+//   lower bound   predicted seconds. No plan within the memory limit takes less by more than one
+//                 part in 1e9 (a tiny tie-breaking weight is added per collective). If the fastest
+//                 of all plans fits in memory, the bound is its seconds. Otherwise the bound is the
 //                 Lagrangian dual (lagrangian.hpp)
 //   recomputed    the number of recomputed segments. If the fastest plan exceeds the memory limit,
 //                 optimal and exact search for this number. In all other cases, the problem fixes
@@ -48,7 +50,7 @@ struct options {
   std::int64_t evaluations = 0;  ///< maximum number of plans to price; 0: no limit
   double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
   double lower_bound = 0;    ///< in seconds, if the caller already knows one; 0: it is computed
-  bool whole_space = false;  ///< whether to search also dominated choices (choice_class.hpp)
+  bool whole_space = false;  ///< whether dominated choices are searched, too (choice_class.hpp)
   /// A filter like the one of optimal(): returns whether element i of the chain (a layer or
   /// residual block) may take a choice. If it is empty, every choice is permitted.
   std::function<bool(int, layer_choice const&)> permits{};

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Assigns signature rows to interchangeable mesh axes. Axes are interchangeable if they have equal
-// extent and network tier. An earlier search, the "multiset model", has decided how many of these
-// axes have which row. The optimum of that model is a lower bound of the cost of every plan. This
-// file decides which of the axes have which row, and in which order shards nest. It looks for the
-// cheapest such plan.
+// Assigns signature rows to interchangeable mesh axes. A signature row says how a layer's tensors
+// lie along one axis. Axes are interchangeable if they have equal extent and network tier. An
+// earlier search, the "multiset model", has decided how many of these axes have which row. The
+// optimum of that model is a lower bound of the cost of every plan. This file decides which of the
+// axes have which row, and in which order shards nest. It looks for the cheapest of these plans.
 //
 // The method is A* search with partial expansion:
 //
@@ -75,7 +75,7 @@ class assign_axes {
   struct partial_plan {
     double promise, cost;
     int element, choice;     ///< the last element, and its choice in the model
-    axis_order order, from;  ///< which axes have which rows, and how shards nest (reordered.hpp)
+    axis_order order, from;  ///< how shards nest, and which axes have which rows (reordered.hpp)
     int parent;              ///< index of the partial plan without the last element; -1: none
     /// Index in all_ of the partial plan whose last element is the begin of the enclosing residual
     /// block; -1 if there is no such block.

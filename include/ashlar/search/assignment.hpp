@@ -9,8 +9,8 @@
 //   element    a layer, or the begin or the end of a residual block
 //   variable   an element with a choice of its own. The two ends of a residual block are one
 //              variable, because they always take the same choice
-//   weight     Σ own weights of the variables + Σ weights of the boundaries between neighbours,
-//              from the tables of chain_model
+//   weight     seconds plus a tiny amount per collective: Σ own weights of the variables
+//              + Σ weights of the boundaries between neighbours, from the tables of chain_model
 //   memory     added up over the whole chain (step/memory_fold.hpp) each time a choice is tested
 //              against the memory limit. Adding it up takes time linear in the length of the chain,
 //              and is skipped if a lower bound already shows that the choice does not fit

@@ -3,25 +3,30 @@
 
 #pragma once
 
-// Finds where to cut a chain into the stages of one schedule, and the schedule's order, for the
-// shortest step within a memory limit. The placements are given (cut_costs.hpp).
+// Finds where to cut a chain into pipeline stages for one schedule, and in which order the passes
+// run, for the shortest step within a memory limit. The placements are given (cut_costs.hpp).
 //
-//   few cuts    all are tried, in the order of a lower bound, until the bound reaches the best step.
-//               So no cut is better, unless another order of the same schedule is (searched, zb_*)
-//   many        dynamic programming over the cutting points finds the cut whose stages have the
-//               least lower bound, and among these the one with the most equal stages. Then single
-//               cutting points are moved as long as the replayed step becomes shorter
+//   few cuts    All cuts are tried in ascending order of a lower bound, until the bound reaches the
+//               seconds of the best step so far. So no cut is better. For the schedules `searched`
+//               and zb_*, this holds only for the orders of passes that were tried.
+//   many cuts   Dynamic programming over the cutting points finds the cut whose largest stage bound
+//               is least, and among such cuts the one with the most equal stages. Then single
+//               cutting points are moved as long as the replayed step becomes shorter.
 //
-// The bound of a stage that begins at unit i, of m micro-batches with u seconds each, is
+// Let a stage take u seconds for both passes of one micro-batch, of which there are m. A step takes
+// at least
 //
-//   whole backward passes, one stage a part   both passes of a micro-batch in all stages before,
-//                                             and m u
-//   else                                      the forward passes of all stages before, and m u
+//   h + m u + g   under every schedule
+//   b + m u       if each part holds one stage and backward passes are whole
 //
-// so later stages are best a little shorter than earlier ones. It counts what follows the passes, also
-// the crossing of a tied parameter to the part of its later use. It leaves out the transfers between
-// stages, those of skips among them, since they depend on where the other stages begin; they can only
-// make a step longer. The bound of a whole cut (step/pipeline/bound.hpp) counts them.
+//   h, b   the forward passes (h) or both passes (b) of one micro-batch in all earlier stages
+//   g      what follows the passes of the stage: the synchronization of its gradients, and the
+//          crossings of tied parameters to the part of their later use
+//
+// So later stages are best a little shorter than earlier ones. These bounds leave out the transfers
+// between stages, also those of skips, because transfers depend on where the other stages begin.
+// Transfers can only make a step longer. The bound of a whole cut (step/pipeline/bound.hpp) counts
+// them.
 
 #include <ashlar/search/cut_costs.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -29,7 +34,8 @@
 
 namespace ashlar::search {
 
-/// A cut with its order of passes, as limits_of gives it.
+/// A cut with its order of passes. `limits` has the first element of each stage and the number of
+/// all elements, as limits_of returns them.
 struct found_cut {
   std::vector<int> limits;
   pipelines::schedule order;
@@ -42,19 +48,21 @@ namespace detail {
 
 class cut_search {
  public:
-  /// Finds no cut of `known` seconds or more. `limit` has the bytes per rank; 0: no limit.
+  /// Only cuts of fewer than `known` seconds are found. `limit` is the most bytes per rank; 0: no
+  /// limit.
   cut_search(cut_costs& net, schedule_choice choice, int parts, int micro_batches,
              std::int64_t limit, double known)
       : net_(net), choice_(choice), shape_(choice.shape(parts, micro_batches)), limit_(limit) {
     best_.seconds = known;
   }
 
-  /// Prices one cut, given by its units, with the order that the choice has for it.
+  /// Prices one cut with the order of passes that the schedule has for it. `cut` has the first unit
+  /// of each stage and the number of all units.
   void take(std::vector<int> const& cut) {
     auto const stages = net_.stages(cut, shape_);
     auto const skips = net_.skips(cut, shape_);
     if (least(stages, skips) >= best_.seconds * nearly) return;
-    // Once it is known that more memory might help, a cut that fits in no order tells nothing.
+    // If is_limited is set already, a cut that fits in no order has nothing more to tell.
     if (best_.is_limited && !fits_in_some_order(cut)) return;
     auto const costs = costs_of(stages);
     std::vector<int> most(static_cast<std::size_t>(shape_.positions), shape_.micro_batches);
@@ -64,7 +72,8 @@ class cut_search {
     };
     if (choice_.kind != schedule_kind::searched || limit_ == 0) return with();
     auto const any = most;
-    bool fits = true, is_short = false;  // below the depths of 1F1B
+    // `is_short`: in some stage, memory permits fewer micro-batches in flight than 1F1B has.
+    bool fits = true, is_short = false;
     for (std::size_t k = 0; k < most.size(); ++k) {
       auto const b = net_.bytes(cut[k], cut[k + 1]);
       fits = fits && b.one <= limit_;
@@ -89,11 +98,12 @@ class cut_search {
     }
   }
 
-  /// Tries the cut of least bound, and then moves its cutting points.
+  /// Tries the cut that balanced() finds.
   void take_balanced() {
     if (auto const cut = balanced(limit_); !cut.empty()) take(cut);
     else if (limit_ > 0) best_.is_limited = true;
   }
+  /// Moves cutting points of the best cut by one unit as long as the step becomes shorter.
   void improve() {
     double const passes = 3. * shape_.stages() * shape_.micro_batches;
     double left = most_passes;
@@ -129,9 +139,10 @@ class cut_search {
 
   static constexpr int most_cuts = 20'000;
 
-  /// Returns a lower bound of the seconds of a step with the given cut (as limits_of gives it). If
-  /// it is empty, returns one for any cut, or if there are many, for the one that take_balanced
-  /// tries first. Returns `unreachable` if there is no cut.
+  /// Returns a lower bound of the seconds of a step with the cut `limits` (as limits_of returns
+  /// it). If `limits` is empty, the bound holds for every cut. But if there are more than
+  /// most_cuts, it is the bound of the cut that take_balanced() tries. Returns `unreachable` if no
+  /// cut exists.
   double least_of(std::vector<int> const& limits) const {
     if (!limits.empty()) return least_of_cut(units_of(limits));
     if (net_.units() < shape_.stages()) return unreachable;
@@ -140,7 +151,8 @@ class cut_search {
     double bound = 0;
     for (std::size_t k = 0; k + 1 < cut.size(); ++k)
       bound = std::max(bound, bound_of(net_.stage(cut[k], cut[k + 1], false), cut[k], cut[k + 1]));
-    // The busiest part has at least the average, which may lack moves where the chain is cut.
+    // The busiest part takes at least the average over all parts. The average leaves out
+    // redistributions where the chain may be cut, because crossings take their place.
     auto const all = net_.stage(0, net_.units(), false);
     double const left = all.seconds - net_.most_saved(shape_.stages() - 1);
     return std::max(bound, (shape_.micro_batches * left + all.synchronize) / shape_.positions);
@@ -153,8 +165,8 @@ class cut_search {
     return cut;
   }
 
-  /// Returns the cut that dynamic programming finds, within a limit of memory, or none. For a limit
-  /// the memory of a stage is estimated.
+  /// Returns the cut that dynamic programming finds within `limit` bytes per rank (0: no limit), or
+  /// an empty list if there is none. The memory of the stages is only estimated.
   std::vector<int> balanced(std::int64_t limit) const {
     int const units = net_.units(), stages = shape_.stages();
     if (units < stages) return {};
@@ -209,7 +221,7 @@ class cut_search {
 
  private:
   static constexpr double nearly = 1 - 1e-12;
-  static constexpr double most_passes = 3e6;  // that `improve` replays
+  static constexpr double most_passes = 3e6;  // passes that improve() replays
 
   bool is_plain() const { return shape_.chunks == 1 && !choice_.splits(); }
 
@@ -252,7 +264,7 @@ class cut_search {
     }
   }
 
-  /// Micro-batches that stage k has at least in flight.
+  /// Returns a lower bound of the number of micro-batches that stage k has in flight.
   int depth(int k) const {
     int const m = shape_.micro_batches, s = shape_.positions;
     switch (choice_.kind) {
@@ -326,16 +338,16 @@ class cut_search {
   schedule_choice choice_;
   pipelines::schedule shape_;
   std::int64_t limit_;
-  std::vector<int> cut_;  // of best_
+  std::vector<int> cut_;  // the cut of best_, as units
   found_cut best_;
 };
 
 }  // namespace detail
 
-/// Returns the best cut and order of a schedule, or one without limits if none takes less than
-/// `known` seconds within `limit` bytes per rank (0: no limit). Expects that the choice permits the
-/// numbers.
-///   given      a cut to try, as limits_of gives it; empty: none
+/// Returns the best cut for a schedule, with its order of passes. The result has no limits if no
+/// cut takes less than `known` seconds within `limit` bytes per rank (0: no limit). Expects that
+/// the schedule permits these numbers of parts and micro-batches.
+///   given      a cut to try first, as limits_of returns it; empty: none
 ///   any_cuts   whether other cuts are tried, too
 inline found_cut best_cut(cut_costs& net, schedule_choice const& choice, int parts,
                           int micro_batches, std::int64_t limit, double known,

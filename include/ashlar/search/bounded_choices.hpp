@@ -10,8 +10,9 @@
 //
 //   F   a lower bound of the cost before an element, per choice of that element
 //   B   a lower bound of the cost after an element, per choice of that element
-//   D   a lower bound of the cost of a residual block, per choice of the block's ends or of an
-//       element inside the block. Here the two ends need not take the same choice
+//   D   the cost of a layer outside residual blocks, or a lower bound of the cost of a residual
+//       block, per choice of the block's ends or of an element inside the block. In this bound the
+//       two ends need not take the same choice
 //
 // F and B are computed for elements outside residual blocks and for whole blocks. They count the
 // moves between two consecutive residual blocks as free. For a choice inside a block, F and B are

@@ -80,7 +80,8 @@ class chain_model {
         continue;
       }
       int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
-      // The output of a skip is larger than all other tensors at the boundaries of its ends.
+      // At the ends of a residual block no tensor is larger than the output. (The output of a skip
+      // is larger than the others, because a skip concatenates.)
       shape const x = end >= 0 ? net_.layer(end).y : x_extents(net_, i);
       shape const y = end >= 0 ? net_.layer(end).y : y_extents(net_, i);
       bool const plain = end < 0 || sees_itself(i);

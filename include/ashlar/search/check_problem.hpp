@@ -11,7 +11,8 @@
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
 //   turns      micro-batches can take turns as the problem says (step/check_turns.hpp)
-//   overlap    not asked for. optimal_plan.hpp treats such problems before it calls a search
+//   overlap    problem::overlap is off. optimal_plan.hpp handles problems with overlap before it
+//              calls a search
 //   bytes      fewer than 2^63 in total, for all tensors together with their gradients and
 //              optimizer states. Also fewer than 2^63 for each single tensor, counted as if every
 //              rank held a full copy

@@ -235,7 +235,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     element_role const begins{element_kind::residual_begin, spec.x, spec.y, c.runs, c.held};
     c.memory.data()[j] = memory_of(net, spec, begins, choice[j], paths.mesh());
     layer_spec const& at_end = net.layer(c.end);
-    // The begin holds the input of a recomputed segment.
+    // The begin of the block holds the input of a recomputed segment, so the end holds nothing.
     element_role const ends{element_kind::residual_end, at_end.x, at_end.y, c.runs,
                             saved_part::nothing};
     c.end_memory.data()[j] = memory_of(net, at_end, ends, choice[j], paths.mesh());

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The prices of tensors that cross from one part of a pipeline to another: those of the planned
-// crossing (plan/cross_mesh.hpp), with the steps before and after it.
+// Prices crossings: moves of a tensor from one part of a pipeline's mesh to another part. A price
+// is that of the planned crossing (plan/cross_mesh.hpp), with the redistribution steps before and
+// after it.
 //
 // The parts of a pipeline are equal, and a machine has the same links between all of its nodes. So
-// every two parts are as far from each other as two that stand next to each other, and a price is
-// worked out on a mesh of two parts. A net has few different crossings. Each is planned once.
+// a crossing costs the same between any two parts, and its price is computed on a mesh of two
+// neighbouring parts. A net has few different crossings. Each of them is planned once.
 
 #include <vector>
 
@@ -22,7 +23,7 @@ class crossing_prices {
  public:
   struct price {
     double seconds = 0;
-    std::int64_t sent = 0;  ///< bytes that the busiest rank of the source sends to others in all
+    std::int64_t sent = 0;  ///< bytes that the busiest rank of the source sends to other ranks
   };
 
   /// `part` is the mesh of one part and `axis` the axis along which the parts stand (-1: there is
@@ -36,8 +37,8 @@ class crossing_prices {
     has_parts_ = true;
   }
 
-  /// Returns the price of moving a tensor from a placement on one part to one on another. Nothing
-  /// moves if there is only one part.
+  /// Returns the price of moving a tensor from placement `from` on one part to placement `to` on
+  /// another part. If there is only one part, nothing moves and the price is 0.
   price operator()(shape const& extents, int element_size, placement const& from,
                    placement const& to) {
     if (!has_parts_) return {};

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The costs of all stages into which a chain may be cut. The chain consists of units, between which
-// it may be cut (cutting_points in stages.hpp). A stage is a range of units. Its seconds are
-// differences of sums over all units before, so they differ by roundings from those of stage_model,
-// which the price of a plan is made of.
+// Computes the costs of all stages into which a chain can be cut. The chain is a sequence of units,
+// and cuts are permitted between units only (cutting_points in stages.hpp). A stage is a range of
+// units. Its seconds are differences of prefix sums over the units. So they differ by rounding
+// errors from the seconds of stage_model, from which the price of a plan is computed.
 
 #include <algorithm>
 #include <functional>
@@ -24,7 +24,7 @@ class cut_costs {
       : points_(std::move(cutting_points)),
         price_([&model](int first) { return model.cut(first); }),
         measure_([&model](int first, int last) { return model.bytes(first, last); }) {
-    // Few nets have skips, and the cuts of others are priced without looking for them.
+    // Few nets have skips. For all other nets, cuts are priced without looking for skips.
     if (!model.skips_between(points_).empty()) {
       skips_ = [&model](std::vector<int> const& limits, pipelines::schedule const& order) {
         return model.skips(limits, order);
@@ -63,8 +63,9 @@ class cut_costs {
   int units() const { return static_cast<int>(points_.size()) - 1; }
   std::vector<int> const& points() const { return points_; }
 
-  /// Returns the stage of the units first .. last - 1 without its transfers, and without those of
-  /// tied parameters. If it is `joined` to the one before, its input does not cross.
+  /// Returns the stage of the units first .. last - 1, without transfers between stages and without
+  /// the crossings of tied parameters. `joined` says whether the stage before it is on the same
+  /// part, so that its input is redistributed instead of crossing.
   pipeline_stage stage(int first, int last, bool joined) const {
     auto const &a = before_[at(first)], &b = before_[at(last)];
     moves const in = joined ? moves{} : moves_[at(first)];
@@ -78,8 +79,8 @@ class cut_costs {
     return s;
   }
 
-  /// Returns the stages between the units of `cut`, which begins with 0 and ends with the number of
-  /// units, on the parts that `shape` gives them.
+  /// Returns the stages of a cut, with their transfers. `cut` has the first unit of each stage and
+  /// the number of all units. `shape` says which part runs which stage.
   std::vector<pipeline_stage> stages(std::vector<int> const& cut,
                                      pipelines::schedule const& shape) {
     std::vector<pipeline_stage> list;
@@ -97,8 +98,9 @@ class cut_costs {
     return list;
   }
 
-  /// Returns the seconds per step in which the tied parameters cross whose later use is among these
-  /// units, and whose first use is in a stage before, on another part.
+  /// Returns the seconds per step of the crossings of tied parameters whose later use is in the
+  /// units first .. last - 1 and whose first use is before these units. Expects that both are on
+  /// different parts.
   double tie_seconds(int first, int last) const {
     double seconds = 0;
     for (auto const& t : ties_)
@@ -108,7 +110,8 @@ class cut_costs {
     return seconds;
   }
 
-  /// Returns an upper bound of the seconds by which `cuts` cuts shorten the sum of all stages.
+  /// Returns an upper bound of the seconds by which `cuts` cuts shorten the sum of all stages. A
+  /// cut removes the redistributions at its place.
   double most_saved(int cuts) const {
     std::vector<double> saved;
     for (auto const& it : moves_) saved.push_back(it.enter + it.leave);
@@ -121,7 +124,7 @@ class cut_costs {
   stage_bytes bytes(int first, int last) const {
     return measure_(points_[at(first)], points_[at(last)]);
   }
-  /// Returns the skips between the stages of a cut, with the seconds of what they send.
+  /// Returns the skips between the stages of a cut, with the seconds of their transfers.
   pipelines::skip_transfers skips(std::vector<int> const& cut,
                                   pipelines::schedule const& order) const {
     return skips_ ? skips_(limits_of(cut), order) : pipelines::skip_transfers{};
@@ -136,7 +139,8 @@ class cut_costs {
   }
 
  private:
-  /// What crosses in place of a redistribution if the chain is cut before a unit.
+  /// The seconds of the redistributions before a unit in the forward pass (enter) and in the
+  /// backward pass (leave). If the chain is cut before the unit, crossings take their place.
   struct moves {
     double enter = 0, leave = 0;
   };
@@ -170,8 +174,8 @@ class cut_costs {
                      pipelines::schedule const&)>
       add_ties_;
   std::vector<tied> ties_;
-  std::vector<moves> moves_;            // at the begin of each unit
-  std::vector<pipeline_stage> before_;  // sums over all units before, uncut
+  std::vector<moves> moves_;            // before each unit
+  std::vector<pipeline_stage> before_;  // sums over all earlier units, as if uncut
   std::vector<cut_prices> prices_;
   std::vector<bool> has_price_;
 };

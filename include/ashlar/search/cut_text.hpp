@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Where a chain is cut into stages, as text, both ways:
+// Writes the cut of a chain into stages as text, and reads it:
 //
 //   embedding block*5 | block*7 | layer_norm linear softmax_cross_entropy
 //
-// A word is a unit of the chain, between whose ends it may be cut (cutting_points in stages.hpp),
-// and *N stands for N of them in a row. A bar is a cut.
+// A word stands for a range of elements that begins and ends where the chain may be cut
+// (cutting_points in stages.hpp). A word with *N stands for N such ranges in a row. A bar is a cut.
 //
-//   block       a repetition of the repeated blocks (find_blocks), if the chain has two or more
-//   residual    a residual block with all that is in it, if it is not a whole `block`
-//   skip        the begin or the end of a skip, which may be cut
-//   the rest    a layer, by its name
+//   block         one copy of the repeated block (find_blocks), if the chain has two or more copies
+//   residual      a residual block with all its elements, if it is not a whole `block`
+//   skip          the begin or the end of a skip. The chain may also be cut inside a skip
+//   other words   a layer, by its name
 
 #include <charconv>
 #include <string>
@@ -27,14 +27,14 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// The words at one element of a chain, which begins a unit.
+/// A word, and the number of elements for which it stands.
 struct unit_word {
   std::string name;
   int size = 0;  ///< elements
 };
 
-/// Returns the word of the unit that begins at an element, and before it the word `block` if one
-/// begins there that ends by `last`.
+/// Returns the words that may stand for the elements from `element` on, where a unit begins. If a
+/// block begins there and ends by `last`, the first word is `block`. The last word names the unit.
 template <int N>
 std::vector<unit_word> words_at(basic_problem<N> const& net, repeated_blocks const& blocks,
                                 int element, int last) {
@@ -74,8 +74,8 @@ std::string cut_text(basic_problem<N> const& net, std::vector<int> const& limits
   return text;
 }
 
-/// Reads a cut. Returns the first element of each stage, and the number of all elements. Throws
-/// ashlar::error with the word that does not fit and what the chain has there.
+/// Parses a cut. Returns the first element of each stage and the number of all elements. If a word
+/// does not fit, throws ashlar::error with this word and with what the chain has there.
 template <int N>
 std::vector<int> parse_cut(basic_problem<N> const& net, std::string_view text) {
   auto const blocks = find_blocks(net);

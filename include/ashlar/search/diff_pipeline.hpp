@@ -9,10 +9,10 @@
 //
 //   work          computation for all micro-batches
 //   collectives   moves of tensors within the stages for all micro-batches
-//   sends         how much shorter the step would be if transfers between stages took no time. They
-//                 run while stages compute, so a stage has no such seconds
+//   sends         how much shorter the step would be if transfers between stages took no time.
+//                 Transfers run while stages compute, so this part is 0 for a single stage
 //   gradients     synchronization of gradients once per step
-//   bubble        the rest of the time spent waiting for other parts
+//   bubble        the rest of the time in which the busiest part waits for other parts
 //
 // If both plans cut the chain into stages at the same elements, the report lists the differences of
 // each stage. Then it lists the differences of elements as in diff.hpp. Sends belong to stages, not

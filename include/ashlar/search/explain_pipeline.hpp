@@ -18,13 +18,13 @@
 // Neighbouring stages that differ only in memory share a line, which shows the largest memory.
 //
 // "sends" is the time of transfers to the stages before and after, which run while the stages
-// compute. A second table has the skips between stages: their elements, the stages of both ends, and
-// the time in which what a skip reads crosses, and its gradient back. How much of a step all transfers
-// cost all the same stands in the head.
+// compute. A second table lists the skips between stages: their elements, the stages of both ends,
+// and the seconds to send the skipped tensor and to send its gradient back. The lines above the
+// tables say how much of the step is spent waiting for all these transfers.
 //
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
-// of the element's stage, without what crosses between stages on different parts. Memory is for all
-// micro-batches in flight in the stage.
+// of the element's stage. It leaves out transfers between stages on different parts. Memory is for
+// all micro-batches in flight in the stage.
 
 #include <cmath>
 
@@ -38,7 +38,8 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Leaves out the redistributions at the cuts between parts, in whose place there are crossings.
+/// Subtracts from `parts` the redistributions at cuts between stages on different parts, because
+/// crossings take their place.
 template <int N>
 void leave_out_cuts(basic_problem<N> const& chain, pipeline_plan const& p, machine const& m,
                     plan_breakdown& parts) {
@@ -162,7 +163,7 @@ inline std::string stages_text(pipeline_plan const& p) {
   return text;
 }
 
-/// A skip between two stages, as text.
+/// A line of the table of skips: the texts of one skip between two stages.
 struct skip_line {
   std::string elements, stages, sends, sends_back;
 };
@@ -205,7 +206,8 @@ inline std::string layout_of_stages(pipeline_plan const& p) {
          to_string(p.chosen.mesh);
 }
 
-/// Returns the layout of the stages with the schedule, in a second line if there is no room.
+/// Returns the layout of the stages and the schedule. If both do not fit on one line, the schedule
+/// is on a second line.
 inline std::string stages_line(pipeline_plan const& p) {
   auto const text = layout_of_stages(p) + " (" + std::to_string(p.chosen.mesh.ranks()) + " ranks),";
   auto const schedule = schedule_text(schedule_of(p));

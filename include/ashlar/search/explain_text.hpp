@@ -163,7 +163,8 @@ inline std::string costly_text(outline const& o, double seconds, char const* whe
   return text;
 }
 
-/// Returns the table of what is hidden and what is exposed, with a line per element of `o`.
+/// Returns a table of hidden and exposed communication, with a line per element of `o`. All copies
+/// of an element of a repeated block share one line.
 inline std::string overlap_table(overlap_breakdown const& b, outline const& o) {
   std::size_t widest = 7;
   for (auto const& e : o.elements) widest = e.name.size() > widest ? e.name.size() : widest;
@@ -183,7 +184,7 @@ inline std::string overlap_table(overlap_breakdown const& b, outline const& o) {
   return text;
 }
 
-/// Returns the lines on top of a report about a step in which transfers overlap with computations.
+/// Returns the first lines of a report about a step in which transfers overlap with computations.
 inline std::string overlap_head(overlap_breakdown const& b, int micro_batches) {
   std::string text = seconds_text(b.seconds()) + " a step";
   if (micro_batches > 1)
@@ -200,7 +201,7 @@ inline std::string overlap_head(overlap_breakdown const& b, int micro_batches) {
 template <int N>
 explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
                          machine const& m) {
-  if (net.interleaved == 0) {  // the search has chosen the number
+  if (net.interleaved == 0) {  // The search chose how many micro-batches take turns.
     auto settled = net;
     settled.interleaved = chosen.interleaved;
     return explain_here(settled, chosen, m);

@@ -88,8 +88,8 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
 /// Returns the plan of least predicted seconds over all meshes of factored_meshes(t, most_axes).
 /// Its memory is at most m.memory bytes per rank (0: no limit). plan.gap bounds the fraction of the
 /// time that another plan can save. The gap can be above 0 only on meshes of five or more axes or
-/// with a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh. `effort` is
-/// for each mesh.
+/// with a memory limit. Throws ashlar::error like `optimal` if no plan fits on any mesh. `effort`
+/// limits the search on each mesh.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3, search_effort const& effort = {}) {

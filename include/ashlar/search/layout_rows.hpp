@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Says which choices of a layer belong to a layout: data parallelism here, the others in baselines.hpp.
+// Says which choices of a layer belong to a layout: data parallelism here, the other layouts in
+// baselines.hpp.
 
 #include <ashlar/search/choices.hpp>
 #include <ashlar/step/problem.hpp>
@@ -45,8 +46,8 @@ constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c
   return true;
 }
 
-/// Returns whether choice c of layer i is data parallel on every axis, as far as the layer can be, with
-/// replicated parameters.
+/// Returns whether choice c of layer i is data parallel on every axis on which the layer can be,
+/// with replicated parameters.
 template <int N>
 constexpr bool is_data_parallel(basic_problem<N> const& net, int i, layer_choice const& c,
                                 topology const& t) {

@@ -6,24 +6,26 @@
 // Searches each stage of a pipeline alone within a memory limit, and derives from these searches a
 // lower bound of all plans with the same cut and the same schedule.
 //
-// A stage is planned as a chain of w = m + s - 1 micro-batches, since that many of its passes count
-// in a step of m micro-batches in s stages. With u and g of each stage, V is a lower bound of
-// w u + g for all its plans within the limit. If a part holds one stage and backward passes are
-// whole, a step takes at least
+// A step runs m micro-batches through s stages. Under a plan, a stage takes u seconds for both
+// passes of a micro-batch and g seconds to synchronize its gradients. The stage is planned as a
+// chain of w = m + s - 1 micro-batches, because a step lasts about as long as that many of its
+// passes. V is the lower bound that this search gives: w u + g >= V for all plans of the stage
+// within the limit. If each part holds one stage and backward passes are whole, a step takes at
+// least
 //
-//   m u + g of j                       the passes of part j and its synchronization
-//   m u of j + Σ u of stages before    the same without synchronization; the first micro-batch
-//                                      arrives from the stages before, and the last gradient passes
-//                                      them
+//   m u + g of j                       the passes of stage j and its synchronization
+//   m u of j + Σ u of earlier stages   the passes of stage j, and both passes of one micro-batch in
+//                                      all earlier stages: the first micro-batch comes from them,
+//                                      and the last gradient goes back to them
 //
-// so for every stage j
+// So the seconds T of a step satisfy, for every stage j,
 //
 //   T >= m V_j / w
-//   T >= ( m V_j + Σ V_i of stages before ) / ( w + j )
+//   T >= ( m V_j + Σ V_i of earlier stages ) / ( w + j )
 //
-// The second line is the sum of the two bounds of j and of the first bounds of the stages before,
-// weighed such that u and g of each stage appear as in V. It holds for every w > m. A larger one
-// loses less of u and more of g, so V is found for a second, large w, where the bound needs it.
+// The second line is the mean, with suitable coefficients, of both bounds of stage j and of the
+// first bounds of the earlier stages. It holds for every w >= m. With a larger w, the bound loses
+// less of u and more of g. So V is also found for a second, large w where that may raise the bound.
 
 #include <algorithm>
 
@@ -44,12 +46,11 @@ template <int N, class Layout>
 class limited_stages {
  public:
   /// The mesh, the machine, the layout and the tables of moves must outlive this object.
-  ///   chain    has as many micro-batches as the seconds of a stage weigh more than its
-  ///            synchronization
+  ///   chain    the chain with w micro-batches
   ///   limits   the first element of every stage, and the number of all elements
-  ///   order    tells how many micro-batches each stage has in flight
-  ///   exact    whether every plan of the schedule has this cut and this many micro-batches in
-  ///            flight, so that there is a lower bound
+  ///   order    the schedule; it determines how many micro-batches each stage has in flight
+  ///   exact    whether every plan of the schedule has this cut and these numbers of micro-batches
+  ///            in flight. Only then is there a lower bound
   limited_stages(basic_problem<N> chain, std::vector<int> limits, pipelines::schedule order,
                  topology const& t, machine const& m, Layout const& layout, shared_moves& moves,
                  bool exact)
@@ -61,7 +62,8 @@ class limited_stages {
     unlimited_.memory = 0;
     int const most = pipelines::in_flight(order_, 0).held;
     for (int s = 0; s < order_.stages(); ++s) {
-      // Equal stages share a search if they have nearly equally many micro-batches in flight.
+      // Numbers of micro-batches in flight are rounded up, so that more equal stages share a
+      // search.
       int const own = pipelines::in_flight(order_, s).held, step = own <= 4    ? 1
                                                                    : own <= 8  ? 2
                                                                    : own <= 32 ? 4
@@ -88,18 +90,19 @@ class limited_stages {
     return bound;
   }
 
-  /// Does the next search that may raise the bound, unless none is left (then returns false).
-  /// Bounds of `known` seconds or more are alike.
+  /// Makes the next search that may raise the bound. Returns false if none is left. Bounds of
+  /// `known` seconds or more need not be told apart.
   bool sharpen(double known) {
     std::size_t const s = count(), k = next_;
     if (!exact_ || k > s) return false;
     ++next_;
-    if (k < s) {  // The first stage holds most, and the last one often takes longest.
+    if (k < s) {  // The first stage holds most; the last one often takes longest.
       std::size_t const stage = k == 0 ? 0 : k == 1 ? s - 1 : k - 1;
       search(stage, machine_, known);
       return true;
     }
-    // The large w, for the stage of largest V. The others count little, so without a limit.
+    // Then the large w: within the memory limit for the stage of largest V, and without a limit for
+    // the other stages, which count little.
     for (std::size_t j = 0; j < s; ++j) search_long(j, unlimited_, 1, unreachable);
     auto const stage = static_cast<std::size_t>(std::max_element(v_.begin(), v_.end()) -
                                                 v_.begin());
@@ -109,8 +112,9 @@ class limited_stages {
     return true;
   }
 
-  /// Searches all stages within `limit` bytes per rank and chunk, on one mesh. Stops when a part
-  /// takes about `known` seconds. Throws if a stage does not fit.
+  /// Searches all stages within `limit` bytes per rank and per stage of a part, on one mesh. Gives
+  /// up with an incomplete result when a stage shows that the step takes about `known` seconds or
+  /// more. Throws if a stage does not fit.
   separate_stages<N> plan(std::int64_t limit, double known) {
     topology t = mesh_;
     for (int round = 0; round < 3; ++round)
@@ -122,21 +126,22 @@ class limited_stages {
   }
 
  private:
-  /// The large w, in multiples of the other one.
+  /// The large w is this multiple of w.
   static constexpr int long_step = 64;
 
   std::size_t count() const { return limits_.size() - 1; }
 
-  /// A part runs its stages for all micro-batches, and as many others as it has chunks. Those with
-  /// less in flight may take a little less time.
+  /// Returns how many times as long as one of its stages a part runs. A part runs as many stages as
+  /// it has chunks. But those with fewer micro-batches in flight may be a little faster, so the
+  /// result is a little less than the number of chunks.
   double share() const { return order_.chunks > 1 ? 0.87 * order_.chunks : 1; }
-  /// What V of a stage has to reach so that a step takes `seconds`.
+  /// Returns the V of a stage from which on a step takes `seconds` or more.
   double needed(double seconds) const {
     if (seconds == unreachable) return unreachable;
     return seconds * chain_.micro_batches / (share() * order_.micro_batches);
   }
 
-  /// Plans one stage, and keeps the bound of its seconds.
+  /// Plans stage s, and keeps the lower bound V of the stage.
   basic_plan<N> const& search(std::size_t s, machine const& m, double known) {
     return search(s, mesh_, m, known);
   }

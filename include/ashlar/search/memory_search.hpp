@@ -49,8 +49,8 @@ class memory_search {
   }
 
   /// Closes the gap between the lower bound and the best plan by label setting (label_search.hpp),
-  /// as far as the effort permits: `effort` labels (partial plans), each time that it sets labels.
-  /// Returns the number of labels that it has made.
+  /// as far as the effort permits: each run of label setting makes at most `effort` labels (partial
+  /// plans). Returns the number of labels made in all runs.
   constexpr std::int64_t label(std::int64_t effort) {
     std::int64_t made = 0;
     chain_solver<N> priced(model_, price_, counted_);

@@ -170,7 +170,7 @@ class move_tables {
   std::size_t numbers_ = 0;
 };
 
-/// A counted reference to an object that all its copies share. It is not for several threads.
+/// A counted reference to an object that all its copies share. It is not safe for several threads.
 template <class T>
 class counted {
  public:
@@ -200,7 +200,7 @@ class counted {
   held* held_ = nullptr;
 };
 
-/// The tables of several meshes and machines. It is not for several threads.
+/// The tables of several meshes and machines. They are not safe for several threads.
 class shared_moves {
  public:
   /// Returns the tables for a mesh and a machine, whose memory limit does not matter.
@@ -217,7 +217,8 @@ class shared_moves {
   }
 
  private:
-  /// When a new mesh comes and the tables hold more numbers (half a gigabyte), all are forgotten.
+  /// If the tables hold more numbers than this (half a gigabyte) when a new mesh needs tables, all
+  /// earlier tables are dropped.
   static constexpr std::size_t most_numbers = std::size_t{1} << 26;
 
   std::vector<counted<move_tables>> known_;

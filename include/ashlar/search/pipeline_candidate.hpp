@@ -3,9 +3,9 @@
 
 #pragma once
 
-// What the search for pipelines (pipeline_search.hpp) tries: its options, the layout that it takes by
-// default, and a candidate, which is a number of parts and of micro-batches with the fastest plan of
-// the chain on the mesh of one part.
+// Defines what the search for pipelines (pipeline_search.hpp) tries: its options, its default
+// layout, and its candidates. A candidate is a number of parts and a number of micro-batches, with
+// the fastest plan of the chain on the mesh of one part.
 
 #include <string>
 #include <vector>
@@ -25,13 +25,13 @@ struct pipeline_options {
   std::vector<int> micro_batches{};
   /// Schedules to try, as schedule_choice.hpp names them. If empty, tries 1F1B.
   std::vector<std::string> schedules{};
-  /// Numbers of stages a part that "interleaved" without a number stands for.
+  /// For the schedule "interleaved" without a number: the numbers of stages per part to try.
   std::vector<int> chunks{2, 4};
-  /// Whether stages may begin at any element that is in no residual block. Otherwise all stages
-  /// have equally many repeated blocks.
+  /// Whether stages may begin at any element that is not inside a residual block. Otherwise all
+  /// stages have equally many repeated blocks.
   bool any_cuts = false;
-  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need more
-  /// are not tried.
+  /// The most micro-batches that a stage may have in flight; 0: any number. Schedules that need
+  /// more are not tried.
   int in_flight = 0;
 };
 
@@ -73,12 +73,13 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
-/// Numbers of parts and micro-batches with an axis of the mesh, and the fastest plan of the chain.
+/// A number of parts along an axis of the mesh, a number of micro-batches (given by `net`), and the
+/// fastest plan of the chain on the mesh of one part.
 template <int N>
 struct pipeline_candidate {
-  std::size_t net = 0;  ///< which description of the chain
+  std::size_t net = 0;  ///< the index of the description of the chain
   int parts = 1, axis = -1;
-  topology mesh;  ///< of one part
+  topology mesh;  ///< the mesh of one part
   basic_plan<N> chosen;
   double least = 0;  ///< lower bound of the seconds of a step
 };
@@ -103,7 +104,9 @@ inline bool is_plain(schedule_choice const& choice) {
   return choice.chunks == 1 && !choice.splits();
 }
 
-/// Returns the order for costs without a memory limit. Searched depths begin with those of 1F1B.
+/// Returns the order of passes for the costs of the stages, without a memory limit. For the
+/// schedule `searched`, returns the order with the warm-up depths of 1F1B, at most
+/// `choice.in_flight`.
 template <int N>
 pipelines::schedule first_order(pipeline_candidate<N> const& c, schedule_choice const& choice,
                                 int micro_batches, stage_model<N>& model,

@@ -19,8 +19,8 @@
 //   + held and waiting values of all other micro-batches of all stages
 //   + the values of skips between stages (skip_memory.hpp)
 //
-// With one stage and whole backward passes this is the memory of the stage as a chain of its own
-// that has in flight the most micro-batches that the schedule ever has.
+// If the part holds one stage and backward passes are whole, this is the memory of the stage as a
+// separate chain. The chain then has as many micro-batches in flight as the schedule has at most.
 
 #include <algorithm>
 #include <vector>
@@ -68,7 +68,8 @@ inline std::int64_t memory_of_part(pipelines::schedule const& s, int position,
                                    std::vector<stage_bytes> const& stages,
                                    std::vector<skip_bytes> const& skips = {}) {
   std::vector<stage_bytes> own;
-  // Bytes of all stages, held and waiting values.
+  // The bytes in memory between two passes: those that all stages hold for the whole step, held and
+  // waiting values, and skips.
   std::int64_t now = held_for_skips(s, position, skips);
   for (int c = 0; c < s.chunks; ++c) {
     own.push_back(stages[static_cast<std::size_t>(s.stage_of(position, c))]);

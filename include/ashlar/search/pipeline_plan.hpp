@@ -14,7 +14,7 @@
 //   schedule_of(p)    the order of passes: the plan's own, or 1F1B if it has none
 //   in_flight(j)      the maximum number of micro-batches that stage j has begun but not finished:
 //                     min(m, s - j) for m micro-batches and s stages under 1F1B
-//   costs_of(p)       the seconds from which its schedule is priced
+//   costs_of(p)       the seconds of all stages, from which the schedule is priced
 //   chain_of(net, p)  the net with renumbered segments. The segments that the stages recompute get
 //                     the lowest numbers, because a plan stores only how many segments it
 //                     recomputes, and these are always the ones with the lowest numbers
@@ -45,7 +45,7 @@ struct pipeline_stage {
   std::int64_t memory = 0;  ///< bytes per rank of the part that holds the stage
 };
 
-/// Returns the seconds of a stage as its schedule is priced from them.
+/// Returns the seconds of the passes and transfers of a stage, from which its schedule is priced.
 constexpr pipelines::stage_costs costs_of(pipeline_stage const& s) {
   return {s.forward, s.seconds - s.forward - s.weights, s.weights, s.sending - s.sending_back,
           s.sending_back};
@@ -58,8 +58,8 @@ struct pipeline_plan {
   plan chosen;
   int axis = -1;  ///< the mesh axis that the parts divide; -1 for one part
   std::vector<pipeline_stage> stages;
-  /// The order of the passes on each part of the mesh. Its positions are these parts. If each part
-  /// holds several chunks, `stages` are in the order of the net. Empty: 1F1B.
+  /// The order of the passes on each part of the mesh. Position p of the schedule is part p.
+  /// `stages` are in the order of the net, also if each part holds several chunks. Empty: 1F1B.
   pipelines::schedule order;
   /// The skips whose ends are on different stages, with the seconds of what they send.
   pipelines::skip_transfers skips;
@@ -74,8 +74,8 @@ struct pipeline_plan {
   int parts() const {
     return order.order.empty() ? static_cast<int>(stages.size()) : order.positions;
   }
-  /// Of this stage. If those of many stages are needed, pipelines::in_flight(schedule_of(p)) gives
-  /// all.
+  /// Returns the most micro-batches that the stage has in flight. To get the numbers of all stages,
+  /// call pipelines::in_flight(schedule_of(p)) once.
   int in_flight(int stage) const;
 };
 

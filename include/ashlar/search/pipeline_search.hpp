@@ -3,26 +3,27 @@
 
 #pragma once
 
-// The search behind search::pipeline (pipeline.hpp), in three steps.
+// Implements search::pipeline (pipeline.hpp), in three steps:
 //
-//   candidates   an axis of the mesh with numbers of parts and of micro-batches. For each, the layout
-//                (the exact search) finds the plan of the whole chain on the mesh of one part that is
-//                fastest without a memory limit
-//   attempts     a schedule for a candidate. Its estimate is the lower bound of all of its cuts under
-//                that plan (best_cut.hpp)
-//   pipelines    attempts in the order of their estimates, until the next estimate reaches the best
-//                pipeline found
+//   candidates   A candidate is an axis of the mesh with a number of parts and a number of
+//                micro-batches. For each candidate, the layout (the exact search) finds the plan of
+//                the whole chain on the mesh of one part that is fastest without a memory limit.
+//   attempts     An attempt is a schedule for a candidate. Its estimate is the lower bound of all
+//                cuts of the chain under the candidate's plan (best_cut.hpp).
+//   pipelines    Attempts are made in ascending order of their estimates, until the next estimate
+//                reaches the seconds of the best pipeline found.
 //
-// An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, stages
-// first recompute as many segments as they must. After all attempts each stage of those that exceed
-// the limit is searched alone, including the number of its recomputed segments, with as many
-// micro-batches in flight as the schedule has there (limited_stages.hpp). Such searches take long,
-// so those on few ranks come first, where they take the least time: what they find shortens the
-// others. Among attempts on equally many ranks, the one of the least bound comes first.
+// An attempt cuts the chain and orders the passes. If the plan exceeds the memory limit, its stages
+// first recompute as many segments as they must. After all attempts, the stages of attempts that
+// exceed the limit are searched alone (limited_stages.hpp). Such a search includes the number of
+// recomputed segments of the stage. The stage has as many micro-batches in flight as the schedule
+// has there. These searches take long. So attempts on the fewest ranks per part come first, because
+// their searches are fastest and what they find shortens the others. Among attempts on equally many
+// ranks, the one of least bound comes first.
 //
-// The lower bound of the result is the least of all candidates'. Each has one without a memory limit
-// (stages_alone.hpp). Below a limit, with equal cuts and a schedule whose order does not depend on
-// costs, limited_stages.hpp gives higher ones.
+// The lower bound of the result is the least bound of all candidates. Each candidate has a bound
+// without a memory limit (stages_alone.hpp). limited_stages.hpp gives higher bounds below a limit,
+// if cuts are equal and the order of the schedule does not depend on costs.
 
 #include <algorithm>
 #include <memory>
@@ -107,7 +108,8 @@ class pipeline_search {
     std::size_t candidate;
     schedule_choice choice;
     double estimate;
-    /// If the candidate's plan exceeds the limit: its stages with the order of first_order.
+    /// If the candidate's plan exceeds the limit: the searches of its stages, with the order of
+    /// first_order.
     std::shared_ptr<limited_stages<N, Layout>> stages{};
     std::vector<int> limits{};
     pipelines::schedule order{};
@@ -124,13 +126,14 @@ class pipeline_search {
 
   basic_problem<N> const& net_of(candidate const& c) const { return nets_[c.net]; }
 
-  /// Returns the chain with as many micro-batches as a stage takes of a step under 1F1B.
+  /// Returns the chain with m + parts - 1 instead of m micro-batches. Under 1F1B, a step lasts
+  /// about as long as that many passes of a stage.
   static basic_problem<N> weighed(basic_problem<N> chain, int parts) {
     chain.micro_batches += parts - 1;
     return chain;
   }
 
-  /// Returns the cut into stages of equally many blocks, or an empty list.
+  /// Returns the cut into stages of equally many blocks, or an empty list if there is none.
   static std::vector<int> equal_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
                                        int stages) {
     return blocks.count % stages == 0 ? stage_limits(net, blocks, stages) : std::vector<int>{};
@@ -180,7 +183,7 @@ class pipeline_search {
     }
   }
 
-  /// Returns whether a stage has more micro-batches in flight than it may have.
+  /// Returns whether a stage has more micro-batches in flight than the options permit.
   bool exceeds(pipelines::schedule const& order) {
     if (options_.in_flight == 0) return false;
     auto const fault = pipelines::in_flight_fault(
@@ -196,7 +199,7 @@ class pipeline_search {
     std::int64_t memory;
   };
 
-  /// Prices a pipeline and keeps it if it fits and is better than the best one.
+  /// Prices a pipeline, and keeps it if it fits and is faster than the best one so far.
   offered offer(candidate const& c, basic_plan<N> const& chosen, std::vector<int> const& limits,
                 std::vector<int> const& recomputed, pipelines::schedule const& order) {
     auto const& net = net_of(c);
@@ -230,8 +233,10 @@ class pipeline_search {
     }
     a.order = first_order(c, choice, m, costs.model, limits);
     a.limits = std::move(limits);
-    // Other placements may be faster than the same ones with recomputation, but seldom much. If
-    // these do not fit at all, that is due to the placements and hardly to the schedule.
+    // Other placements are seldom much faster than these with recomputation. So the stages are
+    // searched alone only if this pipeline is nearly as fast as the best one. If these placements
+    // never fit, the schedule is hardly the reason. Then the stages are searched alone for one
+    // schedule only.
     if (auto const again = recompute_to_fit(net, c.chosen, a.limits, a.order, machine_.memory)) {
       auto const p = offer(c, c.chosen, a.limits, *again, a.order);
       if (choice.fits_costs()) refit(c, choice, c.chosen, *again, a.limits);
@@ -327,8 +332,9 @@ class pipeline_search {
     return best;
   }
 
-  /// Raises the bound of the candidate of the least one by another search, as long as that may raise
-  /// the bound of all. Makes at most eight times as many searches as the search has made so far.
+  /// Raises the lower bound of all pipelines: searches more stages of the candidate of least bound,
+  /// as long as this may raise the bound. Makes at most eight rounds per pipeline whose stages were
+  /// searched alone before.
   void raise_bound() {
     for (int left = 8 * searched_; left > 0; --left) {
       auto const [k, least] = least_of_all();
@@ -336,7 +342,7 @@ class pipeline_search {
       bool is_any = false;
       for (auto& a : attempts_) {
         if (a.candidate != k || !has_bound(a)) continue;
-        if (a.stages == nullptr) {  // It was not tried, since its estimate was too high.
+        if (a.stages == nullptr) {  // The attempt was not made, since its estimate was too high.
           auto const& c = candidates_[k];
           int const m = net_of(c).micro_batches;
           a.limits = equal_limits(net_of(c), find_blocks(net_of(c)), c.parts);
@@ -349,7 +355,8 @@ class pipeline_search {
     }
   }
 
-  /// Orders the passes anew for the costs of other placements or with recomputation.
+  /// Orders the passes anew for the costs of the placements `chosen` with these recomputed
+  /// segments, and offers the resulting pipeline.
   void refit(candidate const& c, schedule_choice const& choice, basic_plan<N> chosen,
              std::vector<int> const& recomputed, std::vector<int> const& limits) {
     auto const& net = net_of(c);
@@ -370,13 +377,13 @@ class pipeline_search {
   std::vector<basic_problem<N>> nets_;
   std::vector<candidate> candidates_;
   std::vector<attempted> attempts_;
-  shared_moves moves_;  // of all searches of pieces and stages
+  shared_moves moves_;  // shared by all searches of pieces and stages
   pipeline_plan best_;
-  std::set<candidate const*> unfit_;  // whose plan does not fit even if all segments are recomputed
+  std::set<candidate const*> unfit_;  // their plans do not fit even if all segments are recomputed
   bool found_ = false;
   int searched_ = 0;  // pipelines whose stages were searched alone
   std::string refused_;
-  std::string too_many_;  // micro-batches in flight, in the last schedule that needs more
+  std::string too_many_;  // why the last schedule exceeds options_.in_flight
 };
 
 template <int N>

@@ -6,17 +6,17 @@
 // Computes the cost of a plan that runs in pipeline stages: its schedule is replayed
 // (step/pipeline/replay.hpp) with the seconds of its stages (stage_model.hpp). Transfers between
 // stages run while the stages compute. When the last pass of a part has ended, the part
-// synchronizes its gradients. A step ends when all parts have:
+// synchronizes its gradients. A step ends when all parts have done so:
 //
 //   T = max over the parts of ( end of its last pass + synchronization of its stages )
 //
-// Of the busiest part, whose passes and synchronization take longest, the rest of T is the bubble.
-// Memory is that of the order of passes (pipeline_memory.hpp). With one stage, T and memory equal
-// those of a plan without stages (defined in step/problem.hpp).
+// The busiest part is the one whose passes and synchronization take longest. The bubble is the rest
+// of T on this part. The memory follows from the order of passes (pipeline_memory.hpp). With one
+// stage, T and memory equal those of a plan without stages (defined in step/problem.hpp).
 //
-// At a boundary between parts, the activation and its gradient cross as crossing_prices.hpp plans
-// it, from the placement on one part to that on the other. So do the input of a skip between stages
-// and its gradient.
+// At a boundary between parts, the activation and its gradient cross from the placement on one part
+// to that on the other, as crossing_prices.hpp plans it. The input of a skip between stages and its
+// gradient cross in the same way.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage holds its received input, so that no input is sent twice.
@@ -34,7 +34,7 @@ inline topology stage_mesh(topology t, int axis, int parts) {
 }
 
 /// Returns the seconds of a step with this order of passes, or a negative number if it cannot run.
-/// `skips` are those between stages.
+/// `skips` are the skips between stages.
 inline double seconds_of_step(pipelines::schedule const& order,
                               pipelines::pipeline_costs const& costs,
                               std::vector<pipeline_stage> const& stages,
@@ -87,7 +87,7 @@ inline void predict(pipeline_plan& p) {
 ///   limits       stage s runs the elements limits[s] .. limits[s + 1] - 1
 ///   recomputed   stage s recomputes its first recomputed[s] segments
 ///   axis         the axis of the whole mesh that the parts divide; -1: one part
-///   order        the order of passes of as many micro-batches and stages; empty: 1F1B
+///   order        the order of passes, for these micro-batches and stages; empty: 1F1B
 /// Throws ashlar::error if the order has other numbers of stages or micro-batches, or cannot run.
 template <int N>
 pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,

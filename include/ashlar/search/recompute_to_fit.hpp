@@ -5,7 +5,7 @@
 
 // Finds how many of its first segments each stage of a pipeline must recompute so that each part of
 // the mesh fits a memory limit. The placements and the order of passes are given. A part with
-// several stages recomputes in the one that holds most per micro-batch.
+// several stages recomputes in the stage that holds most bytes per micro-batch.
 
 #include <optional>
 
@@ -14,8 +14,8 @@
 
 namespace ashlar::search {
 
-/// Returns the numbers, no smaller than those of `net`, or nothing if a part does not fit even if
-/// it recomputes all segments.
+/// Returns the number of recomputed segments of each stage, at least as many as `net` recomputes
+/// there. Returns nothing if a part does not fit even if it recomputes all segments.
 template <int N>
 std::optional<std::vector<int>>
 recompute_to_fit(basic_problem<N> const& net, basic_plan<N> const& chosen,

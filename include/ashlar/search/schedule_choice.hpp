@@ -65,7 +65,7 @@ struct schedule_choice {
   constexpr pipelines::schedule shape(int parts, int micro_batches) const {
     return {parts, micro_batches, chunks, wired(), {}};
   }
-  /// Returns whether there is such a schedule of these numbers.
+  /// Returns whether the schedule exists for these numbers of parts and micro-batches.
   constexpr bool permits(int parts, int micro_batches) const {
     if (parts == 1) return kind == schedule_kind::one_f_one_b || kind == schedule_kind::searched;
     if (kind == schedule_kind::dual_pipe_v) return micro_batches >= 2 * parts;
@@ -115,7 +115,7 @@ inline std::vector<std::string> all_schedules() {
   return {std::begin(schedule_names), std::end(schedule_names)};
 }
 
-/// Returns the choices of several names.
+/// Reads several names of schedules.
 inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> const& names,
                                                      std::vector<int> const& chunks) {
   std::vector<schedule_choice> all;
@@ -124,9 +124,9 @@ inline std::vector<schedule_choice> schedule_choices(std::vector<std::string> co
   return all;
 }
 
-/// Returns the schedule. Expects numbers of parts and micro-batches that the choice permits. `costs`
-/// has the seconds of each stage, and `skips` those of what skips between stages send. `most` has the
-/// largest warm-up depth of each part that `searched` may choose.
+/// Returns the schedule. Expects numbers of parts and micro-batches that the choice permits.
+/// `costs` has the seconds of each stage, and `skips` the seconds of the transfers of skips between
+/// stages. `most` has the largest warm-up depth of each part that `searched` may choose.
 inline pipelines::schedule make_schedule(schedule_choice const& c, int parts, int micro_batches,
                                          pipelines::pipeline_costs const& costs,
                                          std::vector<int> const& most,
@@ -169,7 +169,8 @@ inline std::optional<std::vector<int>> warm_ups_of(pipelines::schedule const& s)
   return depths;
 }
 
-/// Returns the name of a schedule if its numbers say all of it, such as "1f1b" or "interleaved:2".
+/// Returns the name of a schedule, such as "1f1b" or "interleaved:2", if the name with the numbers
+/// of parts and micro-batches determines the whole schedule.
 inline std::optional<std::string> name_of(pipelines::schedule const& s) {
   int const parts = s.positions, m = s.micro_batches;
   if (s.wired == pipelines::wiring::vee) {

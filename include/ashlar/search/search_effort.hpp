@@ -19,8 +19,9 @@ struct search_effort {
   /// The maximum number of labels (partial plans, label_search.hpp) that a search makes. Making
   /// 20 million takes some seconds.
   std::int64_t labels = 20'000'000;
-  /// Only plans of fewer seconds are of interest. If a search finds none, it may return a plan
-  /// without choices, whose seconds are a lower bound of all plans, at most this number.
+  /// Only plans of fewer seconds than this are of interest. If a search finds none, it may return a
+  /// plan without choices. The seconds of that plan are then a lower bound of all plans, at most
+  /// `known`.
   double known = unreachable;
   /// Tables of moves that several searches share (move_tables.hpp), or null.
   shared_moves* moves = nullptr;

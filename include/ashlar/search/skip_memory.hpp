@@ -3,19 +3,21 @@
 
 #pragma once
 
-// The memory that skips between stages of a pipeline (step/cut_skips.hpp) take in addition to the
-// memory of the stages. The input x of such a skip is in memory from the forward pass that makes it
-// to the one that reads it, of each micro-batch between the two:
+// Computes the memory of skips between stages of a pipeline (step/cut_skips.hpp), which comes on
+// top of the memory of the stages. A skip carries a tensor x. For each micro-batch, x is in memory
+// from the forward pass that makes it to the pass that reads it:
 //
-//   part of the end     what has been made and not yet been read, and one more, whose receive begins
-//                       ahead; if the end runs again in the backward pass, it reads x there
-//   part of the begin   two: the one that a pass makes, and the one before it, which is being sent
+//   part of the end     every x that has been made and not yet been read, and one more, whose
+//                       receive begins ahead. If the end runs again in the backward pass, that run
+//                       reads x
+//   part of the begin   two: the x that a pass is making, and the one before it, which is being
+//                       sent
 //
-// If both stages are on one part, nothing is sent, and only what is not yet read counts. The
-// gradient counts alike, with the two parts exchanged. What has been made when a pass runs depends on
-// the order in which the passes of different parts end; they count as equally long here, as in
-// step/build_stage.hpp. The sum over all skips of a part is an upper bound, since not all are largest
-// at the same time.
+// If both ends are on one part, nothing is sent, and only every x not yet read counts. The gradient
+// of x counts alike, with the two parts exchanged. How many x have been made when a pass runs
+// depends on the order in which the passes of different parts end. All passes count as equally long
+// here, as in step/build_stage.hpp. The sum over all skips of a part is an upper bound, since not
+// all of them are largest at the same time.
 
 #include <algorithm>
 #include <vector>
@@ -29,9 +31,9 @@ namespace ashlar::search {
 
 /// A skip between two stages, with the bytes of its x and of its gradient on a rank.
 struct skip_bytes {
-  int from = 0, to = 0;  ///< the stages of its begin and of its end
+  int from = 0, to = 0;  ///< the stages of the begin and of the end
   std::int64_t x = 0, dx = 0;
-  bool again = false;  ///< whether the forward pass of its end runs twice
+  bool again = false;  ///< whether the forward pass of the end runs twice
 };
 
 /// Returns the skips between stages, with their bytes. Stage s has the elements limits[s] ..

@@ -3,20 +3,23 @@
 
 #pragma once
 
-// What stages of a chain cost, under a plan of the chain on the mesh of one part. A stage is any
-// range of elements. Its seconds are the sums over its elements, and it moves tensors
+// Computes what the stages of a chain cost, under a plan of the chain on the mesh of one part. A
+// stage is any range of elements. Its seconds are the sums over its elements. It moves tensors in
+// two ways:
 //
-//   between two of its own elements      by the plan's redistributions, which take its time
-//   from and to stages on other parts    by planned crossings, which run while it computes; also
-//                                        what the ends of a skip on two stages send each other
+//   between two of its own elements     by redistributions of the plan, which take time of the
+//                                       stage
+//   from and to stages on other parts   by planned crossings, which run while the stage computes.
+//                                       Skips between two stages cross in the same way
 //
-// A tied parameter whose uses are on two parts crosses to the part of the later use, and the gradient
-// of the later use crosses back. The stage of the later use counts both as part of the end of a step,
-// although the former crossing can hide behind the passes of other stages.
+// If the two uses of a tied parameter are on two parts, the parameter crosses to the part of the
+// later use, and the gradient of the later use crosses back. The stage of the later use counts both
+// crossings as part of the end of a step, although the former can hide behind the passes of other
+// stages.
 //
-// The gradients of the parameters of a layer are the part W of a split backward pass if the layer
-// makes them alone (backward_form::halves and gradients_only). All else is the gradient of the
-// input: what is recomputed, redistributions, and gathered parameters.
+// A split backward pass leaves a part W for later: the parameter gradients of layers that can
+// compute them alone (backward_form::halves and gradients_only). All else belongs to the gradient
+// of the input: recomputation, redistributions, and gathers of parameters.
 
 #include <algorithm>
 #include <map>
@@ -29,8 +32,9 @@
 
 namespace ashlar::search {
 
-/// The seconds of one element for one micro-batch, and `synchronize` per step. The moves between it
-/// and its neighbours are apart from its own seconds.
+/// The seconds of one element for one micro-batch; `synchronize` is per step. The last three
+/// members are moves between the element and its neighbours. The other members do not include these
+/// moves.
 struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
   double weights = 0;             ///< part of `backward`
@@ -39,7 +43,7 @@ struct element_seconds {
   double leave = 0;               ///< dx of the element after to dy
 };
 
-/// The two crossings between a stage and the one before it: of y -> x and of dx -> dy.
+/// The two crossings between a stage and the stage before it: from y to x, and from dx to dy.
 struct cut_prices {
   crossing_prices::price forward, backward;
 };
@@ -47,8 +51,8 @@ struct cut_prices {
 template <int N>
 class stage_model {
  public:
-  /// Both references must outlive this object. `chain` has the segments of its stages, numbered as
-  /// in_stages does, and `whole` recomputes the first ones.
+  /// `chain`, `whole` and `crossings` must outlive this object. `chain` is the result of in_stages,
+  /// and `whole` recomputes its first segments.
   stage_model(basic_problem<N> const& chain, basic_plan<N> const& whole, machine const& m,
               crossing_prices& crossings)
       : chain_(chain), whole_(whole), crossings_(crossings),
@@ -97,8 +101,8 @@ class stage_model {
     return s;
   }
 
-  /// Returns the crossings before the element `first` of a stage, if it is on another part than the
-  /// element before it.
+  /// Returns the crossings between the elements first - 1 and first, if they are on different
+  /// parts.
   cut_prices cut(int first) const {
     shape const& extents = boundary_extents(chain_, first - 1);
     auto const price = [&](moved what, phase when, placement const& from, placement const& to) {
@@ -121,7 +125,7 @@ class stage_model {
   std::vector<cut_skip> skips_between(std::vector<int> const& limits) const {
     return cut_skips(chain_, limits);
   }
-  /// Returns the same skips with the seconds of what crosses between parts.
+  /// Returns the skips between stages, with the seconds of their crossings between parts.
   pipelines::skip_transfers skips(std::vector<int> const& limits,
                                   pipelines::schedule const& order) const {
     pipelines::skip_transfers list;
@@ -134,7 +138,7 @@ class stage_model {
     }
     return list;
   }
-  /// Returns the same skips with their bytes.
+  /// Returns the skips between stages, with their bytes.
   std::vector<skip_bytes> bytes_of_skips(std::vector<int> const& limits) const {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
@@ -149,7 +153,8 @@ class stage_model {
           crossings_(extents, element_size(chain_, moved::parameter, when), store, store).seconds;
     return seconds;
   }
-  /// Adds these seconds to the stages of the later uses.
+  /// Adds tie_seconds of each tied parameter to the stage of its later use, if its uses are on two
+  /// parts.
   void add_ties(std::vector<pipeline_stage>& stages, std::vector<int> const& limits,
                 pipelines::schedule const& order) const {
     for (auto const& t : chain_.ties) {
@@ -160,7 +165,8 @@ class stage_model {
   }
   basic_problem<N> const& chain() const { return chain_; }
 
-  /// Returns the bytes of the stage. `joined` as above.
+  /// Returns the bytes of the stage of the elements first .. last - 1. They are computed at its
+  /// first use.
   stage_bytes const& bytes(int first, int last) {
     auto [it, is_new] = bytes_.try_emplace({first, last});
     if (is_new) {

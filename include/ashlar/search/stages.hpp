@@ -35,8 +35,8 @@ struct repeated_blocks {
 namespace detail {
 
 /// Returns the indices of the elements before which the chain can be cut into stages: all elements
-/// that are not inside a residual block or a mixture of experts. Skips may be cut. The last entry is
-/// the number of all elements.
+/// that are not inside a residual block or a mixture of experts. Cuts inside a skip are permitted.
+/// The last entry is the number of all elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;

@@ -3,27 +3,30 @@
 
 #pragma once
 
-// Plans parts of a chain as chains of their own: pieces of a chain, for a lower bound of all
-// pipelines, and stages within a memory limit (limited_stages.hpp).
+// Plans ranges of a chain as separate chains: pieces, for lower bounds of all pipelines, and stages
+// within a memory limit (limited_stages.hpp). A piece lies between two neighbouring points at which
+// the chain may be cut.
 //
-// Lower bound: Each part of the mesh runs its stages m times and synchronizes their gradients, so
-// with u and g of each stage, a step takes at least the average over the s parts,
+// Let a step have m micro-batches, and let a stage take u seconds for both passes of one
+// micro-batch and g seconds to synchronize its gradients. The busiest of the s parts of the mesh
+// takes at least the average over all parts. So the seconds T of a step satisfy, under every
+// schedule,
 //
 //   T >= ( m Σ u + Σ g ) / s
 //
-// under every schedule. Each stage consists of whole pieces, and moves between pieces take no less
-// than no time, so the sum is at least that of the fastest plans of all pieces alone.
+// with sums over all stages. Each stage consists of whole pieces. Moves between pieces take no less
+// than no time. So each sum is at least that of the fastest plans of all pieces alone.
 //
-// Skips and ties need no case of their own. A piece with one end of a skip counts that end as a layer,
-// and one with one use of a tied parameter is free to store it as is best there. In a stage the other
-// end or use only restricts the choice, and both uses synchronize their gradients there, too. What
-// crosses between parts takes more than no time.
+// Skips and ties need no special treatment. A piece with one end of a skip counts that end as a
+// layer. A piece with one use of a tied parameter may store the parameter as suits it best. In a
+// stage, the other end or use only restricts the choices, and both uses synchronize their gradients
+// there, too. Crossings take additional time.
 //
 // If each part holds one stage and backward passes are whole, T >= Σ u before stage j + m u of j.
-// The sum of these bounds, weighed so that all u count alike, is T >= a Σ u with a = 1 / (1 - (1 -
-// 1/m)^s). Together with the first bound, for any weight w >= m of u against g,
+// The mean of these bounds in which all u have the same coefficient is T >= a Σ u. Combined with
+// the first bound, it gives for any weight w >= m of u against g
 //
-//   T >= a ( w Σ u + Σ g ) / ( a s + w - m )
+//   T >= a ( w Σ u + Σ g ) / ( a s + w - m )   with a = 1 / (1 - (1 - 1/m)^s)
 
 #include <cmath>
 #include <map>
@@ -44,15 +47,16 @@ basic_plan<N> planned(Layout const& layout, basic_problem<N> const& chain, topol
   else return layout(chain, t, m);
 }
 
-/// Plans ranges of a chain, equal ones only once.
+/// Plans ranges of a chain. Equal ranges are planned only once.
 template <int N, class Layout>
 class planned_ranges {
  public:
-  /// The tables of moves may be shared with other searches. All must outlive this object.
+  /// All arguments must outlive this object. Other searches may share the tables of moves.
   planned_ranges(basic_problem<N> const& chain, Layout const& layout, shared_moves& moves)
       : chain_(chain), layout_(layout), moves_(moves) {}
 
-  /// The result has no choices if the layout finds no plan of fewer than `known` seconds.
+  /// Returns the plan of the elements first .. last - 1. It has no choices if the layout finds no
+  /// plan of fewer than `known` seconds.
   basic_plan<N> const& operator()(int first, int last, int in_flight, topology const& t,
                                   machine const& m, double known = unreachable) {
     std::vector<std::int64_t> key{in_flight, first > 0, last < chain_.size(), m.memory};
@@ -73,7 +77,8 @@ class planned_ranges {
   }
 
  private:
-  /// More labels make plans of stages hardly faster, and a search several times as long.
+  /// More labels hardly make the plans of stages faster, but the search takes several times as
+  /// long.
   static constexpr std::int64_t few_labels = 300'000;
 
   struct entry {
@@ -86,7 +91,8 @@ class planned_ranges {
   std::map<std::vector<std::int64_t>, entry> known_;
 };
 
-/// Returns the sum of the least seconds of all pieces: the elements points[k] .. points[k + 1] - 1.
+/// Returns the sum of the least seconds of all pieces. Piece k has the elements points[k] ..
+/// points[k + 1] - 1.
 template <int N, class Layout>
 double least_of_pieces(basic_problem<N> const& chain, std::vector<int> const& points,
                        topology const& t, machine const& unlimited, Layout const& layout,
@@ -109,7 +115,8 @@ double least_step(basic_problem<N> const& chain, std::vector<int> const& points,
   return least_of_pieces(chain, points, t, unlimited, layout, moves) / parts;
 }
 
-/// Returns the second lower bound. `weighed` has as many micro-batches as the weight w.
+/// Returns the second lower bound of the head of this file. `weighed` is the chain with w
+/// micro-batches.
 template <int N, class Layout>
 double least_plain_step(basic_problem<N> const& weighed, std::vector<int> const& points, int parts,
                         int micro_batches, topology const& t, machine const& unlimited,

@@ -4,8 +4,8 @@
 #pragma once
 
 // Provides exact prices of redistributions, from tables that all layers and, at run time, several
-// searches share (move_tables.hpp). What a search adds to them is the tiny weight of a collective,
-// which depends on its chain.
+// searches share (move_tables.hpp). A search adds a tiny weight per collective to these prices.
+// This weight depends on the chain, so it is not part of the shared tables.
 //
 // The prices equal those of plan_redistribution, also where several paths have equal cost. A move
 // between two placements with different reductions is not in any table, and plan_redistribution
@@ -24,8 +24,8 @@ class tabulated_moves {
  public:
   static constexpr shard_orders orders = shard_orders::all;  ///< choices may differ in shard order
 
-  /// Uses the tables of `shared`, unless it is null. Copies share their tables, so all copies, and all
-  /// searches with the same `shared`, belong to one thread.
+  /// Uses the tables of `shared`, unless it is null. Copies share their tables. So all copies, and
+  /// all searches with the same `shared`, must run in one thread.
   constexpr tabulated_moves(topology const& t, machine const& m, double tie = 0,
                             shared_moves* shared = nullptr)
       : topology_(t), machine_(m), tie_(tie), paths_(tables_of(t, m, shared)),
@@ -34,7 +34,7 @@ class tabulated_moves {
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
 
-  /// As in move_tables.
+  /// Returns the index of a table, as move_tables::table does.
   constexpr int table(shape const& extents, int element_size, reduction op = reduction::sum) {
     int const n = paths_->table(extents, element_size, op);
     while (static_cast<int>(weights_->size()) <= n) weights_->push_back({});

@@ -8,8 +8,8 @@
 // as any other. So every storage is tried in turn, and the best plan is the best of all:
 //
 //   storages tried     those that one of the two layers could have by itself (choices.hpp)
-//   left out           of the first tie, without a filter: those that others become if
-//                      interchangeable axes are exchanged
+//   left out           for the first tie, if there is no filter: storages that differ from another
+//                      one only by an exchange of interchangeable axes
 //
 // While a storage is prescribed, each of the two layers may have every signature row with it. There
 // are about 3^k storages on k axes, and more where several axes split one dim.

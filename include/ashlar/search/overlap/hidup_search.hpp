@@ -3,23 +3,31 @@
 
 #pragma once
 
-// The search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural Network Training with
-// SPMD Parallelism", SoCC 2022, section 4) over the numbers of a chain. hidup.hpp makes a plan of it.
+// The search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural Network Training
+// with SPMD Parallelism", SoCC 2022, section 4) over the numbers of a turn_chain. hidup.hpp makes a
+// plan of the result.
 //
-// A stage is a communication step and then a computation step. comm and comp are the seconds of the
-// two steps for one micro-batch. A strategy of m stages takes psi seconds until both micro-batches are
-// through stage m, and phi is minus the last computation step (equations 4 and 5):
+// Two micro-batches take turns. A strategy chooses the placements of all elements, and so divides
+// the chain into stages. A stage is a communication step followed by a computation step. comm_m and
+// comp_m are the seconds of these steps of stage m for one micro-batch. psi_m is the time until
+// both micro-batches have passed stage m, and phi_m is minus the last computation step (equations 4
+// and 5):
 //
 //   phi_m = -comp_m
 //   psi_m = psi_{m-1} + phi_{m-1} + max(-phi_{m-1}, comm_m) + max(comm_m, comp_m) - phi_m
 //
-// Of two strategies that have reached the same state, which are a cut of the net and the placements of
-// its tensors, the paper drops one whose psi and phi are not less. Here an element is added to the
-// last stage as long as nothing has to move in between. So the last stage of a strategy is open, and
-// labels compare open stages. Not of the paper: where nothing moves between many layers with weights,
-// the strategies that none dominates grow as the third power of the layers. So a first search keeps
-// the few of the least bound, and the second one drops those whose bound is not below its psi. The
-// result is the paper's, if the second one never has more labels than it may keep (is_exact).
+// The state of a strategy is a cut of the net and the placements of the tensors there. Of two
+// strategies with the same state, the paper drops one whose psi and phi are both not less. This
+// search differs in two ways:
+//
+//   open stages    An element joins the last stage as long as no tensor has to move in between. So
+//                  the last stage of a strategy is open, and labels describe strategies with an
+//                  open stage.
+//   two searches   If nothing moves between many layers with weights, the number of undominated
+//                  strategies grows as the third power of the number of layers. So a first search
+//                  keeps only the few of least bound. The second search drops strategies whose
+//                  bound is not below the psi that the first one found. Its result is that of the
+//                  paper if it never has more labels than it may keep (is_exact).
 
 #include <algorithm>
 #include <cstddef>
@@ -35,15 +43,15 @@ namespace ashlar::search {
 /// Finds the strategy with the least psi.
 class hidup_search {
  public:
-  /// Computes the seconds of two micro-batches of a step with `micro_batches` of them.
+  /// Searches for the least seconds of two of the `micro_batches` micro-batches of a step.
   hidup_search(turn_chain const& chain, int micro_batches)
       : chain_(chain), micro_batches_(micro_batches) {}
 
   static constexpr std::size_t few_labels = 32, most_labels = 4096;
 
-  /// Returns the least psi of all strategies, and its choices. If there are more than `labels`
-  /// strategies in one state, it keeps those of the least bound, and another strategy may have less
-  /// psi than the result. The first search keeps `few`.
+  /// Returns the least psi of all strategies, and the choices of that strategy. A state keeps at
+  /// most `labels` strategies (`few` in the first search), those of least bound. If more are
+  /// needed, the result may not be the least psi.
   std::pair<double, std::vector<int>> run(std::size_t labels = most_labels,
                                           std::size_t few = few_labels) {
     rest_.assign(at(chain_.size()), 0);
@@ -87,8 +95,9 @@ class hidup_search {
     return best;
   }
 
-  /// A strategy whose last stage is open: comm and comp so far, psi + phi of the stages before it,
-  /// and the last computation step before it.
+  /// A strategy whose last stage is open. `comm` and `comp` are the seconds of this stage so far.
+  /// `before` is psi + phi of the stages before it, and `last` is the computation step of the stage
+  /// before it.
   struct label {
     double before = 0, last = 0, comm = 0, comp = 0;
     int node = -1;
@@ -96,8 +105,9 @@ class hidup_search {
     double without_last() const { return before + std::max(last, comm) + std::max(comm, comp); }
     double psi() const { return without_last() + comp; }
 
-    /// Returns a bound of psi, if computation steps of `rest` seconds follow. None of the stages to
-    /// come takes less than twice its computation step, and all of it hides at most `comm`.
+    /// Returns a lower bound of psi if computations of `rest` seconds follow. Each later stage
+    /// takes at least twice its computation step, and all of `rest` together can hide at most
+    /// `comm`.
     double bound(double rest) const {
       return before + std::max(last, comm) + std::max(comm, comp + rest) + comp + rest;
     }
@@ -110,9 +120,10 @@ class hidup_search {
       comp = 0;
     }
 
-    /// Returns whether this strategy is at most as long as another one in the same state, whatever
-    /// is added to both. If its open stage has d more seconds of work, it must be 2 d shorter apart
-    /// from that, and these seconds can hide more.
+    /// Returns whether this strategy is at most as long as `other`, which has the same state,
+    /// whatever elements follow both. If the open stage of this one has d seconds more work,
+    /// everything else must be 2 d seconds shorter. The additional work can hide more
+    /// communication.
     bool is_no_worse(label const& other) const {
       double const more = 2 * std::max(0.0, comp - other.comp);
       return comm <= other.comm && before + more <= other.before &&
@@ -196,7 +207,7 @@ class hidup_search {
 
   turn_chain const& chain_;
   int micro_batches_;
-  std::vector<double> rest_;  ///< the least work behind each element
+  std::vector<double> rest_;  ///< the least work after each element
   std::size_t kept_ = 0;
   double limit_ = std::numeric_limits<double>::infinity();
   bool is_exact_ = true;

@@ -4,24 +4,25 @@
 #pragma once
 
 // Finds the plan whose step takes the least time if redistributions overlap with computations
-// (problem::overlap). The time of a plan is that of its own program after the passes of
-// step/overlapped.hpp on the timeline. The search has these stages for each number of micro-batches
-// that may take turns:
+// (problem::overlap). To price a plan, the passes of step/overlapped.hpp transform its program, and
+// the timeline (step/timeline.hpp) gives the seconds of the result. The search has these steps for
+// each number of micro-batches that may take turns:
 //
-//   serial plan      the plan of least serial seconds (optimal.hpp), priced on the timeline, is the
-//                    first one
-//   known plans      one of HiDup's search, if two micro-batches take turns (hidup_search.hpp), and
-//                    data parallelism, whose gradients overlap best
-//   candidates       plans in the order of a lower bound of their overlapped seconds (turn_search.hpp)
-//   priced           candidates are priced on the timeline until the next bound is not below the best
-//                    plan, or until there were `most_priced`
+//   serial plan   The plan of least serial seconds (optimal.hpp) is priced first.
+//   known plans   Plans that HiDup's search (hidup_search.hpp) finds are priced: one that splits
+//                 one dim at a time, if two micro-batches take turns, and a data-parallel one,
+//                 whose gradients overlap best.
+//   candidates    turn_search.hpp lists plans in ascending order of a lower bound of their seconds.
+//   pricing       Candidates are priced until the next bound is not below the seconds of the best
+//                 plan, or until `most_priced` candidates have been priced.
 //
 // Without recomputation and on up to three axes, the least of these bounds is a lower bound of all
-// plans in this order of turns. In the other cases the bound is the work alone.
+// plans with this number of turns. In all other cases the bound counts only the computations.
 //
-// A plan that is priced is an evaluation of the watch (algorithm.hpp). If the watch's budget ends,
-// the best plan so far is the result, and the bound is what has been proved until then. The plan of
-// least serial seconds is always priced. The watch's effort limits the labels of all searches.
+// Pricing a plan is an evaluation of the watch (algorithm.hpp). When the budget of the watch ends,
+// the result is the best plan so far, with the bound that has been proved until then. The plan of
+// least serial seconds is always priced. The watch's effort (search_effort.hpp) limits the labels
+// of all searches.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,8 +41,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// What a watch permits to the search for plans without overlap: its budget counts, but its bounds
-/// and plans are of another objective.
+/// The watch of the search for the serial plan. It obeys the budget of `watch`, but passes on no
+/// bounds and no plans, because these are serial seconds and not overlapped ones.
 template <class Watch>
 struct serial_watch {
   Watch& watch;
@@ -80,7 +81,7 @@ class overlapped_search {
     price_hidup(filter,
                 [&](int i, layer_choice const& c) { return is_data_parallel(net_, i, c, mesh_); });
     turn_model model(net_, mesh_, machine_, filter);
-    // Few labels find a good plan, and more of them then prove how good it is.
+    // The first rounds, with few labels, find a good plan. Later rounds prove how good it is.
     double const tolerance = axes > 1 ? 0.002 * best_.seconds : 0;
     double least = 0;
     for (int const labels : {2, 10, 50, 400}) {
@@ -101,7 +102,7 @@ class overlapped_search {
     bound_by(least);
   }
 
-  /// Accounts for numbers of turns that are not considered, because the budget has ended.
+  /// Bounds the plans of numbers of turns that are not searched, by the work of a step alone.
   void bound_by_work() { bound_by(least_work()); }
 
   plan best() const {
@@ -112,7 +113,7 @@ class overlapped_search {
   }
 
  private:
-  /// Returns the seconds of the work of a step, if all ranks do equally much.
+  /// Returns the seconds of the work of a step if all ranks share it equally.
   double least_work() const {
     double work = 0;
     for (int i = 0; i < net_.size(); ++i)
@@ -120,8 +121,9 @@ class overlapped_search {
     return net_.micro_batches * work / mesh_.ranks();
   }
 
-  /// Considers the plan that HiDup's search finds with few labels among the choices with
-  /// is_one(i, choice), if the filter permits one and the watch one more plan.
+  /// Prices the plan that HiDup's search finds with few labels among the choices that both the
+  /// filter and is_one(i, choice) permit. Does nothing if a layer has no such choice or if the
+  /// budget has ended.
   template <class Filter, class IsOne>
   void price_hidup(Filter const& filter, IsOne const& is_one) {
     std::optional<turn_model> model;
@@ -140,7 +142,7 @@ class overlapped_search {
 
   void price(plan chosen) {
     auto const made = overlapped_program(net_, chosen, machine_);
-    // The plan of least serial seconds, which is the first one, fits.
+    // The first plan is that of least serial seconds. It fits in memory in any case.
     bool const fits = machine_.memory == 0 || high_water(made.made).peak <= machine_.memory;
     if (best_.size() > 0 && (!fits || made.seconds >= best_.seconds)) return;
     chosen.seconds = made.seconds;
@@ -157,7 +159,8 @@ class overlapped_search {
   double bound_ = -1;
 };
 
-/// Throws ashlar::error if the problem is wrong, or if too many micro-batches are to take turns.
+/// Throws ashlar::error if the problem fails the checks of check_problem.hpp, or if too many
+/// micro-batches are to take turns.
 inline void check_overlapped(problem const& net, topology const& t) {
   check_turns(net, "search");
   problem serial = net;
@@ -171,9 +174,9 @@ inline void check_overlapped(problem const& net, topology const& t) {
                                        std::to_string(max_turns) + ".");
 }
 
-/// Returns the plan of least overlapped seconds. plan::communication_seconds are those in which the
-/// processor waits. `find_serial(problem, watch)` returns the plan of least serial seconds of a
-/// problem.
+/// Returns the plan of least overlapped seconds. Its communication_seconds are the seconds for
+/// which the processor waits. `find_serial(problem, watch)` returns the plan of least serial
+/// seconds of a problem.
 template <class Filter, class Serial, class Watch>
 plan overlapped_plan(problem const& net, topology const& t, machine const& m, Filter const& filter,
                      Serial const& find_serial, Watch& watch) {
@@ -196,8 +199,8 @@ plan overlapped_plan(problem const& net, topology const& t, machine const& m, Fi
       try {
         search.consider(turns, filter, serial);
       } catch (error const&) {
-        // Mostly no plan fits in memory, and more turns need even more. But the budget may have ended,
-        // or the program be too long.
+        // The usual reason is that no plan fits in memory, and more turns need even more memory.
+        // Other reasons are that the budget has ended or that the program is too long.
         search.bound_by_work();
         break;
       }

@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Lower bounds of the seconds of micro-batches that take turns, for the search (turn_search.hpp).
+// Computes lower bounds of the seconds of a step in which micro-batches take turns, for the search
+// (turn_search.hpp).
 //
-// A step takes at least as long as a weighted mean of three paths: of the processor and of each link.
-// Such a mean is additive over the chain. So its least value behind every choice is computed once,
-// for several weights.
+// A step takes at least as long as each of three paths: that of the processor and those of both
+// links. So it takes at least any weighted mean of the paths. Such a mean is additive over the
+// chain. So its least value over all elements after a choice is computed once per choice, for
+// several coefficients.
 //
-// If all micro-batches of a step take turns, gradients are synchronized after the whole forward pass,
-// and weights are gathered before the whole backward pass. So a step also takes at least as long as
-// the work of one pass, and a weighted mean of the work of the other pass and of its moves of weights
-// on a link. A single micro-batch waits for its moves, except for the weight gradients beside moves of
-// dx, and its waiting counts as work here.
+// If all micro-batches of a step take turns, gradients are synchronized after the whole forward
+// pass, and weights are gathered before the whole backward pass. So a step also takes at least the
+// work of one pass, plus a weighted mean of the work of the other pass and of that pass's moves of
+// weights on a link. A single micro-batch waits for its moves, except for the weight gradients
+// beside moves of dx. So its waiting counts as work here.
 
 #include <algorithm>
 #include <limits>
@@ -26,7 +28,7 @@ namespace ashlar::search {
 
 class turn_bounds {
  public:
-  /// Computes the bounds of a chain. Results of `limit` seconds or more are not looked for.
+  /// Computes the bounds of a chain. Only steps of fewer than `limit` seconds are of interest.
   turn_bounds(turn_chain const& chain, double limit) : chain_(chain), limit_(limit) {
     for (int i = 0; i < chain.size(); ++i) dead_.emplace_back(at(chain.choices(i)), 0);
     for (int k = 0; k < weights; ++k) tabulate(k);
@@ -35,15 +37,15 @@ class turn_bounds {
       for (int k = 0; k < shares; ++k) tabulate_passes(k);
   }
 
-  /// Returns whether nothing with choice c of element i is below the limit.
+  /// Returns whether every step with choice c of element i takes `limit` seconds or more.
   bool is_dead(int i, int c) const { return dead_[at(i)][at(c)] != 0; }
 
-  /// Returns the least seconds of work in a step behind element i with choice c.
+  /// Returns the least seconds of work in a step of the elements after element i with choice c.
   double work_behind(int i, int c) const { return chain_.per_step * to_come_[0][at(i)][at(c)]; }
 
-  /// Returns a lower bound of the seconds of a step in which all micro-batches take turns. The elements
-  /// up to i, where i has choice c, take `forward` and `backward` seconds in the two passes, and the
-  /// moves of their weights in both passes `moved` seconds on each link.
+  /// Returns a lower bound of the seconds of a step in which all micro-batches take turns. The
+  /// elements up to i, where i has choice c, take `forward` and `backward` seconds in the two
+  /// passes. The moves of their weights in pass p take moved[p][l] seconds on link l.
   double behind(int i, int c, double forward, double backward,
                 double const (&moved)[2][turn_links]) const {
     double least = 0;
@@ -56,9 +58,9 @@ class turn_bounds {
     return least;
   }
 
-  /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c, take
-  /// `processor` and `link` seconds on the paths of a group of micro-batches, and `load` seconds of
-  /// each link.
+  /// Returns a lower bound of the seconds of a step. The elements up to i, where i has choice c,
+  /// take `processor` and `link` seconds on the paths of a group of micro-batches. `load` are the
+  /// busy seconds of each link per group, moves of weights included.
   double behind(int i, int c, double processor, double const (&link)[turn_links],
                 double const (&load)[turn_links]) const {
     double least = 0;
@@ -73,8 +75,8 @@ class turn_bounds {
   }
 
  private:
-  /// The weights of the paths of the processor and of the links. The first one is the processor
-  /// alone.
+  /// The coefficients of the paths of the processor and of the links in a weighted mean. The first
+  /// mean is the processor alone.
   struct weight {
     double processor, link[turn_links];
   };
@@ -84,7 +86,8 @@ class turn_bounds {
       {0.5, {0.5, 0}},   {0.5, {0, 0.5}}, {0.75, {0.25, 0}},
       {0.75, {0, 0.25}}, {0, {0.5, 0.5}}, {1 / 3.0, {1 / 3.0, 1 / 3.0}}};
 
-  /// The weights of the work of both passes, and of the moves of the weights of one pass on one link.
+  /// The coefficients of the work of both passes, and of the moves of the layers' weights in pass
+  /// `pass` on link `link`, in a weighted mean.
   struct share {
     int pass, link;
     double work[2], moved;
@@ -100,8 +103,9 @@ class turn_bounds {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int turns() const { return chain_.turns; }
 
-  /// Returns the least sums of own(i, choice) and of between(i, k, right choice) over all elements
-  /// behind each one, by element and choice. k is an index into the lists of turn_boundary.
+  /// Returns for each element and choice the least sum over all later elements: of own(i, choice),
+  /// and of between(i, k, right choice) at the boundaries. k is an index into the lists of
+  /// turn_boundary.
   template <class Between, class Own>
   std::vector<std::vector<double>> least_behind(Between between, Own own) const {
     int const n = chain_.size();
@@ -119,8 +123,8 @@ class turn_bounds {
     return least;
   }
 
-  /// Marks the choices for which the least of such sums over the whole chain is not below the
-  /// limit. `behind` is the result of least_behind, and a step has `times` times as much.
+  /// Marks the choices for which the least such sum over the whole chain, multiplied by `times`, is
+  /// not below the limit. `behind` is the result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {
@@ -183,7 +187,7 @@ class turn_bounds {
     load_to_come_[on] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, load_to_come_[on]);
   }
-  /// Computes the table of one share of the work and moves of both passes.
+  /// Computes the table of one weighted mean of the work and moves of weights of both passes.
   void tabulate_passes(int number) {
     auto const s = share_of(number);
     bool const alone = turns() == 1;

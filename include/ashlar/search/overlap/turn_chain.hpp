@@ -12,12 +12,12 @@
 //   forward, backward       the work of an element in the two passes
 //   beside                  the part of `backward` that runs beside a move of dx
 //   after_weights           the part of `backward` that can follow the gradients of the weights
-//   inside                  a redistribution inside its forward pass, such as that of a sum
+//   inside                  a redistribution inside its forward pass: that of a statistic
 //   boundaries              redistributions between two neighbours in the two passes
-//   gathers                 of weights before their use, which no micro-batch waits for at a fixed
-//                           place. These are seconds of a step, by link
-//   synchronize             of the gradients of weights, when those of the last micro-batch are
-//                           there. These are seconds of a step, by link
+//   gathers                 all-gathers of weights before their use, in seconds per step and link.
+//                           No micro-batch waits for them at a fixed place
+//   synchronize             synchronization of the gradients of weights after the last micro-batch,
+//                           in seconds per step and link
 //
 // Elements with equal numbers share them, and so do boundaries. Equal moves share one entry.
 
@@ -46,11 +46,11 @@ struct turn_step {
 /// Without any step, nothing is sent.
 struct turn_move {
   std::vector<turn_step> steps;
-  /// Whether the processor waits for it, because it does not run in the background
-  /// (tensor/routed.hpp). It does not end a stage.
+  /// Whether the processor waits for this move, because the move does not run in the background
+  /// (tensor/routed.hpp). Such a move does not end a stage.
   bool waits = false;
 
-  /// Adds a step, to the last one if that is on the same link.
+  /// Adds a step. If the last step is on the same link, makes that step longer instead.
   constexpr void add(int link, double seconds) {
     if (!steps.empty() && steps.back().link == link) steps.back().seconds += seconds;
     else steps.push_back({link, seconds});
@@ -61,7 +61,7 @@ struct turn_move {
     return sum;
   }
   constexpr double seconds() const { return on(0) + on(1); }
-  /// Returns the seconds in which the processor waits for it in any case.
+  /// Returns the seconds for which the processor waits for this move in any case.
   constexpr double waiting() const { return waits ? seconds() : 0; }
   friend constexpr bool operator==(turn_move const&, turn_move const&) = default;
 };
@@ -86,8 +86,8 @@ struct turn_chain {
     int costs = 0;     ///< index into turn_chain::costs
     int partner = -1;  ///< index of the other end of a residual; -1: no end of a residual
   };
-  int turns = 2;        ///< the number of micro-batches that take turns, which are a group
-  int groups = 1;       ///< groups of so many micro-batches in a step
+  int turns = 2;        ///< the number of micro-batches that take turns; together they are a group
+  int groups = 1;       ///< the number of complete groups in a step
   double per_step = 1;  ///< micro-batches of a step, divided by `turns`
   std::vector<element> elements;
   std::vector<turn_move> moves{1};  ///< the first one sends nothing

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Makes the numbers of turn_chain.hpp from a problem, a mesh and a machine. Where the category of a
-// price (cost.hpp) is counted:
+// Makes the numbers of turn_chain.hpp from a problem, a mesh and a machine. Each category of prices
+// (cost.hpp) is counted as follows:
 //
 //   work                       on the processor. The weight gradient of a layer that computes it by
 //                              itself can run beside the move of dx
@@ -13,8 +13,8 @@
 //   activation, gradient       the moves at the boundaries. The processor waits for those of routed
 //                              rows, which do not run in the background
 //   parameter                  the synchronization of a gradient once a step, without latency
-//                              because buckets share it, and the gathers of a weight once a step,
-//                              because it can be kept (step/prefetch.hpp)
+//                              because the tensors of a bucket share it; and the gather of a weight
+//                              once a step, because the result can be kept (step/prefetch.hpp)
 //
 // A choice of a layer is dropped if another one has the same placements at the boundaries and is no
 // worse in any of these numbers.
@@ -60,8 +60,8 @@ class turn_model {
   }
 
  private:
-  /// The numbers of a class of elements, by their indices in turn_chain::costs. The two ends of a
-  /// residual have their own.
+  /// The indices in turn_chain::costs of a class of equal elements. The two ends of a residual
+  /// block have separate entries.
   struct of_class {
     int begin, end;
   };
@@ -78,7 +78,7 @@ class turn_model {
         if (when == phase::forward) {
           forward += price.seconds;
         } else {
-          // The weight gradient comes first, if it is apart.
+          // If the weight gradient is computed apart, it is the first action of the backward pass.
           if (first < 0 && when == phase::backward) first = price.seconds;
           backward += price.seconds;
         }
@@ -123,7 +123,8 @@ class turn_model {
     return seconds;
   }
 
-  /// Returns the index of the list of plans of redistributions of a tensor.
+  /// Returns the index in planned_ of the list for tensors with these extents and bytes per
+  /// element.
   int list_of(shape const& extents, int size, bool latency) {
     for (std::size_t k = 0; k < planned_.size(); ++k)
       if (planned_[k].extents == extents && planned_[k].size == size &&
@@ -133,7 +134,8 @@ class turn_model {
     return static_cast<int>(planned_.size()) - 1;
   }
 
-  /// Returns the index, in turn_chain::moves, of the plan of a redistribution. Plans are kept.
+  /// Returns the index in turn_chain::moves of the redistribution from `from` to `to`. Each
+  /// redistribution is planned only once.
   int move_of(int list, placement const& from, placement const& to) {
     if (from == to) return 0;
     auto& of = planned_[static_cast<std::size_t>(list)];

@@ -3,31 +3,33 @@
 
 #pragma once
 
-// Finds the choices with the least seconds if micro-batches take turns (turn_times.hpp), by label
-// setting. A label is a choice for each element from the first one on, described by
+// Finds the choices of least seconds if micro-batches take turns (turn_times.hpp), by label
+// setting. A label is a partial plan: a choice for each element from the first one up to some
+// element. These numbers describe it; p is 0 for the forward pass and 1 for the backward pass:
 //
-//   forward, backward   the states of both passes
-//   load                the seconds that each link is busy
-//   weights             the seconds of gathers (0) and synchronizations (1) on each link
-//   hidden[p]           the seconds of the processor in pass p: of one micro-batch
+//   forward, backward   the states of both passes (turn_times)
+//   load                the seconds for which each link is busy
+//   weights[p]          the seconds of moves of weights on each link: gathers (0), synchronizations
+//                       (1)
+//   hidden[p]           the seconds of the processor in pass p, for one micro-batch
 //   exposed[p]          the seconds of gathers (0) or synchronizations (1) that no work can hide
 //
-// The seconds of a label that has reached the end are at least
-// max(joined(forward, backward), load, busy + exposed). If several groups of several micro-batches
-// follow each other, the moves of one run beside the work of the next, and the bound is only
-// max(load, busy + exposed). Moves of weights can use a link whenever it is free, but need not find
-// enough of such time. So this is a lower bound, and the plan's own program tells the seconds
-// (step/timeline.hpp).
+// A label that has reached the last element takes at least max(joined(forward, backward), load,
+// busy) seconds. `busy` is the work of all micro-batches plus what is exposed. If several groups of
+// several micro-batches follow each other, the moves of one group run beside the work of the next,
+// and the bound is only max(load, busy). Moves of weights can use a link whenever it is free, but
+// need not find enough free time. So this is a lower bound. The timeline of the plan's own program
+// (step/timeline.hpp) gives the seconds.
 //
-// With one micro-batch at a time, the last stage of a micro-batch and the first one of the next are
-// one stage. The bound then leaves the work of these stages out of `forward` and `backward`.
+// If micro-batches run one at a time, the last stage of one micro-batch and the first stage of the
+// next are one stage. So `forward` and `backward` then leave out the work of these stages.
 //
-// Of two labels of the same choice, one is dropped if the other is at least as good whatever
-// follows. If A is behind B by f seconds in the forward pass and by b in the backward pass, A is at
-// least as good if f + b <= 0 and its other numbers are not worse.
+// Of two labels A and B with the same last choice, B is dropped if A is at least as good whatever
+// follows. Let A be later than B by f seconds in the forward pass and by b seconds in the backward
+// pass (turn_times::behind). A is at least as good if f + b <= 0 and its other numbers are not
+// worse.
 //
 // Choices and labels whose bound (turn_bounds.hpp) is not below the limit are dropped.
-//
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -51,16 +53,17 @@ struct turn_result {
 struct turn_options {
   /// Results of this many seconds or more are not looked for.
   double limit = std::numeric_limits<double>::infinity();
-  /// The number of labels that one choice of one element keeps. Others are dropped by their bounds,
-  /// which then bound what has been lost.
+  /// The most labels that are kept for one choice of one element, those of least bound. The bounds
+  /// of dropped labels give lost().
   int labels = 4000;
-  /// The seconds by which the best result may be later than the least bound of all choices. A label
-  /// is also dropped if another one is that much later at most, divided by the number of elements.
+  /// The seconds by which the bound of the best result may exceed the least bound of all choices. A
+  /// label is also dropped if another one is later by at most tolerance / (2 · number of elements).
   double tolerance = 0;
-  /// The number of labels after which all others are dropped by their bounds.
+  /// The most labels of the whole search. All further labels are dropped, and their bounds give
+  /// lost().
   std::int64_t most_labels = std::numeric_limits<std::int64_t>::max();
-  /// Asked before each element. If it returns false, all labels are dropped by their bounds. It may
-  /// be empty.
+  /// Called before each element; may be empty. If it returns false, all labels are dropped, and
+  /// their bounds give lost().
   std::function<bool()> go_on{};
 };
 
@@ -70,8 +73,8 @@ class turn_search {
       : chain_(chain), options_(o), slack_(o.tolerance / (2 * chain.size())),
         bounds_(chain, o.limit) {}
 
-  /// Returns the results by their bounds, the least first. The list is not empty if any choice is
-  /// below the limit and no label was lost.
+  /// Returns the results in ascending order of their bounds. The list is empty only if no plan is
+  /// below the limit or if labels were lost.
   std::vector<turn_result> run() {
     label_lists labels(static_cast<std::size_t>(chain_.choices(0)));
     for (int c = 0; c < chain_.choices(0); ++c) {
@@ -104,8 +107,8 @@ class turn_search {
     return results;
   }
 
-  /// Returns a lower bound of all choices that run() has dropped because there were too many labels;
-  /// infinity if it has dropped none.
+  /// Returns a lower bound of the seconds of all plans that run() dropped because there were too
+  /// many labels, or infinity if it dropped none.
   double lost() const { return lost_; }
   std::int64_t labels() const { return static_cast<std::int64_t>(nodes_.size()); }
 
@@ -124,10 +127,12 @@ class turn_search {
 
   int turns() const { return chain_.turns; }
 
-  /// Returns whether all micro-batches of a step take turns. A smaller last group is another group.
+  /// Returns whether all micro-batches of a step form one group. A smaller last group counts as
+  /// another group.
   bool is_one() const { return chain_.per_step == 1; }
 
-  /// Returns whether a step is as many times as long as a group of micro-batches.
+  /// Returns whether the groups of micro-batches follow each other without overlap, so that the
+  /// seconds of a step are a multiple of those of a group.
   bool has_paths() const { return is_one() || turns() == 1; }
 
   double seconds_of(label const& l) const {
@@ -135,7 +140,8 @@ class turn_search {
                      chain_.per_step * std::max(l.load[0], l.load[1]), busy(l)});
   }
 
-  /// Returns a lower bound of the seconds of all that begins with a label of element i and choice c.
+  /// Returns a lower bound of the seconds of every plan that begins with label l, whose last choice
+  /// is choice c of element i.
   double bound_of(int i, int c, label const& l) const {
     double link[turn_links];
     for (int on = 0; on < turn_links; ++on)
@@ -160,7 +166,7 @@ class turn_search {
     return chain_.per_step * turns() * (l.hidden[0] + l.hidden[1]) + l.exposed[0] + l.exposed[1];
   }
 
-  /// Adds the work of element i with choice c. Its moves inside end a stage.
+  /// Adds the work, the moves of weights and the inner move of element i with choice c to a label.
   void add(int i, int c, label& l) const {
     auto const at = static_cast<std::size_t>(c);
     auto const& own = chain_.at(i);
@@ -177,7 +183,9 @@ class turn_search {
     wait_for_weights(l.forward, l, 0, 0);
     wait_for_weights(l.backward, l, 1, own.after_weights[at]);
     if (is_one() || l.forward.ready[0] > 0) l.forward.work(own.forward[at]);
-    // Beside a move between two parts of a forward pass, the parts of other micro-batches can run.
+    // Other micro-batches can compute beside a move inside a forward pass. So this move ends a
+    // stage only if micro-batches run one at a time, and counts as work if the processor waits for
+    // it.
     if (auto const& inside = chain_.move(own.inside[at]); turns() == 1 || inside.waits)
       l.forward.move(inside, turns(), false);
     if (is_one() || l.backward.ready[0] > 0) l.backward.work(own.backward[at], own.beside[at]);
@@ -185,8 +193,9 @@ class turn_search {
     l.hidden[1] += own.backward[at];
   }
 
-  /// Lets a pass wait for the moves of weights so far. `less` seconds of its work do not wait, and
-  /// before the first micro-batch needs the weights, all of them may have gone through the open stage.
+  /// Lets pass p wait for the moves of weights so far. These moves can be hidden beside earlier
+  /// work, beside the open stage of all micro-batches, and beside `less` seconds of work of each
+  /// micro-batch.
   void wait_for_weights(turn_times& pass, label& l, int p, double less) const {
     for (int k = 0; k < turn_links; ++k) {
       double const moved = l.weights[p][k];
@@ -195,8 +204,8 @@ class turn_search {
     }
   }
 
-  /// Adds element i to labels that have no more than its choice, and drops those that need not be
-  /// kept.
+  /// Adds the costs of element i to labels that already contain its choice, and drops those that
+  /// need not be kept.
   void enter(int i, label_lists& labels) {
     stopped_ = stopped_ || static_cast<std::int64_t>(nodes_.size()) > options_.most_labels ||
                (options_.go_on && !options_.go_on());
@@ -215,8 +224,8 @@ class turn_search {
     }
   }
 
-  /// Takes labels over the boundary behind element i: to choice `only` of the next element, or to
-  /// all if it is negative.
+  /// Extends labels over the boundary after element i: to choice `only` of the next element, or to
+  /// all of its choices if `only` is negative.
   label_lists across(int i, label_lists const& labels, int only) const {
     auto const& move = chain_.behind(i);
     int const n = chain_.choices(i + 1);
@@ -242,7 +251,7 @@ class turn_search {
     return next;
   }
 
-  /// Lets a pass go over a boundary.
+  /// Adds the move at a boundary to the state of a pass.
   void cross(turn_move const& m, turn_times& pass, bool descending) const {
     if (m.waits && !is_one() && pass.ready[0] == 0) pass.occupy(m, turns());
     else pass.move(m, turns(), descending);
@@ -256,7 +265,7 @@ class turn_search {
     for (int p = 0; p < 2; ++p)
       for (int k = 0; k < turn_links; ++k)
         if (a.weights[p][k] > b.weights[p][k] + slack / 2) return false;
-    // With one group, the work and what is exposed are part of the states.
+    // With one group, the states of the passes contain the work and the exposed seconds.
     for (int p = 0; p < 2 && !is_one(); ++p) {
       double const more = turns() * (a.hidden[p] - b.hidden[p]);
       if (more > each / 4 || a.exposed[p] > b.exposed[p] + slack / 4) return false;
@@ -268,7 +277,7 @@ class turn_search {
            slack / chain_.groups;
   }
 
-  /// Drops all labels of a list. What their bounds say holds for the choices that are lost.
+  /// Drops all labels of a list. Their least bound becomes a bound of what is lost.
   void lose(std::vector<label>& list) {
     for (auto const& l : list) lost_ = std::min(lost_, l.bound);
     list.clear();

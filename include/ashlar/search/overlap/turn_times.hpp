@@ -3,21 +3,27 @@
 
 #pragma once
 
-// The seconds of K micro-batches that take turns on one processor and two links.
+// Computes the seconds of K micro-batches that take turns on one processor and two links.
 //
 // A stage is a run of elements between two boundaries at which a tensor moves. The processor
-// computes the stage for micro-batch 0, then for 1, and so on, and goes to the next stage. Behind
-// the work of each micro-batch, its move begins. The steps of a move follow one another, each on its
-// link. A link carries its steps one after the other in the order in which their moves begin. The
-// next stage of a micro-batch waits for its move. So does the timeline (step/timeline.hpp).
+// computes the stage for micro-batch 0, then for 1, and so on, and goes to the next stage. After
+// the work of each micro-batch, its move begins. The steps of a move follow one another, each on
+// its link. A link carries steps one after the other in the order in which their moves begin. The
+// next stage of a micro-batch waits for its move. The timeline (step/timeline.hpp) has the same
+// rules.
 //
-// What is past is described by seconds from the begin of the pass: when moves allow micro-batch b to
-// begin the open stage (`ready[b]`), when the links are free (`link`), when the processor has ended the stages before
-// (`processor`), and the work of the open stage so far (`open`). In this order of work and moves,
-// the seconds are a longest path. So they are the same if time runs backward, and the backward pass
-// is described by the same numbers, from the end of the step. One thing is added there: the weight
-// gradient of a layer whose dx moves is computed beside this move (step/early_moves.hpp). If time runs
-// backward, this work at the begin of a stage need not wait for the move (`late`).
+// These seconds since the begin of a pass describe its state:
+//
+//   ready[b]    when moves allow micro-batch b to begin the open stage
+//   link        when each link is free
+//   processor   when the processor has ended the stages before the open one
+//   open        the work of the open stage so far, for one micro-batch
+//
+// In this order of work and moves, the seconds are the length of a longest path, which is the same
+// if time runs backward. So the same numbers, counted from the end of the step, describe the
+// backward pass. One number is added: if dx of a layer moves, the layer's weight gradient is
+// computed beside this move (step/early_moves.hpp). If time runs backward, this work is at the
+// begin of a stage and need not wait for the move (`late`).
 //
 // With two micro-batches and one link, these are the seconds of HiDup (step/duplex_seconds.hpp).
 
@@ -27,19 +33,19 @@
 
 namespace ashlar::search {
 
-/// The state of one pass of K micro-batches behind some elements.
+/// The state of one pass of K micro-batches after some elements.
 struct turn_times {
   double ready[max_turns]{}, link[turn_links]{};
   double processor = 0, open = 0, late = 0;
 
-  /// Adds work to the open stage, in seconds of one micro-batch. `beside` of them need not wait for
-  /// the move before the stage if they are the first ones behind it.
+  /// Adds work to the open stage, in seconds of one micro-batch. If the work is the first of the
+  /// stage, `beside` of these seconds need not wait for the move before the stage.
   constexpr void work(double seconds, double beside = 0) {
     if (open == 0 && ready[0] > 0) late = beside;
     open += seconds;
   }
 
-  /// Adds a move of every micro-batch to the times of the links alone.
+  /// Adds a move of every micro-batch to the times of the links, but not to the other times.
   constexpr void occupy(turn_move const& m, int turns) {
     for (auto const& s : m.steps) link[s.link] += turns * s.seconds;
   }
@@ -49,7 +55,8 @@ struct turn_times {
 
   /// Ends the open stage by a move of every micro-batch, whose steps are in ascending order, or in
   /// descending order if time runs backward. A move without steps leaves the stage open, because it
-  /// costs nothing to go on with the same micro-batch. A move for which the processor waits is work.
+  /// costs nothing to go on with the same micro-batch. A move for which the processor waits counts
+  /// as work.
   constexpr void move(turn_move const& m, int turns, bool descending) {
     auto const n = m.steps.size();
     if (n == 0) return;
@@ -66,12 +73,13 @@ struct turn_times {
     open = late = 0;
   }
 
-  /// Returns by how many seconds this state is behind another one at most, whatever follows. The
-  /// result is negative if it is ahead.
+  /// Returns the most seconds by which this state is later than another one, whatever follows. The
+  /// result is negative if this state is earlier.
   constexpr double behind(turn_times const& other, int turns) const {
-    // Micro-batch k ends the open stage at the largest of processor + (k + 1) (open + more) and, for
-    // j <= k, ready[j] - late + (k - j + 1) (open + more). The multiples of `open` make the
-    // difference largest where they are least or largest.
+    // Micro-batch k ends the open stage at the largest of processor + (k + 1) (open + more) and,
+    // for j <= k, ready[j] - late + (k - j + 1) (open + more). Here `more` is work to come. The
+    // difference is linear in the factor of `open`, so it is largest for the least or for the
+    // largest factor.
     double const slope = open - other.open;
     double const by = processor - other.processor;
     double most = std::max(by + slope, by + turns * slope);
@@ -84,8 +92,8 @@ struct turn_times {
   }
 };
 
-/// Returns the seconds of a forward and a backward pass whose states are known at the same place of
-/// the chain, if only the open stages of both follow, which are one stage.
+/// Returns the seconds of a step whose forward and backward passes have these states at the same
+/// place of the chain. Only the open stages of both passes follow, and these form one stage.
 constexpr double joined(turn_times const& forward, turn_times const& backward, int turns) {
   double const work = forward.open + backward.open;
   double longest = forward.processor + turns * work + backward.processor;

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Takes labels through a chain of choices, for searches by label setting. A label stands for a
-// choice of each element so far, and what the search knows of them. Labels are listed by the choice
-// of the last element.
+// Extends labels through a chain, for searches by label setting. A label stands for a choice of
+// each element so far, with what the search knows about these choices. Labels are listed by the
+// choice of the last element.
 //
-// The two ends of a residual have the same choice. So inside a residual, labels of different choices
-// of its begin are kept apart until its end.
+// The two ends of a residual block take the same choice. So inside a residual block, labels with
+// different choices of its begin are kept apart until its end.
 
 #include <cstddef>
 #include <utility>
@@ -17,12 +17,14 @@
 
 namespace ashlar::search {
 
-/// Takes labels of element `first` to element `last` and returns them. `Lists` is a vector of
+/// Extends labels from element `first` to element `last` and returns them. `Lists` is a vector of
 /// vectors of labels, by choice.
 ///
-///   enter(i, labels)          adds element i to labels that have no more than its choice
-///   across(i, labels, only)   returns labels over the boundary behind element i: with choice `only`
-///                             of the next element, or with each choice if it is negative
+///   enter(i, labels)          adds the costs of element i to labels that already contain its
+///                             choice
+///   across(i, labels, only)   returns the labels extended over the boundary after element i: with
+///                             choice `only` of the next element, or with each of its choices if
+///                             `only` is negative
 template <class Lists, class Enter, class Across>
 Lists through_chain(turn_chain const& chain, int first, int last, Lists labels, Enter const& enter,
                     Across const& across) {
