@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Elementary functions as objects for element-wise maps, shared by the host's loops and the device's
-// kernels. Each is a class F with F::value(x), for value_of<F> (functor.hpp). They compute in the
-// type of x, which is float or double; magnitude also takes integers.
+// Elementary functions for element-wise maps, shared by the host's loops and the device's kernels.
+// Each function is a class F with a static function F::value(x), and value_of<F>{} (functor.hpp) is
+// the function object for `map`. Only raised<A> is itself a function object. The functions compute
+// in the type of x, which is float or double; magnitude also takes integers.
 //
 //   exponential           e^x               natural_log           ln x, NaN for x < 0
 //   square_root           NaN for x < 0     inverse_square_root   1 / sqrt(x)
@@ -13,7 +14,8 @@
 //   logistic              1 / (1 + e^-x)    silu                  x logistic(x)
 //   magnitude             |x|               raised<A>{a}          x^a, as std::pow
 //
-// e^x and tanh are those of math.hpp, with its errors, and the others the standard library's.
+// e^x and tanh are computed by math.hpp, which states their errors. All other functions are
+// computed by the standard library.
 
 #include <cmath>
 

@@ -7,7 +7,7 @@
 // and the extents of these images.
 //
 // A rank may have only some rows of the images (layout/halo_layout.hpp). Then these rows have less
-// padding than whole images, or none, above and below: a window is at rows
+// padding above and below than whole images have, or none. Position i of the window covers the rows
 // [i stride - padding_above, i stride - padding_above + extent) of the rank.
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct image_extents {
   std::int64_t channels;
   std::int64_t height;
   std::int64_t width;
-  /// By how many rows the padding above and below is smaller than window::padding. More than that
-  /// below means that no window covers the last rows.
+  /// The numbers of rows by which the padding above and below is smaller than window::padding. If
+  /// missing_below is more than window::padding, no window covers the last rows.
   std::int64_t missing_above = 0, missing_below = 0;
 
   /// Returns the number of positions of a window from the top to the bottom.

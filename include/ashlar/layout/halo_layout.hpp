@@ -39,8 +39,8 @@ constexpr interval split_part(std::int64_t n, topology const& t, axis_list const
 }
 
 struct halo_layout {
-  shape extents;  ///< of x, or of its gradient
-  placement at;   ///< of x, or of its gradient
+  shape extents;  ///< the extents of x, and of its gradient
+  placement at;   ///< the placement of x, and of its gradient
   int dim = -1;   ///< the dim along which the window slides
   sliding_window window;
   std::int64_t places = 0;  ///< the extent of y in this dim

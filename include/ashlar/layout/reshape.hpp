@@ -44,7 +44,7 @@ struct flat_indices {
     friend constexpr bool operator==(digit const&, digit const&) = default;
   };
   std::int64_t first = -1;                 // the first flat index; -1 if the box is empty
-  inplace_vector<digit, max_rank> digits;  // per remaining dim, innermost first
+  inplace_vector<digit, max_rank> digits;  // one for each remaining dim, innermost first
 
   constexpr flat_indices(shape const& extents, box const& b) {
     if (b.elements() == 0) return;

@@ -31,7 +31,7 @@ namespace ashlar {
 struct routing {
   std::int64_t tokens = 0;
   int experts = 0;
-  int chosen = 0;  ///< the experts of each token
+  int chosen = 0;  ///< the number of experts of each token
   /// The numbers of the experts of each token, in ascending order: [tokens, chosen]. A -1 stands
   /// for an expert that dropped the token.
   std::vector<std::int32_t> expert;
@@ -69,9 +69,9 @@ inline void check_routes(routing const& r) {
 struct routed_rows {
   std::shared_ptr<routing const> routes;
   box within;
-  std::vector<std::int64_t> token;  ///< of each row: the number of its token among all tokens
+  std::vector<std::int64_t> token;  ///< for each row: the number of its token among all tokens
   std::vector<std::int64_t>
-      place;  ///< of each row: the position of its token among those of the box
+      place;  ///< for each row: the position of its token among the tokens of the box
   std::vector<std::int64_t> first;  ///< the first row of each expert of the box; then size()
 
   std::int64_t size() const { return first.back(); }

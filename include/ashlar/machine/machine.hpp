@@ -35,7 +35,7 @@ struct collective_links {
   static constexpr int kinds = static_cast<int>(collective::permute) + 1;
 
   link of[kinds]{};
-  unsigned given = 0;  ///< bit k: of[k] is set
+  unsigned given = 0;  ///< bit k says whether of[k] is set
 
   constexpr bool has(collective kind) const { return (given >> static_cast<int>(kind) & 1u) != 0; }
   constexpr link const& operator[](collective kind) const { return of[static_cast<int>(kind)]; }

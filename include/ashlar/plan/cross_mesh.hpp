@@ -36,15 +36,15 @@ namespace detail {
 /// parts.
 struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
-  std::int64_t tile = 0;   ///< elements that one rank holds
-  std::int64_t most = 0;   ///< elements that one node holds
+  std::int64_t tile = 0;   ///< the most elements that one rank holds
+  std::int64_t most = 0;   ///< the most elements that one node holds
   int hops = 1;            ///< nodes in the longest chain (target)
   int inside = 0;          ///< most ranks of one node that need the same tile, minus 1 (target)
   std::int64_t passed =
       0;  ///< some rank gets at least so many elements from ranks of its node (target)
   std::vector<std::int64_t> held;  ///< elements that each node holds
   std::vector<detail::tile> tiles;
-  std::vector<std::vector<int>> nodes;  ///< of the ranks of each tile
+  std::vector<std::vector<int>> nodes;  ///< for each tile: the nodes of its ranks
 };
 
 constexpr crossing_load load_of_crossing(shape const& extents, mesh_part const& part,
@@ -88,7 +88,7 @@ class crossing_side {
  public:
   struct state {
     placement at;
-    double seconds = 0;  ///< of the steps
+    double seconds = 0;  ///< of the steps between `at` and the given placement
     int addends = 1;
     crossing_load load;
   };

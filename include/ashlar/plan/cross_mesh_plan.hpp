@@ -14,7 +14,7 @@ namespace ashlar {
 struct cross_mesh_plan {
   mesh_part source, target;
   redistribution_plan before, after;  ///< the steps on the source and on the target
-  crossing across;                    ///< from before.to to after.from
+  crossing across;                    ///< the crossing from placement before.to to after.from
   double seconds = 0;
 
   friend constexpr bool operator==(cross_mesh_plan const&, cross_mesh_plan const&) = default;

@@ -41,7 +41,7 @@ class matmul_paths {
   /// If the constructor got path_direction::to_end, the plan ends at the fixed placement, otherwise
   /// it starts there.
   constexpr redistribution_plan plan(int i) const {
-    inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards the end
+    inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards end_
     int at = collect(met, sums_, ways_, i);
     if (!own_.empty()) collect(met, own_.front(), own_ways_, own_.front().find(sums_.state(at)));
     placement const& local = sums_.state(i);

@@ -215,9 +215,14 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 /// memory as well.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
-  std::int64_t before = 0, whole = 0;     // whole operand: peak while it moves; bytes once moved
-  std::int64_t resident = 0, making = 0;  // operand panels in use; operand panels in transit
-  std::int64_t result = 0, after = 0;  // result during the panels; peak while it moves after them
+  // All numbers are bytes of a rank:
+  //
+  //   before, whole      an operand that is not streamed: the peak while it moves, and its copy
+  //   resident, making   the panels of operands: those in use, and those in transit
+  //   result, after      the result: while panels run, and the peak while it moves after them
+  std::int64_t before = 0, whole = 0;
+  std::int64_t resident = 0, making = 0;
+  std::int64_t result = 0, after = 0;
   double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;
   auto const tensors = detail::tensors_of(plan, plan.panels.letter);
   for (int i = 0; i < 2; ++i) {

@@ -51,7 +51,8 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
-  auto const are_innermost = [&](int a, int b) {  // axes of different dims
+  // Returns whether a and b are the innermost axes of two different dims.
+  auto const are_innermost = [&](int a, int b) {
     auto const last = [&](int axis) {
       axis_list const owners = p.axes_of(p[axis].dim);
       return owners[owners.size() - 1] == axis;

@@ -75,7 +75,7 @@ class placement_graph {
   }
 
   struct paths {
-    scratch<double> weight;  ///< per state: seconds plus tie_break for each step
+    scratch<double> weight;  ///< by state: the seconds of its path, plus tie_break for each step
     /// For each state (placement): the last edge of the path to this state, or -1 if there is none.
     /// After a search against the direction of the edges: the first edge of the path from this
     /// state.

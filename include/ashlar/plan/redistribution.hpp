@@ -71,7 +71,7 @@ constexpr placement reduced(placement p) {
 /// An admissible heuristic for the search: a lower bound of the cost from a placement to the
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
-  role_distances const* to_target;  ///< null: no bound is known, which is the bound 0
+  role_distances const* to_target;  ///< distances to the target; null: the bound is 0
   role_distances const* to_whole;   ///< distances through a placement without P; null: not needed
   reduction op;                     ///< the reduction of the target
 

@@ -101,7 +101,7 @@ class role_distances {
   constexpr void settle(int from) {
     while (!open_.empty()) {
       auto const [weight, state] = open_.pop();
-      if (weight > weight_.data()[state]) continue;  // a stale heap entry
+      if (weight > weight_.data()[state]) continue;  // a shorter path was found after the push
       radius_ = weight;
       if (state == from) return;
       expand(state, weight + tie_break);

@@ -86,7 +86,7 @@ class step_prices {
       after.largest *= y.largest, after.least *= y.least;
       kept *= x.least < y.least ? x.least : y.least;
     }
-    if (chosen_ != 0) {  // a routed tensor: as box::elements counts
+    if (chosen_ != 0) {  // counts the elements of a routed tensor as box::elements does
       before.largest = fullest(before.largest, from);
       after.largest = fullest(after.largest, to);
       for (auto* n : {&before.least, &kept}) *n = *n * chosen_ / experts_;
@@ -124,12 +124,12 @@ class step_prices {
   int sets_;
   int rank_;
   int element_size_;
-  int chosen_;  // of a routed tensor; otherwise 0
+  int chosen_;  // experts per token of a routed tensor; otherwise 0
   int fullest_;
   std::int64_t experts_;
-  scratch<std::int64_t> ranks_;   // indexed by set of axes
+  scratch<std::int64_t> ranks_;   // the sizes of groups, indexed by set of axes
   scratch<link> link_;            // indexed by set of axes and kind of link
-  scratch<shard_elements> size_;  // indexed by dim and set of axes that split it
+  scratch<shard_elements> size_;  // part sizes, indexed by dim and set of axes that split it
 };
 
 }  // namespace ashlar

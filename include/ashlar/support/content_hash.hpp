@@ -96,7 +96,7 @@ class content_hasher {
 
   std::uint64_t seed_;
   std::array<std::uint64_t, 4> lanes_;
-  std::uint64_t bytes_ = 0;                // of all parts
+  std::uint64_t bytes_ = 0;                // the number of bytes of all parts so far
   std::array<unsigned char, 32> block_{};  // the last bytes, if they do not fill a block
   std::size_t waiting_ = 0;                // the number of bytes in block_
 };

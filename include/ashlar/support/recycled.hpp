@@ -37,7 +37,8 @@ class recycled {
     if (list >= lists || ended_) return ::operator delete(p);
     if (free_[list] == nullptr) at_end_.is_needed = true;
     free_[list] = ::new (p) free_block{free_[list]};
-    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // free_block stays readable
+    // The free_block at the start of the block stays readable, because the free list reads it.
+    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));
   }
 
  private:

@@ -8,8 +8,8 @@
 // would take too much memory. So the query rows of a head are processed in blocks:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
-//     S = scale Q K^T                  with a causal mask only for the keys [0, last)
-//     P = e^(S - maximum of the row)   with a causal mask 0 for keys after the row's own token
+//     S = scale Q K^T                  for all keys; with a causal mask: for the keys [0, last)
+//     P = e^(S - maximum of the row)   with a causal mask: 0 for keys after the row's own token
 //     O = P V / sum of the row of P
 //     log_sum_exp = maximum + log(sum), which the backward pass needs
 //
@@ -73,7 +73,8 @@ void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::
 
 namespace detail {
 
-/// The keys that the query rows of one head see, and the number of its elements per token.
+/// The extents of the attention of one head: its numbers of queries and of keys, and head_dim, the
+/// number of elements of each query, key and value. A query "sees" the keys that it attends to.
 struct head_extents {
   std::int64_t queries;
   std::int64_t keys;

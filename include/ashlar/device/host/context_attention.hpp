@@ -11,7 +11,8 @@
 //   keys_values       [batch, keys, heads, 2, head_dim]
 //   log_sum_exp       [batch, heads, queries]
 //
-// Each head is computed as a head of self-attention is (attention.hpp, attention_backward.hpp).
+// Each head is computed by the functions for a head of self-attention (attention.hpp,
+// attention_backward.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +39,8 @@ namespace detail {
 
 constexpr head_extents head_of(context_extents const& e) { return {e.queries, e.keys, e.head_dim}; }
 
-/// Calls visit(pair, q, kv) for each head of each element of the batch: `pair` is the number of the
-/// head, and q and kv are the indices of its first elements in `q` and in `keys_values`.
+/// Calls visit(pair, q, kv) for each head of each element of the batch. `pair` counts the heads of
+/// all elements. q and kv are the indices of the head's first elements in `q` and in `keys_values`.
 template <class Visit>
 void for_each_head(context_extents const& e, Visit visit) {
   std::int64_t const d = e.head_dim;

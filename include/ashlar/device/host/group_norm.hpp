@@ -8,9 +8,10 @@
 //
 //   y = (x - mean) rstd gain[channel] + bias[channel]
 //
-// Mean and rstd are those of one group of one image. The formulas are those of layer norm
-// (formula/layer_norm.hpp). A group's pixels are contiguous, so its moments are computed by the
-// functions of layer norm, too. The functions take the images and the groups of one rank.
+// `mean` is the mean of the pixels of one group of one image, and `rstd` the reciprocal of their
+// standard deviation. The formulas are those of layer norm (formula/layer_norm.hpp). A group's
+// pixels are contiguous, so the functions of layer norm compute mean and rstd. The functions of
+// this file take the images and the groups of one rank.
 
 #include <cstdint>
 #include <type_traits>

@@ -46,7 +46,7 @@ constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 1
 struct winograd_extents {
   image_extents from;
   image_extents to;
-  std::int64_t padding;        ///< on the left
+  std::int64_t padding;        ///< the padding on the left of an image
   std::int64_t padding_above;  ///< less than `padding` in a part of an image (device/window.hpp)
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
@@ -86,10 +86,10 @@ struct winograd_extents {
   ///   panels   16 r c numbers per channel
   ///   lines    at most (2 r + 2)(2 c + 2) pixels per channel
   ///
-  /// The quotient lines / panels is largest for the smallest r. Without
-  /// `splits_rows`, that is the r of the complete convolution: a rank with a part of it has groups
-  /// with at least as many rows and the same c. With `splits_rows`, a rank may have a single row of
-  /// tiles, so r is 1.
+  /// The quotient lines / panels is largest for the smallest r. Without `splits_rows`, the smallest
+  /// r is that of the complete convolution: a rank with some of the images or channels has groups
+  /// with at least as many rows, and with the same c. With `splits_rows`, a rank may have a single
+  /// row of tiles, so r is 1.
   constexpr std::int64_t workspace_bound(bool splits_rows) const {
     std::int64_t const r = splits_rows ? 1 : group_rows(),
                        c = std::max<std::int64_t>(1, tile_columns());

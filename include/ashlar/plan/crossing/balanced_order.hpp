@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Sends the tasks of a crossing in the order of their sizes, largest first, each from the port that
-// has to send least so far ("load balance only" in the paper on cross-mesh resharding).
+// Sends the tasks of a crossing (port_task.hpp) in the order of their sizes, largest first. Of the
+// ports that have a task, the port that has to send least so far sends it ("load balance only" in
+// the paper on cross-mesh resharding).
 
 #include <ashlar/plan/crossing/list_order.hpp>
 

@@ -18,11 +18,12 @@
 
 namespace ashlar {
 
-/// The hops of the longest chain of a stage, and the terms of its period a + b / K in seconds.
+/// One stage of a crossing: the hops of its longest chain of ports, and the terms a and b of its
+/// period a + b / K, in seconds.
 struct crossing_stage {
   int hops = 0;
-  double latency = 0;   ///< a
-  double transfer = 0;  ///< b
+  double latency = 0;   ///< the term a
+  double transfer = 0;  ///< the term b
 
   constexpr double period(int chunks) const { return latency + transfer / chunks; }
 };

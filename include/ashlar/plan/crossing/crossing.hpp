@@ -33,9 +33,9 @@ struct crossing_entry {
 
 struct crossing {
   std::vector<unit_task> tasks;
-  std::vector<std::vector<crossing_entry>> entries;  ///< of each task
-  port_schedule between;                             ///< ports are nodes of the whole mesh
-  std::vector<port_schedule> inside;                 ///< of each node; port k is rank k of the node
+  std::vector<std::vector<crossing_entry>> entries;  ///< for each task: one for each node it enters
+  port_schedule between;                             ///< the ports are the nodes of the whole mesh
+  std::vector<port_schedule> inside;                 ///< for each node; port k is its rank k
   int chunks = 1;
   double seconds = 0;
   double bound = 0;  ///< seconds; no crossing by these two stages is faster

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Searches all orders of the tasks of a crossing, and all senders, by depth-first search with
-// pruning (paper on cross-mesh resharding, section 3.2). An order of some of the tasks is not
-// continued if, for some port, one of these sums is as large as the best known length or larger:
+// Searches all orders of the tasks of a crossing (port_task.hpp), and all choices of their senders,
+// by depth-first search with pruning (paper on cross-mesh resharding, section 3.2). An order of
+// some of the tasks is not continued if, for some port, one of these sums is as large as the best
+// known length or larger:
 //
 //   the time until which the port receives, plus the remaining tasks that it has to receive
 //   the time until which the port sends, plus the remaining tasks that only it can send

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Builds an order of the tasks of a crossing from sets of tasks that can be sent at the same time
-// (randomized greedy search of the paper on cross-mesh resharding, section 3.2). To find the next
-// set, the search draws `tries` sets and keeps the largest. Among equally large sets, it keeps the
-// one that loads the senders most evenly. To draw a set, it goes through the remaining tasks in a
-// random order. A task joins the set if all its receivers and one of its senders are free, which
-// means that no task of the set uses them. Of several free senders, the search draws one at random,
-// with a higher probability for senders with less load.
+// Builds an order of the tasks of a crossing (port_task.hpp) from sets of tasks that can be sent at
+// the same time (randomized greedy search of the paper on cross-mesh resharding, section 3.2). To
+// find the next set, the search draws `tries` sets and keeps the largest. Among equally large sets,
+// it keeps the one that loads the senders most evenly. To draw a set, it goes through the remaining
+// tasks in a random order. A task joins the set if all its receivers and one of its senders are
+// free, which means that no task of the set uses them. Of several free senders, the search draws
+// one at random, with a higher probability for senders with less load.
 
 #include <ashlar/plan/crossing/list_order.hpp>
 

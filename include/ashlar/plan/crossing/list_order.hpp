@@ -3,10 +3,10 @@
 
 #pragma once
 
-// An order of the tasks of a crossing in which each task is sent whole by one port. A task begins
-// when its sender and all its receivers have ended the tasks before it, and takes as many units of
-// time as it has elements. This is the schedule of the paper on cross-mesh resharding (section 3.2,
-// formula 3).
+// An order of the tasks of a crossing (port_task.hpp) in which one port sends each task as a whole.
+// A task begins when its sender has sent, and all its receivers have received, the tasks that come
+// before it in the order. It takes as many units of time as it has elements. This is the schedule
+// of the paper on cross-mesh resharding (section 3.2, formula 3).
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ namespace ashlar {
 
 struct list_order {
   std::vector<int> tasks;    ///< in the order in which they are sent
-  std::vector<int> senders;  ///< the port that sends task i of the problem
+  std::vector<int> senders;  ///< senders[i] is the port that sends task i of the problem
   std::int64_t length = 0;   ///< in units of time, of one element each
   friend constexpr bool operator==(list_order const&, list_order const&) = default;
 };

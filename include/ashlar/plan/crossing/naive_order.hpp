@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Sends the tasks of a crossing in the order in which they are given, each from its lowest port.
-// This is the simplest baseline of the paper on cross-mesh resharding.
+// Sends the tasks of a crossing (port_task.hpp) in the order in which they are given, each from the
+// first of the ports that have it. This is the simplest baseline of the paper on cross-mesh
+// resharding.
 
 #include <ashlar/plan/crossing/list_order.hpp>
 

@@ -134,7 +134,7 @@ class open_shop {
   }
 
   int ports_;
-  scratch<std::vector<entry>> rows_;  ///< each in order (comes_before)
+  scratch<std::vector<entry>> rows_;  ///< the entries of each row, sorted by comes_before
   scratch<int> column_of_, row_of_;
   scratch<bool> seen_;
   std::int64_t left_ = 0;

@@ -5,7 +5,7 @@
 
 // Orders a crossing so that its busiest port is never idle, apart from the first and last periods:
 //
-//   1. Tasks are divided among their senders (sender_shares.hpp).
+//   1. The tasks (port_task.hpp) are divided among their senders (sender_shares.hpp).
 //   2. The receivers of each share form a chain. Every receiver but the last sends the share on,
 //      which its port can do while it receives. The port that has to send most comes last.
 //   3. The traffic of all hops is divided into rounds (open_shop.hpp).

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Plans the crossing of a tensor between two parts of a mesh: its unit tasks, who sends what
-// between nodes and inside them, in which order, and in how many chunks (crossing.hpp describes the
-// result).
+// Plans the crossing of a tensor between two parts of a mesh. The plan says which data has to go
+// where (unit tasks), which rank sends it between nodes and inside nodes, in which order, and in
+// how many chunks. crossing.hpp describes the result.
 
 #include <algorithm>
 #include <vector>
@@ -21,7 +21,7 @@ namespace ashlar {
 /// The tasks of both stages of a crossing, as far as they follow from the unit tasks alone.
 struct crossing_ports {
   port_problem between;
-  std::vector<std::vector<crossing_entry>> entries;  ///< of each unit task
+  std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: where it enters nodes
   std::vector<port_problem> held;  ///< by node: data that ranks of the node hold and others need
 };
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Divides the tasks of a crossing among their senders, so that the port that sends most sends as
-// little as possible. A task may be cut among all ports that have it.
+// Divides the tasks of a crossing (port_task.hpp) among their senders, so that the port that sends
+// most sends as little as possible. A task may be cut among all ports that have it.
 //
 // Let U be a set of ports, and size(U) the elements of the tasks that only ports of U have. The
 // ports of U must send these elements, so some port sends at least size(U) / |U|. The division is a
@@ -164,8 +164,8 @@ class sender_flow {
 
   port_problem const& problem_;
   scratch<std::int64_t> load_;
-  scratch<std::size_t> first_;    ///< where the amounts of a task begin
-  scratch<std::int64_t> amount_;  ///< by task and sender
+  scratch<std::size_t> first_;    ///< for each task: the index of its first amount
+  scratch<std::int64_t> amount_;  ///< elements that a sender sends of a task, by task and sender
   /// Of the last search: the task by which a port was reached, and the port before it on the path.
   scratch<int> by_, from_;
   scratch<bool> reached_;

@@ -15,9 +15,9 @@
 //   head_dim      at most Dim, which determines the number of registers
 //
 //   Dim   rows of a tile: float / double   shared memory of the backward pass: float / double
-//   64    64 / 32                          100 KiB / 83 KiB
-//   128   32 / 32                           74 KiB / 149 KiB
-//   256   32 / not supported               140 KiB
+//   64    64 / 32                           98 KiB / 82 KiB
+//   128   32 / 32                           73 KiB / 146 KiB
+//   256   32 / not supported               137 KiB
 
 #include <cstdint>
 

@@ -4,10 +4,11 @@
 #pragma once
 
 // Kernels for the backward pass of layer norm, with the functions of
-// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. Complete rows
-// take one launch. If the columns of a row are split over ranks, the caller runs separate phases,
+// device/host/layer_norm_backward.hpp and the formulas of formula/layer_norm.hpp. For complete
+// rows, layer_norm_backward takes one launch for dx, after two launches for dgamma and dbeta
+// (columns.hpp). If the columns of a row are split over ranks, the caller runs separate phases,
 // with an all-reduce between two phases. Each phase is a function of this file. dgamma and dbeta
-// are of type accumulation_t<T>. They are accumulated in a fixed order (columns.hpp). dx may be dy.
+// are of type accumulation_t<T> and are accumulated in a fixed order. dx may be dy.
 
 #include <cstdint>
 

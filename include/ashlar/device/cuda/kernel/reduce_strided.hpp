@@ -34,7 +34,7 @@ namespace detail {
 
 template <reduction Op, class T, int Width>
 struct reduce_each {
-  strided_space space;  // in packs
+  strided_space space;  // its units are packs of Width elements
   int count;
   T* dst;
   T const* sources[most_sources];

@@ -79,7 +79,7 @@ template <int Bytes>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
   using element = typename unit<Bytes>::type;
-  strided_space outer;            // the dims that count the planes
+  strided_space outer;            // the dims outside of the planes
   std::int64_t src_run, dst_run;  // extents of the plane
   std::int64_t src_stride;        // the stride of the plane's second dim in the source
   std::int64_t dst_stride;        // the stride of the plane's first dim in the destination

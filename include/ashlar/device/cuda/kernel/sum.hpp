@@ -30,7 +30,7 @@ constexpr std::int64_t sum_part(std::int64_t n) {
   std::int64_t const least = 256 * 32;
   std::int64_t const even = (n + sum_workspace - 1) / sum_workspace;
   std::int64_t const part = even < least ? least : even;
-  return (part + 15) / 16 * 16;  // a multiple of a pack
+  return (part + 15) / 16 * 16;  // a multiple of 16, so that a part begins with a whole pack
 }
 
 template <class T, int Width, bool Squares>
