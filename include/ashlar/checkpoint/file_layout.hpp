@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The file that one rank writes to a checkpoint: which pieces it has, and where. Every rank can
-// compute the file of every other rank, so the index is made without communication.
+// The layout of the file that one rank writes to a checkpoint: which pieces of tensors the file has
+// (piece.hpp), and where. Every rank can compute the file of every other rank, so the index is made
+// without communication.
 //
 // The file is a safetensors file. A piece that is a whole tensor has the tensor's name. The name of
 // any other piece also says which indices of the tensor it has, as Python writes them:

@@ -49,7 +49,8 @@ struct entry_name {
   std::string rest;  ///< what follows the step, such as ".json" or ".0"
 };
 
-/// Splits a name after the step. Returns nothing if no checkpoint has such a name.
+/// Splits a name such as "step-000000100.0" into the step and the rest. Returns nothing if no
+/// checkpoint has such a name.
 inline std::optional<entry_name> parts_of(std::string const& name) {
   std::string_view const begin = "step-";
   if (!name.starts_with(begin)) return std::nullopt;
@@ -94,7 +95,8 @@ inline std::vector<std::string> names_in(std::filesystem::path const& folder) {
   return names;
 }
 
-/// Returns the steps of the indexes among the names in a folder, in ascending order.
+/// Returns the steps of those names that are indexes, such as "step-000000100.json", in ascending
+/// order.
 inline std::vector<std::int64_t> steps_of_indexes(std::vector<std::string> const& names) {
   std::vector<std::int64_t> steps;
   for (auto const& text : names)

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Where the published weights of GPT-2 have the parameters of nn::gpt and nn::tied_gpt (Radford et
+// Says which published tensors of GPT-2 have the parameters of nn::gpt and nn::tied_gpt (Radford et
 // al. 2019; the names are those of its safetensors files on Hugging Face):
 //
 //   parameter of nn::gpt   published tensor               remark
@@ -12,10 +12,10 @@
 //   1.i.0.0.gain, bias     h.i.ln_1.weight, bias
 //   1.i.0.1.0.weight       h.i.attn.c_attn.weight         GPT-2: q of all heads, then k, then v;
 //   1.i.0.1.0.bias         h.i.attn.c_attn.bias           nn::gpt: q, k and v of a head together
-//   1.i.0.1.2.weight       h.i.attn.c_proj.weight         and bias
+//   1.i.0.1.2.weight       h.i.attn.c_proj.weight         the same for bias
 //   1.i.1.0.gain, bias     h.i.ln_2.weight, bias
-//   1.i.1.1.0.weight       h.i.mlp.c_fc.weight            and bias
-//   1.i.1.1.2.weight       h.i.mlp.c_proj.weight          and bias
+//   1.i.1.1.0.weight       h.i.mlp.c_fc.weight            the same for bias
+//   1.i.1.1.2.weight       h.i.mlp.c_proj.weight          the same for bias
 //   2.gain, bias           ln_f.weight, bias
 //   3.weight               wte.weight                     transposed: GPT-2 shares this matrix
 //                                                         with the embedding

@@ -23,10 +23,10 @@ namespace ashlar::checkpoint {
 struct source_view {
   std::string tensor;       ///< the name in the files
   box where;                ///< the part of the array
-  std::int64_t offset = 0;  ///< of the first element of the part, in elements
+  std::int64_t offset = 0;  ///< where the part begins in the tensor, in elements
   inplace_vector<std::int64_t, max_rank> strides;
   shape expected;             ///< the extents that the tensor must have
-  bool permits_rows = false;  ///< whether the tensor may have more rows
+  bool permits_rows = false;  ///< whether the tensor may have more rows than `expected`
 };
 
 /// Returns the view of a whole array with these extents as a tensor with the same extents.

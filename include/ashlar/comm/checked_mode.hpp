@@ -4,8 +4,9 @@
 #pragma once
 
 // The checked mode of a mesh: before each transfer, the members of its group compare what they are
-// about to do. If they differ, every member throws an error that shows both views. Without the
-// checked mode, such ranks would exchange wrong values or wait for each other for ever.
+// about to do. If they differ, every member throws an error that shows what each of them is about
+// to do. Without the checked mode, such ranks would exchange wrong values or wait for each other
+// for ever.
 //
 //   ASHLAR_CHECK=on, off     all meshes; unset: on in builds without NDEBUG, such as debug builds
 //   mesh.set_checked(true)   one mesh
@@ -61,7 +62,7 @@ void compare_with_group(Backend& back, operation_queue& queue, communicator& pla
   reduce(std::span<std::int64_t>(bounds), reduction::max);
   if (all_agree(bounds)) return;
 
-  constexpr std::size_t most = 160;  // letters of each member's text
+  constexpr std::size_t most = 160;  // characters of each member's text
   std::vector<std::int32_t> letters(most * static_cast<std::size_t>(what.members));
   std::copy_n(mine.begin(), std::min(mine.size(), most),
               letters.begin() + static_cast<std::ptrdiff_t>(most) * what.index);
@@ -73,7 +74,7 @@ void compare_with_group(Backend& back, operation_queue& queue, communicator& pla
     texts.emplace_back(first, std::find(first, first + most, 0));
   }
   for (auto text = texts.begin(); text != texts.end(); ++text) {
-    if (std::find(texts.begin(), text, *text) != text) continue;  // an earlier rank has this view
+    if (std::find(texts.begin(), text, *text) != text) continue;  // listed with an earlier rank
     auto const more = std::count(texts.begin(), texts.end(), *text) - 1;
     auto const member = t.member(here, what.axes, static_cast<int>(text - texts.begin()));
     views += (views.empty() ? "Rank " : "; rank ") + std::to_string(t.rank_of(member)) +

@@ -8,9 +8,9 @@
 // memory. `back` is the backend, and `what` describes the transfer.
 //
 //   carry(back, queue, transport, values, what)           replaces host values by the result
-//   carry(back, queue, transport, stored, result, what)   reads the array `stored` in the mesh's memory,
-//                                                  which stays unchanged; writes the result to the
-//                                                  host
+//   carry(back, queue, transport, stored, result, what)   reads the array `stored` in the mesh's
+//                                                         memory, which stays unchanged; writes the
+//                                                         result to host memory
 //
 // In both cases the host waits for the processor.
 

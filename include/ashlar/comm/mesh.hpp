@@ -309,8 +309,8 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine());
   }
-  /// Returns a new number for a crossing between parts. It is odd: crossings of a training step
-  /// have even ones. Every rank of the whole mesh calls this for each crossing, in the same order.
+  /// Returns a new number for a crossing between parts. It is odd: those of training steps are
+  /// even. Every rank of the whole mesh calls this for each crossing, in the same order.
   int next_crossing() const { return 2 * state_->whole_mesh().crossings++ + 1; }
   /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
   void announce_crossing(int number) const {

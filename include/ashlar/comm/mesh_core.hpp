@@ -20,9 +20,9 @@ struct mesh_core {
   int rank = 0;    ///< negative on a rank that is not a member of this part of a mesh
   topology whole;  ///< topology of the whole mesh, of which this one is a part or all
   mesh_part part;  ///< which part of the whole mesh this one is
-  std::shared_ptr<mesh_core> parent;      ///< the whole mesh; null if this one is it
+  std::shared_ptr<mesh_core> parent;      ///< the whole mesh; null if this mesh is whole
   operation_queue* operations = nullptr;  ///< the transfers of this mesh
-  int crossings = 0;                      ///< how many next_crossing() has numbered
+  int crossings = 0;                      ///< how many crossings have got a number
   cross_plan_cache cross_plans;           ///< plans of crossings from this mesh
   coordinates here{};
   machine priced_on;

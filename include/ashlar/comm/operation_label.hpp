@@ -8,7 +8,7 @@
 //
 //   operation_label const named(mesh, "the embedding table");
 //
-// Costs two assignments. Labels may be nested.
+// An object costs two assignments. Labels may be nested.
 
 #include <utility>
 

@@ -5,16 +5,16 @@
 
 // The transfer of one step of a redistribution of a routed tensor (layout/routing.hpp). The step is
 // that of a dense tensor with the same extents. Only the numbers of elements differ: they depend on
-// the routes, which every rank knows. The box of a rank before or after the step says which
-// elements of the dense tensor it would have. The arrays that travel are flat:
+// the routes, which every rank knows. A rank's box before or after the step has the elements that
+// the rank would hold of the dense tensor. The arrays that travel are flat:
 //
 //   source   for each member, the rows of (my box before ∩ its box after), one member after the
 //            other; in an all-gather and an all-reduce, all of my shard
 //   target   from each member, the rows of (its box before ∩ my box after), one member after the
 //            other; in a reduce-scatter and an all-reduce, the sums of the rows of my box after
 //
-// Rows of a part are in the order in which shards store them. Making a transfer takes time
-// proportional to the number of tokens times the number of members.
+// The rows of one such part are in the order in which shards store them. Making a transfer takes
+// time proportional to the number of tokens times the number of members.
 
 #include <ashlar/comm/transfer.hpp>
 #include <ashlar/layout/routing.hpp>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// A part of a mesh with a tag, which is a type of the user's:
+// A part of a mesh may have a tag, which is any type that the program declares:
 //
 //   struct encoder;
-//   auto left = mesh.part<encoder>({0, 1}, {{"gpu", 2}});   ashlar::basic_mesh<tagged<..., encoder>>
+//   auto left = mesh.part<encoder>({0, 1}, {{"gpu", 2}});   // basic_mesh<tagged<..., encoder>>
 //
 // The tag is in the types of all tensors on the part. So operators do not compile for tensors of
 // parts with different tags. In every other respect the part is like one without a tag.
@@ -38,7 +38,8 @@ struct without_tag<tagged<Processor, Tag>> {
 
 }  // namespace detail
 
-/// Whether two types in meshes and tensors stand for one kind of processor.
+/// Whether two types in meshes and tensors stand for the same kind of processor, whatever their
+/// tags.
 template <class A, class B>
 concept same_processor =
     std::is_same_v<typename detail::without_tag<A>::type, typename detail::without_tag<B>::type>;

@@ -6,7 +6,7 @@
 // The text of a transfer, for error messages. It is the same on all members of the group, such as
 //
 //   all-gather along gpu of 512x1024 float [S(0)] -> [B]     a step of a redistribution
-//   all-reduce along node+gpu of 64 double sum               an array of the host
+//   all-reduce along node+gpu of 64 double sum               values in host memory
 
 #include <string>
 

@@ -63,7 +63,7 @@ class placement_names {
 
 /// Returns a number as text, from which a compiler gets exactly this number. The text does not
 /// depend on the locale. Throws ashlar::error if the number is not finite. `what` is the number's
-/// name for the message.
+/// name for the error message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
     throw error(

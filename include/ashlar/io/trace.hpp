@@ -9,8 +9,8 @@
 //
 //   track       shows
 //   work        computations except parameter updates, and waits for transfers
-//   transfers   each transfer from begin to end, concurrent transfers one above another. A transfer is
-//               a redistribution, or in a pipeline a send or a receive
+//   transfers   each transfer from begin to end, concurrent transfers one above another. A transfer
+//               is a redistribution, or in a pipeline a send or a receive
 //
 // The file is in the "Trace Event Format". Computations and waits are complete events (X), and each
 // transfer is a pair of asynchronous events (b, e). Times are in microseconds from the beginning of
@@ -130,8 +130,8 @@ class trace_writer {
 }  // namespace detail
 
 /// Returns one group of tracks: a step of the program `p` of `net`. The step must have one time
-/// span per action of the program. Groups of a trace have different numbers, and are shown in their
-/// order.
+/// span per action of the program. Each group of a trace must have another number `group`. Viewers
+/// show the groups in the order of these numbers.
 inline std::string trace_events(step::problem const& net, step::program const& p,
                                 traced_step const& step, int group) {
   return detail::trace_writer(net, p).written(step, group);

@@ -20,8 +20,8 @@ namespace ashlar::watch {
 struct reported_operation {
   std::uint64_t number = 0;  ///< counts the operations along the same axes, from 1
   /// The axes of the operation's group: "gpu" or "node+gpu". In a part of the mesh, the ranks of
-  /// the group on the whole mesh follow: "gpu@4,5". Empty for an operation of all ranks of the mesh,
-  /// and "@4,5" for an operation of all ranks of a part.
+  /// the group on the whole mesh follow: "gpu@4,5". Empty for an operation of all ranks of the
+  /// mesh, and "@4,5" for an operation of all ranks of a part.
   std::string axes;
   bool has_ended = false;
   double age = 0;          ///< seconds since it began

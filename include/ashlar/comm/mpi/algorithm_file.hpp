@@ -16,7 +16,7 @@
 
 namespace ashlar::mpi {
 
-/// The most characters of a file of algorithms.
+/// The largest number of characters that a file of algorithms may have.
 inline constexpr std::size_t most_algorithm_text = std::size_t(1) << 20;
 
 /// Returns the table for a mesh on the ranks of `comm`. Collective over `comm`: rank 0 reads the

@@ -52,8 +52,8 @@ class crossing_messages {
   crossing_messages& operator=(crossing_messages const&) = delete;
   ~crossing_messages() {
     if (has_ended_) return;
-    // An exception ends the crossing. MPI may still use the shard and the buffers, so they stay for
-    // ever.
+    // An exception ends the crossing. MPI may still use the shard and the buffers, so they are
+    // never freed.
     memory_->retire();
     new recycled_vector<open_message>(std::move(open_));
   }
@@ -71,8 +71,9 @@ class crossing_messages {
   }
 
  private:
-  /// The number of tags for crossings. Crossing n has the tag n mod `tags`, and `tags` more for
-  /// crossing_neighbours. Every MPI permits the tags below twice this number.
+  /// Messages of crossing n have the tag n mod `tags`. The last message of a taker
+  /// (crossing_neighbours.hpp) has this tag plus `tags`. Every MPI permits all tags below twice
+  /// `tags`.
   static constexpr int tags = 16'384;
   /// The largest number of sends under way at a time, and of receives. It keeps the buffers small.
   static constexpr std::size_t most_open = 8;

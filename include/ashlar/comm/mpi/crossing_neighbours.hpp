@@ -29,7 +29,7 @@
 
 namespace ashlar::mpi {
 
-/// How the elements of a message of a crossing travel. It is unknown to a taker until the offer
+/// How the elements of a message of a crossing travel. A taker does not know this until the offer
 /// arrives.
 enum class crossing_carrier { unknown, messages, shared_memory };
 
@@ -53,7 +53,7 @@ class crossing_neighbours {
       return p.elements * static_cast<std::int64_t>(size_) < least_bytes;
     });
     offer const own{offset_of_shard(), tile_};
-    // From here on, peers stay where they are, since MPI writes to them.
+    // From here on, the list of peers must stay where it is in memory, since MPI writes into it.
     for (auto& p : peers_)
       if (p.gives) check(MPI_Irecv(&p.shard, sizeof(offer), MPI_BYTE, p.rank, tag, comm_, &p.told));
       else begin_to_give(p, own, tag);
@@ -61,7 +61,7 @@ class crossing_neighbours {
   crossing_neighbours(crossing_neighbours const&) = delete;
   crossing_neighbours& operator=(crossing_neighbours const&) = delete;
   ~crossing_neighbours() {
-    // An exception ends the crossing. MPI may still write to the peers, so they stay for ever.
+    // An exception ends the crossing. MPI may still write to the peers, so they are never freed.
     if (!has_ended_ && !peers_.empty()) new recycled_vector<peer>(std::move(peers_));
   }
 
@@ -111,7 +111,8 @@ class crossing_neighbours {
     bool gives = false;         ///< whether it gives elements to this rank, or takes some from it
     std::int64_t elements = 0;  ///< of a giver: those not copied yet
     offer shard;                ///< where the shard of the giver is
-    /// The request of the offer. If the peer gives, later that of the last message of this taker.
+    /// The request of the offer. If the peer gives, later the request that tells the peer that all
+    /// is copied.
     MPI_Request told = MPI_REQUEST_NULL;
     MPI_Request taken = MPI_REQUEST_NULL;  ///< receives the last message of a taker
   };

@@ -148,7 +148,7 @@ class communicator final : public ashlar::communicator {
   }
 
   std::shared_ptr<device_queue> queue_;
-  world world_;  // of the members
+  world world_;  // rank, size and communicator of the members
   topology topology_;
   int number_;  // of this part in the record
   operation_queue& operations_;

@@ -8,10 +8,11 @@
 // is a fault, too. At the end of the rendezvous, rank 0 answers all connected ranks at once. So
 // either every rank gets the id, or every connected rank gets the fault.
 //
-//   a rank sends     a magic word, a hash of the job's name, its size, its rank    24 bytes
+//   a rank sends     a magic word, a hash of the job's name, the number of ranks,
+//                    and its rank                                                  24 bytes
 //   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
 //
-//   fault   wrong_size     the ranks were given different sizes
+//   fault   wrong_size     the ranks were given different numbers of ranks
 //           taken_twice    two processes claim the same rank
 //           incomplete     the deadline has passed; the answer contains the number of missing ranks
 //

@@ -12,7 +12,8 @@
 //
 //   add_mesh   returns the number of a mesh or of a part of it
 //   announce   the program has taken a ticket, or will begin a crossing; called in program order
-//   is_next    whether everything that was announced before has been given to the device
+//   is_next    whether everything that was announced before this operation has been given to the
+//              device
 //   give       the next transfer or crossing has been given to the device
 
 #include <algorithm>

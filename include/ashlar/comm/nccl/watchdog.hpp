@@ -17,8 +17,8 @@
 // ends the process, which ends the job.
 //
 // The time of an operation begins when the host has given it to the device, or when the operation
-// before it ended. It includes the computations that are queued before the operation, and so the
-// timeout is ten times ASHLAR_TIMEOUT (environment.hpp).
+// before it has ended, whichever is later. It includes the computations that are queued before the
+// operation, and so the timeout is ten times ASHLAR_TIMEOUT (environment.hpp).
 //
 // The watchdog of the mesh (comm/watch/watchdog.hpp) finds out why an operation does not end, as it
 // does for ranks on the host. All access to the device is in the callbacks of `watched`, so that

@@ -95,7 +95,7 @@ struct neighbourhood {
   std::vector<std::byte*> windows;
   std::vector<slot*> slots;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
-  std::vector<int> ranks;          ///< each member's rank on the mesh, for messages
+  std::vector<int> ranks;          ///< each member's rank on the mesh, for error messages
   /// The size in bytes of the largest shard that all members copy to their stages, or 0 if a member
   /// has no stages.
   std::int64_t most_staged = 0;

@@ -22,7 +22,7 @@ struct contact {
   std::array<std::uint32_t, 4> addresses{};  ///< IPv4 addresses of the host's networks, or 0
   std::array<char, 40> host_name{};          ///< ends with 0
 
-  /// The contact as numbers, so that the ranks can exchange it by a sum.
+  /// The number of words of a packed contact. The ranks exchange packed contacts by a sum.
   static constexpr int words = 18;  // 72 bytes
 };
 
@@ -56,7 +56,8 @@ ASHLAR_INLINE contact own_contact() {
   contact c;
   c.process = static_cast<std::int32_t>(getpid());
   gethostname(c.host_name.data(), c.host_name.size() - 1);
-  // Processes in different containers of one host do not see each other.
+  // Processes in different containers of one host do not see each other, so namespaces are part of
+  // the identity.
   std::string identity = c.host_name.data();
   std::string line;
   if (std::ifstream in("/proc/sys/kernel/random/boot_id"); std::getline(in, line)) identity += line;

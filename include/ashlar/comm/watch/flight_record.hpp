@@ -35,7 +35,7 @@ class flight_record {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Keeps the last `kept` operations. `is_of_device` tells that a device carries them out.
+  /// Keeps the last `kept` operations. `is_of_device` tells whether a device carries them out.
   explicit flight_record(topology const& t, bool is_of_device = false, std::size_t kept = 48)
       : is_of_device_(is_of_device), ring_(kept), parts_{{t}} {
     tick();
@@ -132,7 +132,7 @@ class flight_record {
     std::vector<int> ranks{};  // empty for the whole mesh
     int here = 0;
     std::uint64_t begun[1 << max_axes]{};  // the last ticket of each set of axes
-    std::uint64_t others = 0;              // operations that are no transfers
+    std::uint64_t others = 0;              // how many operations that are no transfers have begun
   };
 
   std::uint64_t add(transfer_title const& title, std::uint64_t ticket, char const* what,

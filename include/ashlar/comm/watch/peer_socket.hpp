@@ -46,7 +46,7 @@ class peer_socket {
     std::string text;
   };
 
-  /// Opens the socket. `is_one_host` tells that all ranks of the mesh are on this host. If the
+  /// Opens the socket. `is_one_host` tells whether all ranks of the mesh are on this host. If the
   /// system permits no socket, port() is 0 and nothing is sent or received.
   explicit peer_socket(bool is_one_host);
   peer_socket(peer_socket const&) = delete;

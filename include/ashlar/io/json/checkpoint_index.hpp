@@ -200,7 +200,7 @@ inline checkpoint_index load_checkpoint_index(std::string const& path) {
 /// Returns the index of safetensors files that need not belong to a checkpoint. Each array of a
 /// file is a tensor of one piece. Arrays without values or dims, and arrays of more dims than a
 /// tensor may have, are left out. Throws ashlar::error if a file is not a safetensors file, or if
-/// two files have arrays of one name.
+/// two files have arrays of the same name.
 inline checkpoint_index index_of_safetensors(std::vector<std::filesystem::path> const& files) {
   checkpoint_index index;
   for (auto const& path : files) {

@@ -12,10 +12,11 @@
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
 // "intra" describes the links inside a node and "inter" the links between nodes, by the seconds per
-// message (alpha) and per byte (beta). "gemm_half" says how much slower small products are
-// (machine/gemm.hpp). Each of these two entries may also have links for single collectives, such as
-// "all-reduce" here. The note is optional. Files of version 1 have no note, no links for single
-// collectives and no gemm_half. Unknown keys are errors, so that misspelt keys are not ignored.
+// message (alpha) and per byte (beta). Each of these two entries may also have links for single
+// collectives, such as "all-reduce" here. "gemm_half" says how much slower small matrix products
+// are (machine/gemm.hpp). The note is optional. Files of version 1 have no note, no links for
+// single collectives and no gemm_half. Unknown keys are errors, so that misspelt keys are not
+// ignored.
 
 #include <cstdio>
 #include <limits>

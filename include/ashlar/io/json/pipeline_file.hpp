@@ -19,7 +19,8 @@
 // pass, the version is 2. Then an entry such as "recomputed": [4, 2, 0, 0] has the number of
 // recomputed segments of each stage.
 //
-// If the plan has a schedule of its own, the version is 3. In place of "stages" it has
+// These versions have the schedule 1F1B. If the plan has a schedule of its own, the version is 3.
+// In place of "stages" it has
 //
 //   cuts          where the net is cut, as text (search/cut_text.hpp):
 //                 "embedding block*5 | block*7 | layer_norm linear softmax_cross_entropy"
@@ -27,7 +28,8 @@
 //
 // and one of
 //
-//   warm_ups      the warm-up depth of each part: [7, 5, 3, 1]
+//   warm_ups      how many forward passes each part runs before its first backward pass:
+//                 [7, 5, 3, 1]
 //   schedule      a name, such as "interleaved:2" (search/schedule_choice.hpp), or the passes of
 //                 each part, a text each (step/pipeline/text.hpp):
 //                 ["0: F0 F1 B0 B1", "1: F0 B0 F1 B1"]

@@ -14,12 +14,13 @@
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
 // x and y are the placements of an element's input and output, dx and dy those of their gradients.
-// A parameter is computed with at placement "use", its gradient is made at "grad", and it is kept
-// at "store". If the plan recomputes layers in the backward pass, the version is 2. Then an entry
-// such as "recomputed": 8 has the number of recomputed segments. If micro-batches take turns, the
-// version is 3, and there is an entry such as "interleaved": 2 too. Loading a file checks that it
-// is for the given mesh and net. It also checks that the rule tables allow every element's
-// placements. Costs are not stored: loading computes the costs for the given machine.
+// A layer uses a parameter at placement "use" and makes its gradient at "grad". The parameter is
+// stored at "store". If the plan recomputes layers in the backward pass, the version is 2. Then an
+// entry such as "recomputed": 8 has the number of recomputed segments. If micro-batches take turns
+// (step/turns.hpp), the version is 3, and there is an entry such as "interleaved": 2 too. Loading a
+// file checks that it is for the given mesh and net. It also checks that the rule tables allow
+// every element's placements. Costs are not stored: loading computes the costs for the given
+// machine.
 
 #include <limits>
 
@@ -139,7 +140,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                   to_string(c.dx) + ".");
 }
 
-/// Returns how many micro-batches take turns in the plan of a file.
+/// Returns how many micro-batches take turns (step/turns.hpp) in the plan of a file.
 inline int interleaved_of(nlohmann::json const& j) {
   if (!j.contains("interleaved")) return 1;
   auto const n = whole_number(j.at("interleaved"), "interleaved");
@@ -242,7 +243,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 struct plan_head {
   bool in_stages = false;  ///< whether the file is a pipeline (pipeline_file.hpp)
   int micro_batches = 1;   ///< the number of micro-batches with which the net must be described
-  int interleaved = 1;     ///< how many micro-batches take turns: problem::interleaved
+  int interleaved = 1;     ///< how many micro-batches take turns, as in problem::interleaved
 };
 
 /// Reads the head of a plan file and does not check the other entries. Throws ashlar::error if the

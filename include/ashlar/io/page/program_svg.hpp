@@ -7,8 +7,8 @@
 // resource. The first row shows the computations of the rank. The other rows show its transfers:
 // one row for those inside a node, and one for those between nodes. White space means that the rank
 // waits or that the links are idle. Colours distinguish the forward pass, the backward pass and the
-// synchronization of gradients. If micro-batches take turns, each box has the number of its
-// micro-batch, and the boxes of odd numbers have a darker border.
+// synchronization of gradients. If micro-batches take turns (step/turns.hpp), each box has the
+// number of its micro-batch, and the boxes of odd numbers have a darker border.
 
 #include <string>
 
