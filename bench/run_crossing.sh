@@ -41,8 +41,8 @@ if [ "$report_only" = no ]; then
     "$(g++ --version | head -n 1)" >"$figures/machine.txt"
 fi
 
-# simulated <awk program>: runs a program in which units["WHAT,STRATEGY"], bytes[...] and
-# planned[WHAT], chunks[WHAT] are the figures. Its part is BEGIN.
+# simulated <awk program>: runs an awk program as a BEGIN block. The figures are in the arrays
+# units["WHAT,STRATEGY"], bytes["WHAT,STRATEGY"], planned[WHAT] and chunks[WHAT].
 simulated() {
   awk -F, -v planned_file="$figures/planned.csv" -v simulated_file="$figures/simulated.csv" '
     function read(   f) {
@@ -66,7 +66,8 @@ figure_5() {
     }'
 }
 
-# The bounds, and the paper beside: what its text says of ours against the all-gathers.
+# The nine cases of table 2: their bounds, how many times as fast as the all-gathers the paper says
+# that its order is, the computed lengths of two simple orders, the specs and the meshes.
 cases='
     split("1/2 1/2 1/2 1/2 1/2 1/2 1 1 1/2", bound, " ")
     split("alike;alike;3 to 10;3 to 10, the most;alike;alike;up to 2.5;up to 2.5;3 to 10", paper, ";")

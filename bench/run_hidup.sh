@@ -31,8 +31,8 @@ if [ "$report_only" = no ]; then
     "$(g++ --version | head -n 1)" >"$figures/machine.txt"
 fi
 
-# rows <file> <awk program>: runs a program in which c[NAME] is the number of a column. It sees the
-# rows.
+# rows <file> <awk program>: runs an awk program on each row of a table, without the heading. In the
+# program, c[NAME] is the number of the column NAME.
 rows() {
   awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next } '"$2" "$figures/$1.csv"
 }
@@ -50,7 +50,7 @@ nets() {
   }'
 }
 
-# compared <file>: a row for each cell.
+# compared <file>: prints a table with a row for each cell (bench/hidup/cells.hpp).
 compared() {
   heading "net | GPUs | Gb/s | samples | searched | turns | gap | CPU s | HiDup's search | expert parallel | data parallel | best of these / searched"
   rows "$1" '{

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/pipeline_simulated.md: steps of pipelines on simulated clusters.
+# Updates the tables of bench/results/pipeline_simulated.md: steps of pipelines on simulated
+# clusters.
 set -euo pipefail
 
 usage() {
@@ -24,7 +25,8 @@ build=build/default/tests
 page=bench/results/pipeline_simulated.md
 figures=bench/results/pipeline_simulated
 
-# simulate <name> <program> <argument>...: keeps the lines with figures.
+# simulate <name> <program> <argument>...: simulates a program, and keeps only the lines with
+# figures, in the file NAME.txt.
 simulate() {
   local name="$1" program="$2"
   shift 2
@@ -48,8 +50,9 @@ if [ "${1:-}" != --report ]; then
   simulate u_transformer_kept pipeline_u_transformer node=2,gpu=4 slow:p3_8xlarge 32 0
 fi
 
-# rows <column>: the rows of one file with a first column, and the speeds relative to Signal and Alpa.
-# In the U-Transformer, Alpa's transfers are those of broadcast.
+# rows <column>: prints the rows of one file. <column> is the text of their first column. The last
+# two columns are the speeds relative to Signal and Alpa. The U-Transformer has no row for Alpa,
+# because Alpa's transfers are those of broadcast there.
 rows() {
   awk -v first="$1" '{n = NF; s = $1; for (i = 2; i < n - 1; ++i) s = s " " $i
     name[NR] = s; seconds[NR] = $(n - 1); of_signal[NR] = $n

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the tables of bench/results/turns.md: trainers whose micro-batches take turns, on simulated
-# clusters of 8 to 64 ranks.
+# Updates the tables of bench/results/turns.md: trainers whose micro-batches take turns, on
+# simulated clusters of 8 to 64 ranks.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -29,14 +29,15 @@ if [ "$quick" = yes ]; then
 fi
 mkdir -p "$figures"
 
-# simulate <name> <mesh> <argument>...: writes the figures of a run, and those of a failed run too.
+# simulate <name> <mesh> <argument>...: simulates a run and writes its figures, even if the run
+# fails.
 simulate() {
   local name="$1" mesh="$2" status=0
   shift 2
   [ ! -s "$figures/$name.txt" ] || return 0
   tests/smpi/simulate.sh --timeout 3000 "$build/smpi_platform" "$mesh" bandwidth \
     "$build/smpi_turns" "$@" >"$figures/$name.log" || status=$?
-  # The program fails where a figure is beyond its tolerance. Then the figures are complete, too.
+  # The program fails if a figure is outside its tolerance. The figures are complete even then.
   grep -q 'checks on rank 0' "$figures/$name.log" || {
     printf '%s: no figures (exit code %s)\n' "$name" "$status" >&2
     tail -n 3 "$figures/$name.log" >&2
@@ -46,8 +47,8 @@ simulate() {
   rm "$figures/$name.log"
 }
 
-# simulate_mesh <mesh>: the steps on one mesh. Large meshes have fewer of them, which take minutes,
-# and larger pieces.
+# simulate_mesh <mesh>: simulates the steps on one mesh. On large meshes a step takes minutes. So
+# these meshes have fewer ratios of work to communication, and each step has fewer pieces.
 simulate_mesh() {
   local mesh="$1" subject pieces=2000 ratios=(4 2 1 0.5 0.25)
   local of_mesh=("${subjects[@]}")
@@ -80,7 +81,7 @@ if [ "$report_only" = no ]; then
   fi
 fi
 
-# rows <prefix> <mesh>...: a row for each step.
+# rows <prefix> <mesh>...: prints a table with a row for each step.
 rows() {
   local prefix="$1" mesh subject file
   shift

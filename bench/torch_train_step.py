@@ -98,7 +98,8 @@ def vgg13():
 
 
 def values_for(layer, is_qkv, name, values):
-    """Values of ashlar, [in, out] and q, k, v of each head together, in PyTorch's order."""
+    """Returns a parameter's values in PyTorch's order. In ashlar's order, a weight is [in, out],
+    and the q, k and v of each head are together."""
     if isinstance(layer, nn.Linear):
         if name == "weight":
             values = values.reshape(layer.in_features, layer.out_features)

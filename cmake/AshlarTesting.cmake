@@ -64,8 +64,8 @@ if(ashlar_most_ranks LESS 8)
   message(STATUS "ashlar: MPI tests with at most ${ashlar_most_ranks} ranks (ASHLAR_TEST_MAX_RANKS)")
 endif()
 
-# ashlar_glob(<out> <folder> <pattern>): returns a sorted list, which is empty if the folder is
-# empty or missing.
+# ashlar_glob(<out> <folder> <pattern>): returns a sorted list of the matching files of a folder of
+# tests. The list is empty if the folder is empty or missing.
 function(ashlar_glob out folder pattern)
   file(GLOB files CONFIGURE_DEPENDS "${ASHLAR_TEST_DIR}/${folder}/${pattern}")
   set(${out} "${files}" PARENT_SCOPE)
@@ -460,7 +460,8 @@ function(ashlar_add_test_programs)
     cmake_path(GET source STEM name)
     ashlar_test_program(program_${name} "${source}")
   endforeach()
-  # Another version of ashlar. The compiled library has this version, so the program does without.
+  # This program is built as if by another version of ashlar. It does not link ashlar::compiled,
+  # because that library has the present version.
   add_executable(program_other_version "${ASHLAR_TEST_DIR}/programs/failing_rank.cpp")
   target_link_libraries(program_other_version PRIVATE ashlar::ashlar)
   target_compile_definitions(program_other_version PRIVATE ASHLAR_VERSION=1)

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures checkpoints beside the raw disk, in turns.
+// Measures checkpoints and, in turns with them, the raw disk:
 //
-//   save, resume   a training of a GPT with AdamW, of about the given size on all ranks together
+//   save, resume   saves or resumes a training of a GPT with AdamW, whose checkpoint has about the
+//                  given size on all ranks together
 //   raw            every rank writes as many bytes in blocks of 8 MiB to a file and calls fsync, or
-//                  reads them, without anything else
-//   step beside    a training step while a checkpoint is being written in the background, in
-//                  comparison with other steps
+//                  reads as many bytes, and does nothing else
+//   step beside    a training step while a checkpoint is being written in the background, compared
+//                  with other steps
 //
 //   mpirun -n 1 bench/checkpoint --size 1GB --folder /tmp/checkpoints
 //
-// The size of the disk's cache in memory matters: reading is from the cache.
+// Reads come from the disk's cache in memory, as far as the files fit into it.
 
 #include <algorithm>
 #include <cerrno>
@@ -73,7 +74,7 @@ void run(int argc, char** argv) {
   if (!bytes) throw ashlar::error("--size", "\"" + size + "\" is not a size, such as 1GB.");
 
   ashlar::mesh const mesh(env.world(), {{"gpu", env.size()}});
-  // Value and two moments of 12 d² parameters a layer, in float.
+  // A layer has 12 d² parameters, each with its value and two moments, all in float.
   constexpr int d = 512, heads = 8, context = 64, batch = 1;
   auto const layers = std::max(1, static_cast<int>(double(*bytes) / (12.0 * d * d * 3 * 4)));
   auto const net = nn::chain(nn::embedding(256, d), nn::repeat(layers, nn::gpt_block(d, heads)),

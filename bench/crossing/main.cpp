@@ -1,21 +1,23 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the orders in which a tensor can cross from one mesh to another: ours, and those of the
-// paper on cross-mesh resharding. One process on one core. For each set of problems and each
-// algorithm it prints how much longer than the bound the order is, and the CPU time that the
-// algorithm took. Then it prints how long whole plans take, path included.
+// Compares algorithms that order the tasks of a crossing of a tensor from one mesh to another:
+// ours, and those of the paper on cross-mesh resharding. Runs in one process on one core. For each
+// set of problems and each algorithm, the program prints how much longer than the lower bound the
+// orders are, and the CPU time that the algorithm took. Then it prints how long planning a whole
+// crossing takes, including the redistributions before and after it.
 //
 //   bench/crossing --csv orders.csv --plans plans.csv
 //
 //   table 2   the nine cases of the paper
-//   small     random problems of at most 3 x 3 nodes and 6 tasks, where all orders can be tried
-//   large     random problems of at most 16 x 16 nodes and 1,000 tasks, each for one node
-//   relayed   the same, with up to four nodes to each task
+//   small     random problems of at most 3 x 3 nodes and 6 tasks, for which all orders can be tried
+//   large     random problems of at most 16 x 16 nodes and 1,000 tasks, each for one receiving node
+//   relayed   like `large`, with up to four receiving nodes for each task
 //
-// An order of the paper has each task sent whole, to all its receivers at the same time, and no
-// port in two tasks at once. Ours cuts tasks, and receivers pass them on; its length is that of its
-// rounds, without the time to fill the chains, which depends on the number of chunks.
+// In an order of the paper, each task is sent whole to all its receivers at the same time, and no
+// port takes part in two tasks at once. Our orders cut tasks into parts, and receivers pass them
+// on. The length of our order is that of its rounds, without the time to fill the chains of
+// receivers, which depends on the number of chunks.
 
 #include <algorithm>
 #include <cstdio>
@@ -138,8 +140,8 @@ std::vector<ashlar::port_problem> cases_of_table_2() {
   return problems;
 }
 
-/// Times plans between the first and the second half of the ranks of a mesh, both arranged along
-/// `axes`, from each placement to each, or from about `most` pairs of them.
+/// Times plans of crossings between the first and the second half of the ranks of a mesh, both
+/// arranged along `axes`. Takes all pairs of placements, or about `most` of them if there are more.
 void time_plans(std::string const& name, ashlar::topology const& whole,
                 ashlar::topology const& axes, std::size_t most, csv_file& csv) {
   std::vector<ashlar::mesh_part> parts;
@@ -200,7 +202,7 @@ int main(int argc, char** argv) {
       compare(receivers == 1 ? "large" : "relayed", some, false, table);
     }
     for (bool const apart : {true, false}) {
-      // The halves of the second mesh are in the same nodes.
+      // If not apart, both halves of the mesh are in the same nodes.
       auto const name = [&](char const* what) {
         return std::string(what) + (apart ? " on other nodes" : " on the same nodes");
       };

@@ -21,7 +21,7 @@ namespace {
 
 double cpu_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
-/// The text net with another number of layers, of which the paper's has 8.
+/// Returns the paper's text net with `layers` layers instead of 8.
 auto bert_of(int layers, nn::moe_options const& o) {
   return nn::chain(nn::embedding(33278, 768), nn::layer_norm(768),
                    nn::repeat(layers / 2, nn::detail::hidup_blocks(o)),

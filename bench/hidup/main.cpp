@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Predicts the tables and figures of HiDup (Zhang et al., SoCC 2022, section 6): the searched plan,
-// the plan of the paper's search, and two known layouts, all priced by the timeline of their own
-// programs. One process, one core. bench/run_hidup.sh makes the page bench/results/hidup.md from it.
+// Predicts the tables and figures of HiDup (Zhang et al., SoCC 2022, section 6). Compares the
+// searched plan, the plan of the paper's search, and two known layouts. The timelines of their own
+// programs price all of them. One process, one core. bench/run_hidup.sh makes the page
+// bench/results/hidup.md from the output.
 //
 //   bench/hidup --folder FOLDER                    all parts, one file each
 //   bench/hidup --parts nets,bandwidth --quick     two parts, with fewer cells
 //
-// cells.hpp says what a cell is, and what the paper leaves open. Times of searches are CPU seconds of
-// this process.
+// cells.hpp says what a cell is, and what the paper leaves open. Times of searches are CPU seconds
+// of this process.
 
 #include <algorithm>
 #include <cstdio>
@@ -41,8 +42,8 @@ std::string percent(double part) {
 }
 std::string gigabytes(std::int64_t bytes) { return number(double(bytes) / 1e9, "%.2f"); }
 
-/// Table 1: elements of the chain, and million parameters: those that do not depend on the number of
-/// GPUs, and those for each GPU.
+/// Table 1: the number of elements of the chain, and millions of parameters: those whose number
+/// does not depend on the number of GPUs, and those that each GPU adds.
 void nets(arguments const& args) {
   csv_file table(path_of(args, "nets"), "net,elements,fixed,per_gpu");
   for (auto const& name : hidup_nets) {
@@ -61,7 +62,7 @@ void nets(arguments const& args) {
   }
 }
 
-/// A row for each cell: the seconds of the four plans.
+/// A table with a row for each cell: the seconds of the four plans.
 class comparison {
  public:
   comparison(arguments const& args, std::string const& part)
@@ -104,7 +105,8 @@ void bandwidth(arguments const& args) {
       if (!args.quick || gbit > 30) rows.add({name, 2, 4, gbit});
 }
 
-/// The same nets and bandwidths on a mesh of one axis, whose ranks have a machine each.
+/// The nets and bandwidths of figure 8 on a mesh of one axis, on which each rank has its own
+/// machine.
 void one_axis(arguments const& args) {
   comparison rows(args, "one_axis");
   for (auto const& name : hidup_nets)
@@ -142,7 +144,7 @@ void breakdown(arguments const& args) {
   }
 }
 
-/// Table 3: the most bytes of a rank on one machine of 4 GPUs.
+/// Table 3: the most bytes that a rank needs on one machine of 4 GPUs.
 void memory(arguments const& args) {
   csv_file table(path_of(args, "memory"), "net,ours,hidup,data_parallel,expert_parallel");
   for (auto const& name : hidup_nets) {
@@ -152,8 +154,8 @@ void memory(arguments const& args) {
   }
 }
 
-/// Table 5: the seconds of plans for wrongly measured machines, divided by those of the plan for the
-/// right one.
+/// Table 5: the seconds of plans made for wrongly measured machines, divided by the seconds of the
+/// plan made for the true machine.
 void noise(arguments const& args) {
   csv_file table(path_of(args, "noise"), "noise,trials,mean,worst");
   cell const c{"bert-sgmoe", 2, 4, 100};
@@ -194,8 +196,8 @@ void noise(arguments const& args) {
   }
 }
 
-/// Figures 11 and 12: how many tensors of parameters are stored split by bandwidth, and how many of
-/// the four gatings read tokens that are not split.
+/// Figures 11 and 12, for each bandwidth: how many parameters are stored replicated, split but
+/// gathered for use, or split, and how many of the four gatings read tokens that are not split.
 void placements(arguments const& args) {
   csv_file table(path_of(args, "placements"),
                  "gbit,system,replicated,gathered,split,gatings,whole_on_nodes,whole_everywhere");

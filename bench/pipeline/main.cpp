@@ -1,19 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the training of a small GPT in pipeline stages, one on each rank. These take turns:
+// Measures the training of a small GPT in pipeline stages, one on each rank. These trainings take
+// turns:
 //
-//   1f1b, eager    steps of a pipeline, whose transfers go on while the stages compute
-//   waiting        steps of 1F1B in which each send and each receive is waited for at once
-//   independent    steps of one-rank trainings of the whole net, on all ranks at the same time
+//   1f1b, eager   steps of a pipeline, whose transfers go on while the stages compute
+//   waiting       steps of 1F1B in which each send and each receive is waited for at once
+//   independent   steps of one-rank trainings of the whole net, on all ranks at the same time
 //
 //   mpirun -n 2 bench/pipeline
 //
-// The cut is the one that balances the stages best, by the times of the layers in the independent
-// training. From the measured times of the passes of 1F1B, the replay of its schedule
-// (step/pipeline/replay.hpp) tells how long a step and its bubble should be. To this the program
-// adds what follows the passes: the norm of the gradients and the updates, on the first rank.
-// Figures are medians; ratios are medians of the ratios within one turn.
+// The net is cut where the stages are most equal, by the times of the layers in the independent
+// training. The replay of the schedule (step/pipeline/replay.hpp) predicts a step and its bubble
+// from the measured times of the passes. The program adds to the predicted step what follows the
+// passes: the norm of the gradients and the updates, on the first rank. Figures are medians; ratios
+// are medians of the ratios within one turn.
 
 #include <cstdio>
 #include <map>
@@ -80,8 +81,8 @@ struct training {
   std::string name;
   model net;
   std::unique_ptr<train::trainer<model, train::adam_w>> steps;
-  std::vector<double> seconds{}, bubbles{}, tails{};  ///< of each turn
-  /// The seconds of the passes of this rank, of each kind, in all turns.
+  std::vector<double> seconds{}, bubbles{}, tails{};  ///< one entry per turn
+  /// The seconds of this rank's passes of each kind, in all turns.
   std::map<pipelines::pass, std::vector<double>> passes{};
 
   training(std::string called, model made, train::overlap overlap)
@@ -114,8 +115,8 @@ struct training {
   }
 };
 
-/// Returns the number of elements of each stage and all before it, such that the longest stage is
-/// as short as possible. `element` are the seconds of each element.
+/// Returns the cut whose longest stage is as short as possible: the first element of each stage,
+/// and the number of all elements. `element` has the seconds of each element.
 std::vector<int> balanced_limits(search::problem const& problem, std::vector<double> const& element,
                                  int stages) {
   auto const points = search::detail::cutting_points(problem);
@@ -123,7 +124,8 @@ std::vector<int> balanced_limits(search::problem const& problem, std::vector<dou
   for (std::size_t k = 1; k < points.size(); ++k)
     until.push_back(until.back() + std::accumulate(element.begin() + points[k - 1],
                                                    element.begin() + points[k], 0.0));
-  // best[k]: the longest stage of the best cut of what is before point k, and its last cut.
+  // best[s][k]: for the best cut of what is before point k into s stages, the seconds of its
+  // longest stage, and the point at which its last stage begins.
   std::vector<std::vector<std::pair<double, std::size_t>>> best(
       static_cast<std::size_t>(stages) + 1,
       std::vector<std::pair<double, std::size_t>>(points.size(), {1e99, 0}));
@@ -138,7 +140,7 @@ std::vector<int> balanced_limits(search::problem const& problem, std::vector<dou
   return limits;
 }
 
-/// Returns the seconds of each element of the net, from independent steps.
+/// Returns the seconds of each element of the net, measured in independent steps.
 std::vector<double> element_seconds(training& alone, train::batch_data<> const& data,
                                     MPI_Comm comm) {
   auto const& actions = alone.steps->program().actions;

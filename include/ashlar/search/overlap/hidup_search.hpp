@@ -5,29 +5,27 @@
 
 // The search of HiDup (Zhang et al., "Accelerating Large-Scale Distributed Neural Network Training
 // with SPMD Parallelism", SoCC 2022, section 4) over the numbers of a turn_chain. hidup.hpp makes a
-// plan of the result.
+// plan of it.
 //
-// Two micro-batches take turns. A strategy chooses the placements of all elements, and so divides
-// the chain into stages. A stage is a communication step followed by a computation step. comm_m and
-// comp_m are the seconds of these steps of stage m for one micro-batch. psi_m is the time until
-// both micro-batches have passed stage m, and phi_m is minus the last computation step (equations 4
-// and 5):
+// Two micro-batches take turns. A strategy chooses placements, and so divides the chain into
+// stages: each is a communication step followed by a computation step, of comm and comp seconds for
+// one micro-batch. psi_m is the time until both micro-batches have passed stage m, and phi_m is
+// minus the last computation step (equations 4 and 5):
 //
 //   phi_m = -comp_m
 //   psi_m = psi_{m-1} + phi_{m-1} + max(-phi_{m-1}, comm_m) + max(comm_m, comp_m) - phi_m
 //
 // The state of a strategy is a cut of the net and the placements of the tensors there. Of two
 // strategies with the same state, the paper drops one whose psi and phi are both not less. This
-// search differs in two ways:
+// search differs:
 //
 //   open stages    An element joins the last stage as long as no tensor has to move in between. So
-//                  the last stage of a strategy is open, and labels describe strategies with an
-//                  open stage.
+//                  the last stage is open, and labels describe strategies with an open stage.
 //   two searches   If nothing moves between many layers with weights, the number of undominated
 //                  strategies grows as the third power of the number of layers. So a first search
-//                  keeps only the few of least bound. The second search drops strategies whose
-//                  bound is not below the psi that the first one found. Its result is that of the
-//                  paper if it never has more labels than it may keep (is_exact).
+//                  keeps only the few of least bound, and a second one drops strategies whose bound
+//                  is not below the psi found first. The result is that of the paper if the second
+//                  search never has more labels than it may keep (is_exact).
 
 #include <algorithm>
 #include <cstddef>
