@@ -10,7 +10,8 @@
 //                     repeated blocks of layers appear once
 //   the collectives   before, inside and after the layers, with their bytes and seconds
 //   a training step   as a time chart, with a row for each resource
-//   overlap           what is hidden and exposed of each element, if the problem asks for overlap
+//   overlap           the hidden and the exposed communication of each element, if the problem asks
+//                     for overlap
 //   a front           a chart of several plans, each slower than the one before but with less
 //                     memory, if the caller passes such a list
 

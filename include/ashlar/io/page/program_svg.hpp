@@ -124,8 +124,9 @@ std::string program_section(step::basic_problem<N> const& net, step::basic_plan<
          "</div>\n";
 }
 
-/// Returns the table of what is hidden and what is exposed, with a row for each element, or for all
-/// copies of an element of a repeated block.
+/// Returns the table of hidden communication, which runs beside computations, and of exposed
+/// communication, for which the processor waits. It has a row for each element, or for all copies
+/// of an element of a repeated block.
 inline std::string overlap_section(search::overlap_breakdown const& b, search::outline const& o) {
   using search::detail::seconds_or_dash;
   std::string text = "<h2>What overlaps</h2>\n<div class='card'><table class='front'><tr><th>"
