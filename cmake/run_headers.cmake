@@ -62,7 +62,7 @@ function(options_for out header)
   endforeach()
 endfunction()
 
-file(REMOVE_RECURSE "${FOLDER}") # It may be left from an earlier state of the headers.
+file(REMOVE_RECURSE "${FOLDER}") # The folder may be left from an earlier state of the headers.
 foreach(base IN LISTS bases)
   if(NOT EXISTS "${ROOT}/ashlar/${base}")
     message(FATAL_ERROR "there is no ashlar/${base} to precompile: correct the list `bases`")

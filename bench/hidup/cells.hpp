@@ -34,10 +34,10 @@ inline std::vector<std::string> const hidup_nets{"bert-sgmoe", "bert-switch", "v
 
 struct cell {
   std::string net = "bert-sgmoe";
-  int nodes = 1, gpus = 4;  ///< machines, and GPUs of each
+  int nodes = 1, gpus = 4;  ///< machines, and GPUs of each machine
   double gbit = 100;        ///< bandwidth between machines, in Gb/s
-  int samples = 0;          ///< per GPU; 0: as many as have 4,096 tokens
-  int layers = 8;           ///< the paper's nets have 8; an even number
+  int samples = 0;          ///< samples per GPU; 0: as many as have 4,096 tokens
+  int layers = 8;           ///< an even number; the paper's nets have 8
 
   int ranks() const { return nodes * gpus; }
   ashlar::topology mesh() const;

@@ -114,7 +114,7 @@ void one_axis(arguments const& args) {
       if (!args.quick || gbit > 30) rows.add({name, 4, 1, gbit});
 }
 
-/// Figure 9: samples per GPU.
+/// Figure 9: different numbers of samples per GPU.
 void batches(arguments const& args) {
   comparison rows(args, "batches");
   for (int samples : {8, 16, 32, 64, 128})

@@ -83,7 +83,7 @@ class cut_search {
     }
     if (fits) with();
     most = any;
-    if (!fits || is_short) with();  // tells whether more memory would help
+    if (!fits || is_short) with();  // shows whether more memory would help
   }
 
   /// Tries all cuts. Expects at most most_cuts of them.
@@ -121,7 +121,7 @@ class cut_search {
           }
       }
       if (!choice_.fits_costs() || best_.seconds == before) break;
-      take(std::vector<int>(cut_));  // an order for the new costs
+      take(std::vector<int>(cut_));  // makes an order for the new costs
     }
   }
 
@@ -344,9 +344,9 @@ class cut_search {
 
 }  // namespace detail
 
-/// Returns the best cut for a schedule, with its order of passes. The result has no limits if no
-/// cut takes less than `known` seconds within `limit` bytes per rank (0: no limit). Expects that
-/// the schedule permits these numbers of parts and micro-batches.
+/// Returns the best cut for a schedule, with its order of passes. `limits` of the result is empty
+/// if no cut takes less than `known` seconds within `limit` bytes per rank (0: no limit). Expects
+/// that the schedule permits these numbers of parts and micro-batches.
 ///   given      a cut to try first, as limits_of returns it; empty: none
 ///   any_cuts   whether other cuts are tried, too
 inline found_cut best_cut(cut_costs& net, schedule_choice const& choice, int parts,

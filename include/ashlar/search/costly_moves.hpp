@@ -18,8 +18,8 @@ namespace ashlar::search {
 /// Equal collectives of layers with one name.
 struct costly_move {
   std::string layer;
-  move_line each;  ///< one of them
-  int times = 0;   ///< the number of elements that have it
+  move_line each;  ///< one of the equal collectives
+  int times = 0;   ///< the number of elements that have this collective
   double seconds() const { return times * each.seconds; }
 };
 

@@ -94,7 +94,7 @@ class counted_memory {
  private:
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
-    std::int64_t in_front = 0;  ///< least bytes that earlier elements hold while this one runs
+    std::int64_t in_front = 0;  ///< least bytes that earlier elements hold while this element runs
     /// Least values over all choices of the element. `lasting`: bytes held for the whole step.
     /// `counted`: the result of bytes().
     std::int64_t lasting = 0, counted = 0;

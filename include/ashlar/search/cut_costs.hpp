@@ -146,7 +146,7 @@ class cut_costs {
   };
 
   struct tied {
-    int first, later;  ///< elements
+    int first, later;  ///< the elements of its two uses
     double seconds;
   };
 

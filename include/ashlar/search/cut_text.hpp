@@ -30,7 +30,7 @@ namespace detail {
 /// A word, and the number of elements for which it stands.
 struct unit_word {
   std::string name;
-  int size = 0;  ///< elements
+  int size = 0;  ///< number of elements
 };
 
 /// Returns the words that may stand for the elements from `element` on, where a unit begins. If a

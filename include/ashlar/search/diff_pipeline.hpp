@@ -49,7 +49,7 @@ struct pipeline_difference {
   pipeline_cost a, b;
   std::string layout_a, layout_b;  ///< such as "4 stages along node of node=4,gpu=2, 1F1B, ..."
   std::vector<pipeline_cost> stages_a, stages_b;  ///< the cost of each stage; its bubble is 0
-  bool same_stages = false;                  ///< the chain is cut into stages at the same elements
+  bool same_stages = false;                  ///< whether both cut the chain at the same elements
   std::vector<element_difference> elements;  ///< all elements, in order
   std::string recomputed_a, recomputed_b;    ///< recomputed_text of each pipeline
 };

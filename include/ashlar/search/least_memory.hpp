@@ -25,7 +25,7 @@ struct least_memory_result {
   bool complete = false;
 };
 
-inline constexpr std::int64_t least_memory_effort = 500'000;  ///< the most labels (partial plans)
+inline constexpr std::int64_t least_memory_effort = 500'000;  ///< most labels (partial plans)
 
 /// Returns the model without choices that another choice of the same element dominates: the other
 /// choice needs no more memory of any kind. If `same_boundaries` is set, the other choice must also

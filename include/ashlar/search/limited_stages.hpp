@@ -96,7 +96,7 @@ class limited_stages {
     std::size_t const s = count(), k = next_;
     if (!exact_ || k > s) return false;
     ++next_;
-    if (k < s) {  // The first stage holds most; the last one often takes longest.
+    if (k < s) {  // The first stage holds most; the last often takes longest.
       std::size_t const stage = k == 0 ? 0 : k == 1 ? s - 1 : k - 1;
       search(stage, machine_, known);
       return true;
@@ -112,9 +112,9 @@ class limited_stages {
     return true;
   }
 
-  /// Searches all stages within `limit` bytes per rank and per stage of a part, on one mesh. Gives
-  /// up with an incomplete result when a stage shows that the step takes about `known` seconds or
-  /// more. Throws if a stage does not fit.
+  /// Searches all stages on one mesh. `limit` is the most bytes per rank that a single stage may
+  /// need. Gives up with an incomplete result when a stage shows that the step takes about `known`
+  /// seconds or more. Throws if a stage does not fit.
   separate_stages<N> plan(std::int64_t limit, double known) {
     topology t = mesh_;
     for (int round = 0; round < 3; ++round)

@@ -56,7 +56,7 @@ class memory_search {
     chain_solver<N> priced(model_, price_, counted_);
     int width = label_width, failures = 0;
     for (double margin = 1e-5;; margin *= 4) {
-      double const most = known_ * (1 - 1e-13);  // only plans below this weight are better
+      double const most = known_ * (1 - 1e-13);  // a better plan has less weight than this
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;

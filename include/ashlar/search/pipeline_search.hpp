@@ -113,7 +113,7 @@ class pipeline_search {
     std::shared_ptr<limited_stages<N, Layout>> stages{};
     std::vector<int> limits{};
     pipelines::schedule order{};
-    bool is_near = true;  ///< whether its stages are to be searched
+    bool is_near = true;  ///< whether to search its stages alone
   };
 
   std::vector<int> possible(int blocks) const {
@@ -379,7 +379,7 @@ class pipeline_search {
   std::vector<attempted> attempts_;
   shared_moves moves_;  // shared by all searches of pieces and stages
   pipeline_plan best_;
-  std::set<candidate const*> unfit_;  // their plans do not fit even if all segments are recomputed
+  std::set<candidate const*> unfit_;  // even with all segments recomputed, their plans do not fit
   bool found_ = false;
   int searched_ = 0;  // pipelines whose stages were searched alone
   std::string refused_;

@@ -31,9 +31,9 @@ namespace ashlar::search {
 
 /// A skip between two stages, with the bytes of its x and of its gradient on a rank.
 struct skip_bytes {
-  int from = 0, to = 0;  ///< the stages of the begin and of the end
+  int from = 0, to = 0;  ///< the stages of the skip's begin and end
   std::int64_t x = 0, dx = 0;
-  bool again = false;  ///< whether the forward pass of the end runs twice
+  bool again = false;  ///< whether the forward pass of the skip's end runs twice
 };
 
 /// Returns the skips between stages, with their bytes. Stage s has the elements limits[s] ..

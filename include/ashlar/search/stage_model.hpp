@@ -39,8 +39,8 @@ struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
   double weights = 0;             ///< part of `backward`
   double work = 0;                ///< part of the seconds of all passes spent computing
-  double enter = 0, reenter = 0;  ///< y of the element before to x, and the same when recomputing
-  double leave = 0;               ///< dx of the element after to dy
+  double enter = 0, reenter = 0;  ///< move from y of the element before to x; in recomputation
+  double leave = 0;               ///< move from dx of the element after to dy
 };
 
 /// The two crossings between a stage and the stage before it: from y to x, and from dx to dy.

@@ -86,7 +86,7 @@ class hidup_search {
     for (auto const& list : labels)
       for (auto const& l : list)
         if (l.psi() < best.first) best.first = l.psi(), last = l.node;
-    if (last < 0) return best;  // none is below the limit
+    if (last < 0) return best;  // no strategy has a bound below the limit
     best.second.resize(at(chain_.size()));
     for (int n = last; n >= 0; n = nodes_[at(n)].before)
       best.second[at(nodes_[at(n)].element)] = nodes_[at(n)].choice;
@@ -129,7 +129,7 @@ class hidup_search {
                  other.before + std::max(other.last, other.comm);
     }
   };
-  using label_lists = std::vector<std::vector<label>>;  // by choice
+  using label_lists = std::vector<std::vector<label>>;  // by the choice of the last element
   struct node {
     int element, choice, before;
   };

@@ -58,9 +58,9 @@ overlap_breakdown overlap_of(basic_problem<N> const& net, basic_plan<N> const& c
 
 /// A line of a report on overlap: an element, or all copies of an element of a repeated block.
 struct overlap_line {
-  int element = 0;    ///< the first copy
-  fold of;            ///< the block that contains it
-  element_time time;  ///< of all copies together
+  int element = 0;    ///< the element, or its first copy
+  fold of;            ///< the repeated block that contains the element
+  element_time time;  ///< the times of all copies together
 };
 
 /// Returns the lines of a report, with one line for all copies of an element of a repeated block.
@@ -77,7 +77,7 @@ inline std::vector<overlap_line> overlap_lines(overlap_breakdown const& b,
         line.time.communication += own.communication;
         line.time.exposed += own.exposed;
       }
-      // The difference of two sums that are equal can be a little off zero.
+      // If the two sums are equal, rounding can make their difference differ from 0 a little.
       if (line.time.hidden() < 1e-9 * line.time.communication)
         line.time.exposed = line.time.communication;
       lines.push_back(line);

@@ -59,15 +59,15 @@ class overlapped_search {
  public:
   static constexpr int most_priced = 24, most_axes = 3;
   static constexpr std::int64_t most_labels = 200'000;
-  static constexpr double good_enough = 0.002;  ///< a gap that is not worth more labels
+  static constexpr double good_enough = 0.002;  ///< a smaller gap is not worth more labels
 
   overlapped_search(problem const& net, topology const& t, machine const& m, Watch& watch)
       : net_(net), mesh_(t), machine_(m), watch_(watch) {
     net_.overlap = false;
   }
 
-  /// Considers the plans in which `turns` micro-batches take turns. `serial(problem)` returns the
-  /// plan of least serial seconds.
+  /// Searches the plans in which `turns` micro-batches take turns, and updates the best plan and
+  /// the bound. `serial(problem)` returns the plan of least serial seconds.
   template <class Filter, class Serial>
   void consider(int turns, Filter const& filter, Serial const& serial) {
     net_.interleaved = turns;
@@ -131,7 +131,7 @@ class overlapped_search {
       model.emplace(net_, mesh_, machine_,
                     [&](int i, layer_choice const& c) { return is_one(i, c) && filter(i, c); });
     } catch (error const&) {
-      return;  // no choice of a layer is permitted
+      return;  // some layer has no permitted choice
     }
     if (!watch_.go_on()) return;
     hidup_search search(model->chain(), net_.micro_batches);

@@ -217,7 +217,7 @@ class turn_bounds {
   double limit_;
   std::vector<std::vector<double>> to_come_[weights], load_to_come_[turn_links],
       passes_to_come_[shares];
-  std::vector<std::vector<char>> dead_;  ///< by element and choice
+  std::vector<std::vector<char>> dead_;  ///< [element][choice]: the result of is_dead()
 };
 
 }  // namespace ashlar::search

@@ -66,7 +66,7 @@ struct turn_move {
   friend constexpr bool operator==(turn_move const&, turn_move const&) = default;
 };
 
-/// The numbers of an element, by choice.
+/// The numbers of an element, with one entry per choice.
 struct turn_costs {
   std::vector<double> forward, backward, beside, after_weights;
   std::vector<int> inside;  ///< index into turn_chain::moves
@@ -84,16 +84,16 @@ struct turn_chain {
   /// An element of the chain. The two ends of a residual have the same choice.
   struct element {
     int costs = 0;     ///< index into turn_chain::costs
-    int partner = -1;  ///< index of the other end of a residual; -1: no end of a residual
+    int partner = -1;  ///< index of the other end of a residual; -1: a layer
   };
   int turns = 2;        ///< the number of micro-batches that take turns; together they are a group
   int groups = 1;       ///< the number of complete groups in a step
   double per_step = 1;  ///< micro-batches of a step, divided by `turns`
   std::vector<element> elements;
-  std::vector<turn_move> moves{1};  ///< the first one sends nothing
+  std::vector<turn_move> moves{1};  ///< the first move sends nothing
   std::vector<turn_costs> costs;
   std::vector<turn_boundary> boundaries;
-  std::vector<int> boundary_after;  ///< index into boundaries, per element but the last one
+  std::vector<int> boundary_after;  ///< per element but the last: index into boundaries
 
   int size() const { return static_cast<int>(elements.size()); }
   turn_costs const& at(int i) const {

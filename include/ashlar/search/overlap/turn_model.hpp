@@ -243,9 +243,9 @@ class turn_model {
   }
 
   struct known_boundary {
-    int left, right;  ///< classes
+    int left, right;  ///< the classes of the two neighbours
     shape extents;
-    int index;  ///< in turn_chain::boundaries
+    int index;  ///< index into turn_chain::boundaries
   };
 
   problem const& net_;

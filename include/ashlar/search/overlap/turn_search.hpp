@@ -119,7 +119,7 @@ class turn_search {
     int node = -1;
     double bound = 0;
   };
-  using label_lists = std::vector<std::vector<label>>;  // by choice
+  using label_lists = std::vector<std::vector<label>>;  // by the choice of the last element
   /// A choice of an element, and the node of the element before it.
   struct node {
     int element, choice, before;
