@@ -4,8 +4,7 @@
 #pragma once
 
 // Computes a hash of a machine. Ranks compare their hashes, because ranks that were given different
-// machines would choose different plans. The hash covers every number that affects a price, but not
-// the name.
+// machines would choose different plans. The hash covers every number of the machine.
 
 #include <bit>
 #include <cstdint>

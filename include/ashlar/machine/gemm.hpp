@@ -7,10 +7,10 @@
 //
 //   seconds = 2 (m + h) (n + h) (k + h) / flops         h = machine::gemm_half
 //
-// If one dim has extent h and the others are large, the GEMM runs at half of the peak rate
-// (Hockney's n 1/2, for each dim). A cube of extent s runs at (s / (s + h))^3 of the peak. If h is
-// 0, every GEMM runs at the peak. Sharding creates thin products, and this one parameter makes them
-// slower than square products with the same number of operations.
+// If one dim has extent h and the others are large, the GEMM runs at half of the peak rate. So h is
+// Hockney's half-performance length, applied to each dim. A cube of extent s runs at (s / (s +
+// h))^3 of the peak. If h is 0, every GEMM runs at the peak. Sharding creates thin products, and
+// this one parameter makes them slower than square products with the same number of operations.
 
 #include <ashlar/machine/machine.hpp>
 

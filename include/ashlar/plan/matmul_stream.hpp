@@ -22,7 +22,8 @@
 // the letter.
 //
 // Why the placement is the same: nested balanced splits make parts that differ by at most one item,
-// with larger parts first. The ranks' parts of a panel have the same property.
+// with larger parts first. The ranks' parts of a panel have the same property, so they are a
+// balanced split of the panel.
 //
 // Whether a letter can be streamed depends on the tensors that have this letter. a and b are
 // considered at their given placements, and c at its wanted placement. For each of these tensors,

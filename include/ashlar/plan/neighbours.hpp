@@ -11,8 +11,8 @@
 //   * An axis that starts to split a dim becomes the innermost axis of that dim.
 //   * One step may handle several axes: innermost axes of a dim, or P axes in any order.
 //   * Axes of extent 1 follow the same rules; their steps cost nothing.
-//   * An axis gets the owner that it has in the target, and no other, so that the number of
-//     placements does not grow with the number of ranks.
+//   * A step makes an axis owned only by the rank that owns it in the target placement of the
+//     redistribution. So the number of placements does not grow with the number of ranks.
 
 #include <ashlar/plan/redistribution_step.hpp>
 
@@ -43,7 +43,7 @@ constexpr bool is_ascending(axis_list const& list) {
 
 /// Calls visit(step) for every step from placement `p`. `rank` is the number of dims of the tensor.
 /// If `p` has no partial axis, `pad` is the reduction of the partial axes that a zero_pad creates.
-/// If there is a `target`, steps also lead to its owners.
+/// Unless `target` is null, steps also make axes owned, each by the rank that owns it in `target`.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
                              Visit visit, placement const* target = nullptr) {

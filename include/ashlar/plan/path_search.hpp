@@ -39,10 +39,11 @@ class path_search {
   /// Prepares a search. `t` and `price` must outlive this object.
   ///
   ///   op      the reduction that P stands for
-  ///   other   a second reduction that zero_pad may create at placements without P; equal to `op`
-  ///           if there is none
-  ///   target  the placement whose owners paths may reach, which must outlive this object; null if
-  ///           they shall reach none
+  ///   other   a second reduction: at a placement without P, zero_pad may create a P of either
+  ///           reduction; equal to `op` if there is no second one
+  ///   target  the placement to which the tensor is redistributed, which must outlive this object.
+  ///           Steps make an axis owned only by the rank that owns it in `target`. If `target` is
+  ///           null, no step makes an axis owned.
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
                         step_prices const& price, placement const* target = nullptr)
       : topology_(t), price_(price), rank_(rank), op_(op), other_(other), target_(target) {}

@@ -72,8 +72,9 @@ constexpr placement reduced(placement p) {
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
   role_distances const* to_target;  ///< distances to the target; null: the bound is 0
-  role_distances const* to_whole;   ///< distances through a placement without P; null: not needed
-  reduction op;                     ///< the reduction of the target
+  /// Distances to the target through a placement without P. Null if the reduction does not change.
+  role_distances const* to_whole;
+  reduction op;  ///< the reduction of the target
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
     if (to_target == nullptr) return 0;

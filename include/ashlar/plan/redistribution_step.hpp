@@ -5,14 +5,15 @@
 
 // One step of a redistribution plan: a collective or a local operation along a list of mesh axes.
 // This file defines which data moves and at what cost. tensor/ runs the step, and comm/ transfers
-// the data.
+// the data. Here "an axis of a dim" is a mesh axis that splits the dim, and a "B axis" or a "P
+// axis" is a mesh axis along which the tensor is broadcast or partial:
 //
 //   all_gather      the innermost axes of a dim become B
 //   reduce_scatter  P axes become the innermost splits of a dim
 //   all_reduce      P axes become B
 //   all_to_all      the innermost axes of one dim become the innermost axes of another
 //   permute         two axes of equal extent, or the innermost axes of two dims, exchange their
-//                   roles; or the two innermost axes of one dim exchange their order
+//                   placements; or the two innermost axes of one dim exchange their order
 //   slice           a B axis becomes the innermost split of a dim: each rank keeps its part
 //   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value is in one place
 //                   and the identity of the reduction in the others
@@ -26,7 +27,7 @@
 //   O(k)  B       all_gather       sends its shard to every other rank
 //   S(d)  O(k)    all_to_all       receives the shards of all others
 //   O(k)  S(d)    all_to_all       sends every other rank its shard
-//   O(k)  O(j)    all_to_all       k sends its shard to j
+//   O(k)  O(j)    all_to_all       sends its shard to rank j, the next owner
 //   B     O(k)    slice            keeps its shard; the others drop theirs
 //   O(k)  P       zero_pad         keeps its shard as its addend; the others add the identity
 

@@ -47,8 +47,9 @@ class step_prices {
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
-    // On most machines, all collectives except all_to_all and permute have the same link. Then one
-    // look-up suffices, which also saves steps of constant evaluation.
+    // On a machine without separate links for collectives, a reduce-scatter and an all-reduce have
+    // the link of an all-gather. Then one look-up suffices, which saves steps of constant
+    // evaluation.
     bool const same = (m.intra_of.given | m.inter_of.given) == 0;
     for (int set = 0; set < sets_; ++set) {
       axis_list axes;
@@ -108,7 +109,8 @@ class step_prices {
   }
 
  private:
-  /// Returns how many of the n elements of the largest shard of a routed tensor count.
+  /// Returns the number of elements that prices count for the largest shard of a routed tensor.
+  /// This shard would have n elements if all rows were stored.
   constexpr std::int64_t fullest(std::int64_t n, axis_roles const& at) const {
     int const d = rank_ - 2;
     auto const own =

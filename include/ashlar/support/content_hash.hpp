@@ -8,8 +8,8 @@
 // out whether they were given the same data, and checkpoints have hashes of their files. The hash
 // detects accidental differences, not forged ones.
 //
-//   content_hash(values)                    of an array
-//   content_hasher h; h.add(...); h.value()   of bytes that come in parts
+//   content_hash(values)                      the hash of an array
+//   content_hasher h; h.add(...); h.value()   the hash of bytes that come in parts
 
 #include <algorithm>
 #include <array>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Memory for small objects that are created and destroyed with every transfer, such as the owner of
-// a shard or a pending transfer. Each freed block is put into a free list for blocks of its size
-// and is reused. So training steps after the first one allocate nothing from the system. Each
-// thread has its own lists, which are freed when the thread ends.
+// Memory for small objects that are created and destroyed with every transfer, such as the handle
+// of a pending transfer. Each freed block is put into a free list for blocks of its size and is
+// reused. So training steps after the first one allocate nothing from the system for such objects.
+// Each thread has its own lists, which are freed when the thread ends.
 //
 //   class derived_from : public recycled                       new and delete of a class
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// An owned array of n value-initialized elements, for algorithms that also run at compile time.
+// A dynamic array of n value-initialized elements, for algorithms that also run at compile time.
 // std::vector does not work at compile time: with libstdc++ 12, the sized constructors of
 // std::vector are not constant expressions for Clang. Besides, each call of operator[] of
 // std::vector costs steps of the constant evaluator, and Clang permits about a million steps. In

@@ -4,7 +4,8 @@
 #pragma once
 
 // Basic operations on arrays in device memory, on a CUDA stream: copies, fills and random elements.
-// The functions are the same as in device/host/elements.hpp.
+// The functions are the same as in device/host/elements.hpp. This file defines the copies of
+// contiguous arrays, and includes map.hpp, strided.hpp and random.hpp for the other functions.
 
 #include <ashlar/device/cuda/capture.hpp>
 #include <ashlar/device/cuda/error.hpp>

@@ -24,7 +24,8 @@
 
 namespace ashlar::device::host {
 
-/// Images whose channels form groups of `of_group` channels, which divides the number of channels.
+/// Images whose channels form groups of `of_group` channels. `of_group` must divide the number of
+/// channels.
 struct group_extents {
   image_extents images;
   std::int64_t of_group;

@@ -5,8 +5,8 @@
 
 // Maximum pooling with 2 x 2 windows, stride 2 and no padding, the most common case. The results
 // equal the results of the general functions in pooling.hpp. The functions in this file are faster,
-// because the compiler vectorises their loops along rows. If pixels are equal, the first one is
-// chosen. If several pixels are NaN, the last NaN is chosen.
+// because the compiler vectorises their loops along rows. If several pixels of a window are the
+// largest, the first of them is chosen. If several pixels are NaN, the last NaN is chosen.
 
 #include <algorithm>
 #include <cstdint>

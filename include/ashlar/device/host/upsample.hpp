@@ -4,8 +4,8 @@
 #pragma once
 
 // Enlarges images [batch, channels, height, width] by a whole factor. Every pixel becomes a square
-// of factor x factor equal pixels (nearest neighbour). The gradient of a pixel is the sum over its
-// square.
+// of factor x factor equal pixels (nearest neighbour). The gradient of a pixel is the sum of the
+// gradients of the pixels of its square.
 
 #include <algorithm>
 #include <cstdint>

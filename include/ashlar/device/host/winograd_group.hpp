@@ -164,8 +164,8 @@ struct winograd_workspace {
 };
 
 /// The rows [first, last) of the images of a group, stored in `lines` as an array [image, row,
-/// column, channel]. `outside` points to an array with one value for each channel. It stands for
-/// every pixel outside these rows or outside the images.
+/// column, channel]. `outside` points to an array with one value for each channel. This array is
+/// used in place of every pixel outside these rows or outside the images.
 template <class T>
 struct winograd_lines {
   image_extents images;

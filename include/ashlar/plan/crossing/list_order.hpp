@@ -49,7 +49,7 @@ class port_clock {
 
 }  // namespace detail
 
-/// Computes the length of a list order from its tasks and senders.
+/// Returns the length of a list order, in units of time, computed from its tasks and senders.
 constexpr std::int64_t length_of(port_problem const& p, list_order const& order) {
   detail::port_clock clock(p.ports);
   std::int64_t length = 0;

@@ -35,7 +35,7 @@ class nodes_of_mesh {
   constexpr int rank(int node, int port) const { return ranks_.data()[node].data()[port]; }
   constexpr int ranks_in(int node) const { return static_cast<int>(ranks_.data()[node].size()); }
 
-  /// Returns those of `ranks` that are in a node.
+  /// Returns those of `ranks` that are in node number `node`.
   constexpr std::vector<int> in_node(std::vector<int> const& ranks, int node) const {
     std::vector<int> own;
     for (int const r : ranks)

@@ -49,8 +49,8 @@ constexpr port_schedule pipelined_order(port_problem const& p) {
     s.shares.push_back(static_cast<crossing_share&&>(c));
   }
 
-  // The hops of all shares from one port to another. Hops before number `first`, and `done`
-  // elements of this hop, are in earlier rounds.
+  // The hops of all shares from one port to another. The hops before number `first`, and `done`
+  // elements of hop number `first`, are in earlier rounds.
   struct lane {
     std::vector<crossing_piece> hops;
     std::size_t first = 0;

@@ -150,7 +150,8 @@ class sender_flow {
     return amount(task, static_cast<std::size_t>(index(problem_.tasks.data()[task], port)));
   }
 
-  /// Raises the permitted load to the bound of the set of ports that were reached.
+  /// Raises the permitted load to size(U) / |U|, rounded up, where U is the set of ports that the
+  /// last search reached (see the top of this file).
   constexpr void raise() {
     std::int64_t sum = 0, ports = 0;
     for (bool const r : reached_) ports += r;
@@ -166,7 +167,8 @@ class sender_flow {
   scratch<std::int64_t> load_;
   scratch<std::size_t> first_;    ///< for each task: the index of its first amount
   scratch<std::int64_t> amount_;  ///< elements that a sender sends of a task, by task and sender
-  /// Of the last search: the task by which a port was reached, and the port before it on the path.
+  /// For each port that the last search reached: the task by which the port was reached, and the
+  /// port before it on the path.
   scratch<int> by_, from_;
   scratch<bool> reached_;
   scratch<int> queue_;

@@ -14,7 +14,8 @@
 //   mma, load_matrices, copy_async   mma.sync.m16n8k16, ldmatrix and cp.async, which need sm_80
 //
 // Only nvcc compiles this file, once for the device and once for the host. In the pass for the
-// host, where __CUDA_ARCH__ is not defined, the function bodies are empty.
+// host, where __CUDA_ARCH__ is not defined, the functions of device_block do nothing, because the
+// host never calls them.
 
 #include <cstddef>
 #include <cstdint>

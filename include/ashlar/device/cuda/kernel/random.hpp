@@ -12,9 +12,10 @@
 //   dropout                     as device/host/dropout.hpp; y may be x. The backward pass is the
 //                               same function, applied to dy instead of x.
 //
-// A thread computes one block of the Philox generator, which has the random words of four indices:
-// 4b to 4b + 3. At both ends of the range, some of these words may not be needed. In dropout of
-// bfloat16, a thread computes two Philox blocks, so that it reads and writes 16 bytes at a time.
+// A thread computes one block of the Philox generator. Block b has the random words of the four
+// indices 4b to 4b + 3. At both ends of the range, some of these words may not be needed. In
+// dropout of bfloat16, a thread computes two Philox blocks, so that it reads and writes 16 bytes at
+// a time.
 
 #include <cstdint>
 

@@ -7,8 +7,8 @@
 // x[o, k, i]. The kernels compute in accumulation_t<T> and round each result to T once. If extent
 // is 0, the result is the identity of op.
 //
-//   inner >= 32 or extent < 64   one thread for each result, in the order of k: bitwise equal to
-//                                the host
+//   inner >= 32 or extent < 64   one thread for each result, in the order of k; bitwise equal to
+//                                the host's result if inner > 1
 //   otherwise                    one block for each result, which combines the partial results of
 //                                its threads in an order that depends only on the extents
 //
