@@ -8,9 +8,9 @@
 //   step-000000100.json                         the index, which completes the checkpoint
 //   step-000000100.0/rank-0.safetensors, ...    the values that each rank wrote
 //
-// The number after the point is that of the attempt. A new attempt at the same step writes into
-// another folder, so the complete checkpoint stays until the new index replaces its index. One
-// training at a time may use a folder.
+// The number after the point counts the attempts to write this checkpoint, from 0. A new attempt at
+// the same step writes into another folder, so the complete checkpoint stays until the new index
+// replaces its index. One training at a time may use a folder.
 
 #include <algorithm>
 #include <cerrno>
@@ -75,7 +75,7 @@ inline void sync_folder(std::filesystem::path const& folder) {
                                         std::generic_category().message(fault) + ".");
 }
 
-/// Returns whether a name is that of an attempt to write a checkpoint, such as "step-000000100.0".
+/// Returns whether a name belongs to an attempt to write a checkpoint, such as "step-000000100.0".
 inline bool is_attempt(entry_name const& name) {
   return name.rest.size() > 1 && name.rest[0] == '.' &&
          std::all_of(name.rest.begin() + 1, name.rest.end(),

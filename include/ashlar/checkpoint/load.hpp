@@ -4,8 +4,8 @@
 #pragma once
 
 // Reads a checkpoint into arrays that lie on a mesh or on parts of it. The mesh, the parts and the
-// placements may differ from those with which it was written. Each rank reads the rows of the files
-// that overlap with its shards. No value moves between ranks.
+// placements may differ from those with which the checkpoint was written. Each rank reads the rows
+// of the files that overlap with its shards. No value moves between ranks.
 //
 // Before any value is read, the ranks compare the hashes of the files with those in the index, so
 // that a damaged file is an error and not a wrong model. Each rank checks some of the files.

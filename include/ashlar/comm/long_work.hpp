@@ -13,7 +13,8 @@
 //   mesh.barrier();
 //
 // While an object of this class exists on a rank, the watchdogs of the other ranks
-// (watch/watchdog.hpp) wait for it for ten times ASHLAR_TIMEOUT, and say "rank 2 reads the data".
+// (watch/watchdog.hpp) wait ten times ASHLAR_TIMEOUT for this rank, and say "rank 2 reads the
+// data".
 
 #include <ashlar/comm/mesh.hpp>
 

@@ -296,7 +296,7 @@ class basic_mesh {
   }
 
   /// Returns the plan of a redistribution to another part of the mesh, with this rank's messages.
-  /// Throws ashlar::error if both are not parts of one mesh, or if they have a common rank.
+  /// Throws ashlar::error if the two meshes are not parts of one mesh, or have a common rank.
   template <same_processor<Processor> Other>
   std::shared_ptr<prepared_crossing const>
   cross_plan(shape const& extents, int element_size, placement const& from,
@@ -309,8 +309,8 @@ class basic_mesh {
     return state_->cross_plans.plan(extents, element_size, as_part(), from, target.as_part(), to,
                                     whole(), state_->whole_mesh().rank, machine());
   }
-  /// Returns a new number for a crossing between parts. It is odd: those of training steps are
-  /// even. Every rank of the whole mesh calls this for each crossing, in the same order.
+  /// Returns a new number for a crossing between parts. It is odd: crossings in training steps have
+  /// even numbers. Every rank of the whole mesh calls this for each crossing, in the same order.
   int next_crossing() const { return 2 * state_->whole_mesh().crossings++ + 1; }
   /// Orders the crossing `number`, which begins later, before all transfers requested from now on.
   void announce_crossing(int number) const {

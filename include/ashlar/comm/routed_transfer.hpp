@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The transfer of one step of a redistribution of a routed tensor (layout/routing.hpp). The step is
-// that of a dense tensor with the same extents. Only the numbers of elements differ: they depend on
-// the routes, which every rank knows. A rank's box before or after the step has the elements that
-// the rank would hold of the dense tensor. The arrays that travel are flat:
+// The transfer of one step of a redistribution of a routed tensor (layout/routing.hpp). A routed
+// tensor has the same steps as a dense tensor with the same extents. Only the numbers of elements
+// differ: they depend on the routes, which every rank knows. A rank's box before or after the step
+// has the elements that the rank would hold of the dense tensor. The arrays that travel are flat:
 //
 //   source   for each member, the rows of (my box before ∩ its box after), one member after the
 //            other; in an all-gather and an all-reduce, all of my shard

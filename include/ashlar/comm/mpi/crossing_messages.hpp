@@ -79,7 +79,7 @@ class crossing_messages {
   static constexpr std::size_t most_open = 8;
   /// The largest number of receives under way from one rank. With two, the second message travels
   /// while the first one is stored. With more, messages that share the network would all arrive
-  /// late, and so would those of the ranks to which this rank passes elements on.
+  /// late, and so would the messages in which this rank passes elements on.
   static constexpr std::ptrdiff_t most_open_from = 2;
 
   struct open_message {

@@ -4,7 +4,7 @@
 #pragma once
 
 // A transfer within one node. Each rank copies or reduces the data that it needs directly from the
-// shards of the other ranks into its own. No separate packing and unpacking is needed. The
+// shards of the other ranks into its own shard. No separate packing and unpacking is needed. The
 // synchronization follows the rules of handshake.hpp:
 //
 //   publish · wait until all have arrived · copy or reduce · leave · wait until all have left

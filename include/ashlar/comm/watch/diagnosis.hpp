@@ -122,7 +122,7 @@ struct site {
   std::set<int> ranks, missing;
 };
 
-/// Returns the operations in which ranks wait, those of the longest waits first.
+/// Returns the operations in which ranks wait, the longest wait first.
 inline std::vector<site> sites_of(topology const& t, std::span<rank_report const> reports) {
   std::vector<site> sites;
   for (auto const& r : reports) {
