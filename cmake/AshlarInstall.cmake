@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs headers, exported targets, config and version files, and our find modules.
+# Installs headers, the sources of ashlar::compiled, exported targets, config and version files, and
+# our find modules.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -24,7 +25,7 @@ endforeach()
 configure_package_config_file(cmake/ashlarConfig.cmake.in
   "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake" INSTALL_DESTINATION "${ashlar_package_dir}"
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
-# The package contains only headers, so it does not depend on the word size (ARCH_INDEPENDENT).
+# The package contains only sources, so it does not depend on the word size (ARCH_INDEPENDENT).
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 

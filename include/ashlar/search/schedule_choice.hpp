@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The schedules by name among which the search of a pipeline chooses (step/pipeline/ makes them):
+// Lists the schedules among which the search of a pipeline chooses, by name (step/pipeline/ makes
+// them):
 //
 //   name            stages a part   backward   order
 //   1f1b            1               whole      fixed
@@ -16,8 +17,8 @@
 //   zb_v            2, in a vee     split      the same, with the memory of zb_h1
 //   dual_pipe_v     2, in a vee     both       fixed; at least two micro-batches a part
 //
-// `interleaved` without a number stands for several: one choice for each number of chunks that is
-// to be tried.
+// In dual_pipe_v some backward passes are whole and some are split. `interleaved` without a number
+// stands for several choices: one for each number of chunks that is to be tried.
 
 #include <algorithm>
 #include <charconv>
