@@ -4,20 +4,20 @@
 #pragma once
 
 // Compares two plans with pipeline stages: how much more the second one costs, and where. The
-// seconds of a step are split into five parts. They are those of the busiest part of the mesh,
-// which holds one stage or several.
+// seconds of a step on the busiest part of the mesh, which holds one stage or several, are split
+// into five categories:
 //
 //   work          computation for all micro-batches
 //   collectives   moves of tensors within the stages for all micro-batches
 //   sends         how much shorter the step would be if transfers between stages took no time.
-//                 Transfers run while stages compute, so this part is 0 for a single stage
+//                 Transfers run while stages compute, so this category is 0 for a single stage
 //   gradients     synchronization of gradients once per step
 //   bubble        the rest of the time in which the busiest part waits for other parts
 //
 // If both plans cut the chain into stages at the same elements, the report lists the differences of
-// each stage. Then it lists the differences of elements as in diff.hpp. Sends belong to stages, not
-// to elements. Elements of different stages run at the same time, so their differences do not add
-// up to the difference of the step.
+// each stage. Then it lists the differences of elements as in diff.hpp, without sends. Elements of
+// different stages run at the same time, so their differences do not add up to the difference of
+// the step.
 //
 // The two plans may have different meshes, stages and micro-batches, so each plan comes with its
 // own description of the net. as_pipeline turns a plan without stages into a pipeline of one stage.

@@ -132,7 +132,7 @@ class limited_stages {
   std::size_t count() const { return limits_.size() - 1; }
 
   /// Returns how many times as long as one of its stages a part runs. A part runs as many stages as
-  /// it has chunks. But those with fewer micro-batches in flight may be a little faster, so the
+  /// it has chunks. But stages with fewer micro-batches in flight may be a little faster, so the
   /// result is a little less than the number of chunks.
   double share() const { return order_.chunks > 1 ? 0.87 * order_.chunks : 1; }
   /// Returns the V of a stage from which on a step takes `seconds` or more.

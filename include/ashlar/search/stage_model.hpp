@@ -165,8 +165,8 @@ class stage_model {
   }
   basic_problem<N> const& chain() const { return chain_; }
 
-  /// Returns the bytes of the stage of the elements first .. last - 1. They are computed at its
-  /// first use.
+  /// Returns the bytes of the stage of the elements first .. last - 1. The bytes of each stage are
+  /// computed only once.
   stage_bytes const& bytes(int first, int last) {
     auto [it, is_new] = bytes_.try_emplace({first, last});
     if (is_new) {

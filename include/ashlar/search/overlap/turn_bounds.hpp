@@ -123,8 +123,8 @@ class turn_bounds {
     return least;
   }
 
-  /// Marks the choices for which the least such sum over the whole chain, multiplied by `times`, is
-  /// not below the limit. `behind` is the result of least_behind.
+  /// Marks each choice with which the least sum of own and between over the whole chain, multiplied
+  /// by `times`, is not below the limit. `behind` is the result of least_behind.
   template <class Between, class Own>
   void mark(Between between, Own own, double times,
             std::vector<std::vector<double>> const& behind) {

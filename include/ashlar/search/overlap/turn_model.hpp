@@ -10,8 +10,8 @@
 //                              itself can run beside the move of dx
 //   halo                       on the processor, which waits for the exchange
 //   statistic                  a move inside the forward pass
-//   activation, gradient       the moves at the boundaries. The processor waits for those of routed
-//                              rows, which do not run in the background
+//   activation, gradient       the moves at the boundaries. The processor waits for moves of routed
+//                              rows, because these moves do not run in the background
 //   parameter                  the synchronization of a gradient once a step, without latency
 //                              because the tensors of a bucket share it; and the gather of a weight
 //                              once a step, because the result can be kept (step/prefetch.hpp)
