@@ -18,7 +18,7 @@
 
 namespace {
 
-/// Adds the reports of `more` for ranks that have given none so far.
+/// Adds to `all` the reports in `more` of those ranks whose reports `all` does not have yet.
 void merge(ashlar::io::flight_file& all, ashlar::io::flight_file const& more,
            std::string const& path) {
   if (!(all.mesh == more.mesh))

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a small GPT on a file of tokens: the .bin of nanoGPT or llm.c, a .npy array of integers, or
-// any other file as bytes. Each rank reads the part of a batch that it needs. Started again, the
-// training goes on where it was saved last.
+// Trains a small GPT on a file of tokens. The file is a .bin file of nanoGPT or llm.c, a .npy array
+// of integers, or any other file, whose bytes are then the tokens. Each rank reads the part of a
+// batch that it needs. If the program is started again, it continues from the last saved step.
 //
 //   mpirun -n 4 own_data train.bin run 100
 

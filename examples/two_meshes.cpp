@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Two parts of a mesh compute different things, and a tensor crosses from one to the other. Every
-// rank runs the same program; where a tensor is on other ranks, nothing happens. Run it on eight
-// ranks:
+// Two parts of a mesh run different computations, and a tensor crosses from one part to the other.
+// All ranks run the same program. An operation on a tensor does nothing on ranks outside the
+// tensor's mesh. Run it on eight ranks:
 //
 //   mpirun -n 8 two_meshes
 
@@ -18,13 +18,14 @@ int main(int argc, char** argv) {
   ashlar::mesh mesh(env.world(), {{"stage", 2}, {"node", 2}, {"gpu", 2}});
   auto const stage = mesh.split("stage");  // two meshes of node=2,gpu=2
 
-  // The first stage has x, split by rows over all its ranks, and multiplies it by its weight.
+  // The first stage holds x, split by rows over all its ranks, and multiplies x by its weight w.
   auto x = ashlar::normal<float>(stage[0], {512, 256}, ashlar::sbp<S<0>, S<0>>{}, {.seed = 1});
   auto w = ashlar::normal<float>(stage[0], {256, 384}, ashlar::sbp<B, B>{}, {.seed = 2});
   auto y = ashlar::matmul(x, w);
 
-  // The second stage takes the product split by columns over its nodes, with a copy on each rank of
-  // a node. The plan says what crosses between the stages, and what moves inside each of them.
+  // The product moves to the second stage. There its columns are split over the nodes, and every
+  // rank of a node has a copy. The plan lists the data that cross between the stages and the data
+  // that move inside a stage.
   auto z = y | ashlar::to<S<1>, B>.on(stage[1]);
   auto u = ashlar::normal<float>(stage[1], {384, 128}, ashlar::sbp<S<0>, B>{}, {.seed = 3});
   auto v = ashlar::matmul(z, u);  // tensor<float, 2, sbp<P, B>>: a partial sum over the nodes

@@ -62,8 +62,9 @@ done
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-# part <name> <command>...: runs one part of --thorough, and notes its time and result. What has passed with the
-# same files is not run again, so that an interrupted run can be continued by the same command.
+# part <name> <command>...: runs one part of --thorough, and records its time and result. A part
+# that has passed with the same files is not run again, so the same command continues an interrupted
+# run.
 summary=() worst=0 passed=build/thorough_passed.txt
 part() {
   local name="$1" begin=$SECONDS result=passed log earlier
@@ -82,7 +83,7 @@ part() {
   rm -f "$log"
 }
 
-# Prints a hash of all files that are not built, the same for the same contents.
+# Prints a hash of the contents of all files outside build/ and .git.
 state_of_files() {
   find . -name .git -prune -o -path ./build -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum |
     sha256sum | cut -d ' ' -f 1
@@ -99,7 +100,8 @@ fuzz() {
   done
 }
 
-# Commits every fault with both transports, kills 200 trainings, and lets 100,000 strangers connect.
+# Runs every fault with both transports, kills 200 trainings, and lets 100,000 foreign programs
+# connect.
 faults() {
   ASHLAR_FAULTS=all ASHLAR_FAULT_TIMEOUT=5 ASHLAR_KILLS=200 ASHLAR_STRANGERS=100000 \
     ctest --preset default --timeout 3600 -R '^script/(faults|checkpoint_kill)$|^unit/comm_nccl_rendezvous_test$'
@@ -114,7 +116,8 @@ if [ "$thorough" = yes ]; then
   if [ "$install" = no ]; then options+=(--no-install); fi
   mkdir -p build && touch "$passed"
   state="$(state_of_files)"
-  # The preset asan has the standard library's assertions too, so that the preset debug would prove nothing more.
+  # The preset debug is not run: the preset asan also enables the assertions of the standard
+  # library.
   for name in tsan asan; do part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}; done
   part clang tests/run.sh --preset clang --mpi mpich ${options[@]+"${options[@]}"}
   part default tests/run.sh ${options[@]+"${options[@]}"}

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans a net on a mesh that need not exist. One process searches, explains and compares plans, and
-// writes a plan as JSON, as a page and as a C++ header.
+// Plans a net on a mesh that need not exist. This single process searches, explains and compares
+// plans, and writes a plan as JSON, as an HTML page and as a C++ header.
 //
 //   plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024
 //        --mesh node=128,gpu=8 --machine h200_server --memory-limit 140GB
@@ -76,8 +76,9 @@ struct task {
     for (auto const& [name, plan] : plans) example::print_beside(name, plan, found, machine.memory);
   }
 
-  /// Returns the plan of data parallelism or tensor parallelism: the one that is fastest if nothing
-  /// overlaps. With --overlap, its seconds are those with overlap.
+  /// Returns the plan of data parallelism or tensor parallelism. Among such plans, it is the
+  /// fastest one if nothing overlaps. With --overlap, the plan's seconds are those of an overlapped
+  /// step.
   search::plan baseline(std::string const& name) const {
     auto serial = problem;
     serial.overlap = false;
@@ -89,8 +90,8 @@ struct task {
     return plan;
   }
 
-  /// Prints what the plan of --diff costs more than the found one. With --overlap, prints first how
-  /// long both take with overlap.
+  /// Prints by how much the plan of --diff costs more than the plan `found`. With --overlap, first
+  /// prints how long both plans take with overlap.
   void print_diff(search::plan const& found) const {
     auto const b = other();
     std::cout << "\na: the plan that was found; b: " << o.diff << "\n";
@@ -118,7 +119,7 @@ void run(example::options const& o) {
   }
   auto const found = t.run(permits);
   t.line.show("");
-  t.problem.interleaved = found.plan.interleaved;  // with auto, the search has chosen it
+  t.problem.interleaved = found.plan.interleaved;  // with value auto, the search has chosen it
   std::string const text = search::explain(t.problem, found.plan, t.machine).text;
   // Without --explain, prints only the totals: the text before the first empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));

@@ -70,7 +70,7 @@ search::problem dlrm(options const& o) {
   return any_length(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
 }
 
-/// Returns the experts that the options give, or else the model's own numbers.
+/// Returns the numbers of experts from the options, or the model's own numbers if no option is set.
 nn::moe_options experts(options const& o, int by_default, int chosen) {
   return {.experts = o.experts > 0 ? o.experts : by_default,
           .chosen = o.top > 0 ? o.top : chosen,
@@ -96,7 +96,7 @@ search::problem vit_moe(options const& o) {
                    patches, o.micro_batches));
 }
 
-/// A U-Transformer as that of the paper, whose context is as wide as its innermost level.
+/// Describes the U-Transformer of the paper. Its context is as wide as its innermost level.
 search::problem u_transformer(options const& o) {
   nn::u_transformer_options<4> size = nn::paper_u_transformer;
   if (o.channels.size() != size.channels.size())

@@ -16,7 +16,7 @@
 namespace example {
 
 std::vector<std::string> model_names();
-/// Returns whether a model has mixtures of experts; and the names of those that have.
+/// Returns whether a model has mixtures of experts. The second function lists all such models.
 bool has_experts(std::string const& model);
 std::string expert_model_names();
 std::string machine_names();

@@ -11,7 +11,7 @@
 namespace example {
 namespace {
 
-/// Refuses what cannot be combined with --overlap, or needs it.
+/// Throws if an option cannot be combined with --overlap, or needs --overlap but does not have it.
 void check_overlap(options const& o) {
   if (o.interleaved == 0 && !o.overlap)
     throw CLI::ValidationError(
@@ -28,7 +28,7 @@ void check_overlap(options const& o) {
         "--pareto is a front of times without overlap. Omit it, or omit --overlap.");
 }
 
-/// Refuses options of mixtures of experts for models that have none.
+/// Throws if an option for mixtures of experts is given for a model without experts.
 void check_experts(CLI::App const& app, options const& o) {
   for (char const* name : {"--experts", "--top", "--imbalance"})
     if (app.count(name) > 0 && !has_experts(o.model))

@@ -41,8 +41,8 @@ std::vector<int> micro_batch_counts(options const& o) {
   return list;
 }
 
-/// The plan with which the found pipeline is compared (--diff), and the problem that belongs to it.
-/// The plan comes from a file, with or without stages, or it is a baseline without stages.
+/// The plan of --diff, with which the found pipeline is compared, and the problem of this plan. The
+/// plan is read from a file (with or without stages), or is a baseline without stages.
 struct compared {
   search::problem net;
   search::pipeline_plan plan;

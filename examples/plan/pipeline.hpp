@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Searches for plans with pipeline stages. The program `plan` does so for the options --pipeline
-// and --stages, and for --micro-batches with the value auto.
+// Searches for plans with pipeline stages. The program `plan` does this if --pipeline or --stages
+// is given, or if the value of --micro-batches is auto.
 
 #pragma once
 

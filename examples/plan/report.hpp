@@ -20,8 +20,9 @@
 
 namespace example {
 
-/// One line on a terminal that is overwritten with each message and erased by an empty one. While a
-/// message stands for longer than a second, the seconds since then are shown behind it.
+/// A status line on a terminal. Each message overwrites the previous message, and an empty message
+/// erases the line. If a message stays for more than a second, the elapsed seconds are shown after
+/// it.
 class progress_line {
  public:
   explicit progress_line(bool wanted) {

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view interleaved = "interleaved:";
 
-/// Returns the number in `text`, or 0 if it is none.
+/// Returns the number in `text`, or 0 if `text` is not a number.
 int number_in(std::string_view text) {
   int n = 0;
   auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -45,7 +45,7 @@ std::string schedule_text(std::string const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Returns how many stages each part holds in the schedule of this name (schedule_named).
+/// Returns how many stages each part of the mesh holds in the schedule `name` (schedule_named).
 int chunks_of(std::string const& name) {
   for (auto const* const one : {"gpipe", "1f1b", "eager", "zb_h1", "zb_h2"})
     if (name == one) return 1;
@@ -58,8 +58,8 @@ int chunks_of(std::string const& name) {
                                         "interleaved:2.");
 }
 
-/// Returns the plan with another order of its passes. If each part of the mesh is to hold several
-/// stages, its stages are cut, but not those of a plan from a file.
+/// Returns the plan with the schedule `name`. If that schedule needs another number of stages, the
+/// net is cut into equal stages again. The stages of a plan from a file are never cut again.
 search::pipeline_plan with_schedule(search::problem const& problem,
                                     search::pipeline_plan const& plan, std::string const& name,
                                     bool is_file, ashlar::machine const& machine) {

@@ -4,14 +4,14 @@
 // The pipeline of a training program: its stages (--pipeline) and the order of their passes
 // (--schedule).
 //
-//   --pipeline   auto       the search decides how many stages are fastest, perhaps one
-//                NUMBER     the axis is divided into so many parts; their stages have equally many
-//                           repeated blocks
-//                FILE       a plan that ashlar's plan --pipeline has written
-//   --schedule   (none)     the order that the plan has, or 1F1B
-//                NAME       of schedule_named
+//   --pipeline   auto       the search chooses the number of stages, which may be 1
+//                NUMBER     a mesh axis is divided into this many parts; their stages have equally
+//                           many repeated blocks
+//                FILE       a plan that the program `plan` has written with --pipeline
+//   --schedule   (none)     the schedule of the plan, or 1F1B if the plan has none
+//                NAME       a name that schedule_named knows
 //                FILE       the text form of a schedule (step/pipeline/text.hpp)
-//   --in-flight  NUMBER     a schedule with more micro-batches in flight in a stage is refused
+//   --in-flight  NUMBER     refuse schedules with more micro-batches in flight in a stage
 
 #pragma once
 
@@ -28,20 +28,21 @@ namespace example {
 /// Adds --pipeline, --schedule and --in-flight to `app`.
 void add_pipeline_options(CLI::App& app, training_options& o);
 
-/// Returns the schedule that --schedule names, for parts of a mesh in a row. The names are gpipe, 1f1b,
-/// eager, interleaved:V (each part holds V stages), zb_h1, zb_h2, zb_v and dual_pipe_v. Any other name is a file.
-/// Throws ashlar::error if the file cannot be used.
+/// Returns the schedule that --schedule names, for a pipeline of `positions` parts. The names are
+/// gpipe, 1f1b, eager, interleaved:V (each part holds V stages), zb_h1, zb_h2, zb_v and
+/// dual_pipe_v. Any other name is a file. Throws ashlar::error if the file cannot be used.
 ashlar::pipelines::schedule schedule_named(std::string const& name, int positions,
                                            int micro_batches);
 
-/// Returns the plan of --pipeline, or nothing without this option. `problem` has the micro-batches of a
-/// step, and `mesh` all ranks. Throws ashlar::error if there is no such pipeline.
+/// Returns the plan of --pipeline, or nothing if this option is not given. `problem` contains the
+/// number of micro-batches of a step, and `mesh` has all ranks. Throws ashlar::error if there is no
+/// such pipeline.
 std::optional<ashlar::search::pipeline_plan> choose_pipeline(training_options const& o,
                                                              ashlar::search::problem const& problem,
                                                              ashlar::topology const& mesh,
                                                              ashlar::machine const& machine);
 
-/// Returns the share of a step in which the parts wait for each other, as predicted.
+/// Returns the predicted bubble: the share of a step in which parts wait for other parts.
 double predicted_bubble(ashlar::search::pipeline_plan const& plan);
 
 /// Returns the plan as readable text. Also saves the plan if --save-layout is given.

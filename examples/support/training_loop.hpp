@@ -21,8 +21,8 @@ inline ashlar::train::overlap overlap_of(training_options const& o) {
   return o.overlap == "none" ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
 }
 
-/// Continues the training in the folder of --checkpoint if --resume is given. Throws ashlar::error
-/// if the folder has a training, but --resume is not given. Every rank calls it.
+/// If --resume is given, continues the training in the folder of --checkpoint. Throws ashlar::error
+/// if that folder contains a training but --resume is not given. Every rank calls this function.
 template <class Trainer>
 void continue_training(Trainer& trainer, training_options const& o, bool speaks) {
   namespace checkpoint = ashlar::checkpoint;
@@ -39,8 +39,8 @@ void continue_training(Trainer& trainer, training_options const& o, bool speaks)
     std::cout << "continuing after " << trainer.steps_done() << " steps" << std::endl;
 }
 
-/// Trains on data(step) for each step that is not done yet. Every rank calls it; only the rank that
-/// passes `speaks` as true prints.
+/// Trains on data(step) for each remaining step. Every rank calls this function. Only the rank
+/// whose `speaks` is true prints.
 template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
   continue_training(trainer, o, speaks);

@@ -30,7 +30,7 @@ void take_gpt2(CLI::App const& app, options& o) {
     if (app.count(n.name) == 0) n.value = n.gpt2;
 }
 
-/// Refuses combinations of options that cannot run, or not in this build.
+/// Throws if a combination of options cannot run at all, or cannot run in this build.
 void check_device(options const& o) {
   if (o.device == "cpu" && o.precision != "float")
     throw CLI::ValidationError("--precision", o.precision +

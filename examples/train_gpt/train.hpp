@@ -20,7 +20,8 @@
 
 namespace example {
 
-/// The peak flops per second of one rank, relative to which MFU is computed; 0 if unknown.
+/// The peak flops per second of one rank, from which MFU (model flops utilization) is computed; 0
+/// if the peak is unknown.
 struct peak {
   double flops = 0;
   std::string source;
@@ -33,7 +34,7 @@ inline auto gpt(options const& o) {
                    nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
                    nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
 }
-/// Returns the same net with the embedding's table as its last matrix, for --tied.
+/// Returns the net of gpt() with its last matrix tied to the embedding's table, for --tied.
 inline auto tied_gpt(options const& o) {
   namespace nn = ashlar::nn;
   return nn::tied(nn::embedding(o.vocabulary, o.d_model),
@@ -41,7 +42,7 @@ inline auto tied_gpt(options const& o) {
                   nn::layer_norm(o.d_model), nn::output_embedding(o.d_model, o.vocabulary));
 }
 
-/// Returns the net in which every second block has experts, for --experts.
+/// Returns the net of gpt() with experts in every second block, for --experts.
 inline auto moe_gpt(options const& o) {
   namespace nn = ashlar::nn;
   nn::moe_options const experts{.experts = o.experts, .chosen = o.top, .balance = o.balance};
@@ -63,7 +64,7 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
 
   auto problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
   problem.interleaved = o.interleaved;
-  problem.overlap = o.interleaved == 0;  // the number is chosen for the overlapped time
+  problem.overlap = o.interleaved == 0;  // the search then minimizes the overlapped time
   auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
   auto const plan = stages ? stages->chosen
                            : choose_layout(o, problem, mesh.topology(), mesh.machine());

@@ -125,7 +125,8 @@ struct comparison {
       bool const limited = a[0].find("no limit") == std::string::npos;
       auto const seconds = [](columns const& c) { return std::strtod(c[2].c_str(), nullptr); };
       // With a memory limit, a case is marked "no slower" if the new version's plan is not slower
-      // than the old version's plan. It is also marked so if only the old version found no plan.
+      // than the old version's plan. The mark is also set if the old version found no plan and the
+      // new one did.
       bool const none_before = seconds(a) == 0, none_now = seconds(b) == 0;
       bool const faster = !none_now && (none_before || seconds(b) <= seconds(a) * (1 + 1e-9));
       if (!limited) ++unlimited;

@@ -3,8 +3,8 @@
 
 // Checks that the compiler finds the training plan for twelve layers on a mesh of two axes within
 // the default limits of GCC and Clang. tests/scripts/constexpr_work.sh compiles this file with the
-// tighter limits below. They are a sixth above the present need, so the script fails if the need
-// grows further.
+// tighter limits below. They are a sixth above what the compilers need now, so the script fails if
+// the compilers' work grows by more than that.
 //
 // gcc:   -fconstexpr-ops-limit=7800000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=600000 -ftemplate-depth=1024

@@ -4,8 +4,8 @@
 // Checks that the compiler finds the training plan for the three dense layers of VGG13, with the
 // activations between them, on a mesh of three axes. This search exceeds the compilers' default
 // limits; docs/05_a_searched_model.md names sufficient ones. tests/scripts/constexpr_work.sh
-// compiles this file with the limits below. They are a sixth above the present need, so the script
-// fails if the need grows further.
+// compiles this file with the limits below. They are a sixth above what the compilers need now, so
+// the script fails if the compilers' work grows by more than that.
 //
 // gcc:   -fconstexpr-ops-limit=115000000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=6800000 -ftemplate-depth=1024

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The programs of a project that uses the library. CONSUMER_PROGRAMS has the names of those that are
+# The programs of a project that uses the library. CONSUMER_PROGRAMS lists the programs to build.
 # built.
 
 if(core IN_LIST CONSUMER_PROGRAMS)
@@ -34,8 +34,8 @@ endif()
 if(cuda IN_LIST CONSUMER_PROGRAMS)
   add_executable(cuda "${CMAKE_CURRENT_LIST_DIR}/cuda.cpp")
   ashlar_enable_cuda(cuda)
-  # The program also links a static library that itself links the kernels, as it may happen in a
-  # larger program.
+  # The program also links a static library that itself links the kernels, because larger programs
+  # may be built in this way.
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp" CONTENT
     "#include <ashlar/device/cuda/error.hpp>\nvoid part() { ashlar::cuda::check_last(\"part\"); }\n")
   add_library(cuda_part STATIC "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp")

@@ -4,9 +4,9 @@
 #pragma once
 
 // Passes arbitrary bytes to the readers of text: meshes, placements, sizes, tables of algorithms,
-// headers of .npy files and of files of tokens, pipeline schedules, and the reports that watchdogs send each other. A reader
-// must return a value or throw ashlar::error. What it has accepted must be the same after printing and reading
-// once more.
+// headers of .npy files and of token files, pipeline schedules, and the reports that watchdogs send
+// each other. A reader must return a value or throw ashlar::error. If a reader accepts a text, the
+// value must stay the same when it is printed and read again.
 
 #include <cstdlib>
 #include <string>
@@ -64,7 +64,7 @@ inline int accepted_by_text_readers(std::string_view text) {
     demand(again.extents == header.extents && again.type == header.type);
   });
 
-  // Files of tokens, whose headers are not texts, so they do not count.
+  // Token files. Their headers are not text, so accepted headers are not counted.
   for (auto const format : {ashlar::train::token_format::by_name, ashlar::train::token_format::u16,
                             ashlar::train::token_format::llm_c, ashlar::train::token_format::npy})
     try {
@@ -82,7 +82,7 @@ inline int accepted_by_text_readers(std::string_view text) {
     if (!fault.empty()) throw ashlar::error("schedule", fault);
   });
 
-  // Reports are read whatever they contain.
+  // The reader of reports accepts any text.
   auto const once = to_lines(ashlar::watch::report_from_lines(std::string(text)));
   auto const twice = to_lines(ashlar::watch::report_from_lines(once));
   demand(to_lines(ashlar::watch::report_from_lines(twice)) == twice);

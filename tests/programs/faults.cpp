@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a small net on 4 ranks, and commits the fault that its argument names on rank 2. For
-// tests/scripts/faults.sh, which has the table of faults.
+// Trains a small net on 4 ranks. Rank 2 commits the fault that the argument names.
+// tests/scripts/faults.sh runs this program and contains the table of faults.
 
 #include <chrono>
 #include <csignal>
@@ -33,7 +33,7 @@ void gather(ashlar::mesh const& m, std::int64_t rows = 64) {
   (void)(ashlar::full<T>(m, {rows, 64}, ashlar::sbp<S<0>, B>{}, 1) | ashlar::to<B, B>);
 }
 
-/// Commits the faults of collective calls.
+/// Calls collectives, with the fault `how` on the rank where `is_faulty` is true.
 void call_collectives(ashlar::mesh const& m, std::string const& how, bool is_faulty) {
   if (how == "missed" && is_faulty) return;
   if (how == "doubled" && is_faulty) gather(m);
@@ -52,7 +52,8 @@ void call_collectives(ashlar::mesh const& m, std::string const& how, bool is_fau
   }
 }
 
-/// Makes rows of 4 tokens that all go to the expert of rank 2, which has no memory for them.
+/// Makes a routed tensor of 4 tokens that all go to the expert of rank 2. The memory of rank 2 does
+/// not suffice for them.
 void fill_one_expert(ashlar::mesh const& m) {
   auto const routes = std::make_shared<ashlar::routing>(ashlar::routing{4, 4, 1, {2, 2, 2, 2}});
   ashlar::shape extents{4, 4, std::int64_t{1} << 44};
@@ -61,7 +62,7 @@ void fill_one_expert(ashlar::mesh const& m) {
                                                       ashlar::parse_placement("S(1),S(1)"), routes);
 }
 
-/// Returns a plan of two stages on the axis "node", with every layer on all ranks of its stage.
+/// Returns a plan of two stages along the axis "node". Within a stage, the plan is data-parallel.
 ashlar::search::pipeline_plan two_stages(ashlar::search::problem const& problem,
                                          ashlar::mesh const& m) {
   ashlar::topology const stage{{"node", 1}, {"gpu", 2}};
@@ -106,7 +107,7 @@ void train(ashlar::mesh const& m, std::string how, std::string const& folder) {
         model.for_each_parameter([](auto& p) {
           *p.template shards<float>().value = std::numeric_limits<float>::quiet_NaN();
         });
-      if (how == "work") {  // longer than the others may wait without a word
+      if (how == "work") {  // takes longer than the watchdogs of the other ranks wait
         ashlar::long_work const noted(m, "reads the data");
         std::this_thread::sleep_for(
             std::chrono::duration<double>(1.8 * std::atof(std::getenv("ASHLAR_TIMEOUT"))));

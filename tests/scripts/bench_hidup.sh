@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# The benchmark of HiDup's tables runs on a few cells and writes its tables, and no plan is faster than
-# the searched one. Times of searches are not checked.
+# Runs the benchmark of HiDup's tables on a few cells and checks the tables that it writes. No plan
+# may be faster than the searched one. Times of searches are not checked.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/bench/hidup"

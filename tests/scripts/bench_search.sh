@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# The benchmark of the search runs briefly and writes its tables, and its exhaustive search finds
-# the same optimum as the exact search. Times are not checked.
+# Runs the benchmark of the search briefly and checks the tables that it writes. Its exhaustive
+# search must find the same optimum as the exact search. Times are not checked.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/bench/search"

@@ -49,7 +49,7 @@ grep -q "^inter *all-to-all" "$work/output"
 grep -q "^both *all-reduce" "$work/output"
 says "One rank per node" "$mpiexec" -n 2 "$calibrate" "${small[@]}" --ranks-per-node 1
 
-# A program reads the file.
+# An example program must be able to read the file.
 train="$ASHLAR_BINARY_DIR/examples/train_gpt"
 if [ -x "$train" ]; then
   says "loss" "$mpiexec" -n 2 "$train" --layers 1 --d-model 16 --heads 2 --context 8 --batch 2 \

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Kills a training on 4 ranks at random moments and resumes it, again and again. Every loss must have
-# the digits that an undisturbed training has, whatever the killed runs left in the folder. The
-# environment variable ASHLAR_KILLS says how often (default 6).
+# Kills a training on 4 ranks at random moments and resumes it, again and again. Every loss must
+# have the same digits as in an undisturbed training, whatever the killed runs left in the folder.
+# The environment variable ASHLAR_KILLS sets the number of kills (default 6).
 set -uo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/train_gpt"
@@ -20,7 +20,8 @@ train=("$mpiexec" "${oversubscribe[@]}" -n 4 "$program" --mesh "node=2,gpu=2" --
 
 "${train[@]}" >"$work/reference" 2>&1 || { cat "$work/reference"; exit 1; }
 
-# check <output>: every line of a loss must be in the reference, and there must be no error.
+# check <output>: each line with a loss must be in the reference, and there must be no error
+# message.
 check() {
   if grep -q "checkpoint" "$1" "$work/err"; then
     echo "FAILED: a resumed training ends with an error:"
@@ -40,7 +41,7 @@ folder="$work/run" resumed=0 finished=0
 for ((kill = 1; kill <= kills; ++kill)); do
   stdbuf -oL "${train[@]}" --checkpoint "$folder" --every-steps 3 --resume >"$work/out" 2>"$work/err" &
   job=$!
-  # From the start of the ranks to beyond the end of the training.
+  # The moments of the kills range from the start of the ranks to beyond the end of the training.
   sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
   sleep $((RANDOM % 2))
   pkill -KILL -f -- "^$program .*--checkpoint $folder" 2>/dev/null
@@ -49,7 +50,7 @@ for ((kill = 1; kill <= kills; ++kill)); do
   grep -q '^continuing after' "$work/out" && resumed=$((resumed + 1))
   if grep -q "^loss\[$((steps - 1))\]" "$work/out"; then
     finished=$((finished + 1))
-    rm -rf "$folder" # another training begins
+    rm -rf "$folder" # the next run begins a new training
   fi
 done
 

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Python's package safetensors must read our checkpoints: the code on the page of the room
-# checkpoint assembles equal values from the files of 1 rank and of 4 ranks.
+# Python's package safetensors must read our checkpoints. The Python code in
+# include/ashlar/checkpoint/README.md must assemble equal values from the files of 1 rank and of 4.
 set -euo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/train_gpt"
@@ -18,7 +18,7 @@ net=(--layers 2 --d-model 96 --heads 6 --context 256 --batch 6 --text "$ASHLAR_S
 
 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout tensor --steps 2 \
   --checkpoint "$work/four" >/dev/null
-# One rank and four ranks each load it and make one more step.
+# One rank and four ranks each load the checkpoint and make one more step.
 cp -r "$work/four" "$work/one"
 "$mpiexec" "${oversubscribe[@]}" -n 1 "$program" "${net[@]}" --steps 3 --checkpoint "$work/one" --resume --keep 0 >/dev/null
 "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" "${net[@]}" --mesh node=2,gpu=2 --layout data --steps 3 \

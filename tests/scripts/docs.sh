@@ -48,8 +48,8 @@ complain() {
   status=1
 }
 
-# ---- Blocks. Block n of all pages becomes the file $work/blocks/n.LANGUAGE. The index has a line
-# "number page line language comment" for each.
+# ---- Blocks. Block n of all pages becomes the file $work/blocks/n.LANGUAGE. For each block, the
+# index has a line "number page line language comment".
 mkdir "$work/blocks" "$work/programs" "$work/outputs"
 awk -v folder="$work/blocks" '
   FNR == 1 { if (inside) print "an unclosed block"; inside = 0; comment = "" }
@@ -179,7 +179,7 @@ done <"$work/index"
   echo 'cmake_minimum_required(VERSION 3.25)'
   echo 'project(docs LANGUAGES CXX)'
   echo "add_subdirectory(\"$source_dir\" ashlar)"
-  # The library that the build has made already saves most of the time of the compiler.
+  # The build has already compiled the library. Linking it saves most of the compile time.
   compiled="$binary_dir/libashlar_compiled.a"
   for name in "${!main_of[@]}"; do
     echo "add_executable($name $name.cpp)"
@@ -224,7 +224,7 @@ for name in "${!main_of[@]}"; do
   fi
 done
 
-# numberless: removes numbers of lines and columns, and folders, from compiler output.
+# numberless: removes line numbers, column numbers and folders from compiler output.
 numberless() {
   sed -e "s,[^ ]*include/ashlar/,include/ashlar/,g; s,$work/programs/,,g; s/refused_[0-9]*\.cpp/NAME.cpp/g" \
     -e 's/[A-Za-z0-9_]*\.cpp:/NAME.cpp:/g; s/:[0-9]*:[0-9]*:/:N:N:/g; s/^ *[0-9]* |/ N |/; s/[~^]*$//; s/ *$//'
@@ -241,7 +241,7 @@ part_of() {
       exit 1
     }' "$1" "$2"
 }
-# in_order <part> <whole>: the same, but a line ... in the first file stands for any lines.
+# in_order <part> <whole>: like part_of, but a line ... in the first file stands for any lines.
 in_order() {
   awk 'NR == FNR { part[++n] = $0; next } { whole[++m] = $0 }
     END {

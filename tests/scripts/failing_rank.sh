@@ -49,7 +49,7 @@ export ASHLAR_SHARED_MEMORY=off
 fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: an exception left"
 unset ASHLAR_SHARED_MEMORY
-# One rank was built with another version.
+# One rank runs a program that was built with another version of the library.
 status=0
 output="$(timeout 30 "$mpiexec" "${oversubscribe[@]}" -n 2 "$program" none : -n 1 "${program/failing_rank/other_version}" none 2>&1)" || status=$?
 said="mesh: the ranks run different versions of ashlar: rank 2 has another one than rank 0."

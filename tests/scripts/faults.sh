@@ -2,17 +2,17 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The table of faults of docs/faults.md: each is committed on rank 2 of 4. Each must end the job
-# within ten seconds, with a non-zero exit status and a message that names the rank and the
-# operation, and leave nothing in /dev/shm and no process. Environment variables:
+# Tests the table of faults in docs/faults.md. Rank 2 of 4 commits each fault. The fault must end
+# the job within ten seconds, with a non-zero exit status and a message that names the rank and the
+# operation, and must leave no files in /dev/shm and no process. Environment variables:
 #
 #   ASHLAR_FAULTS          all: every fault with shared memory and with messages; default: every
 #                          fault with shared memory, some with messages
 #   ASHLAR_FAULT_TIMEOUT   the watchdog's timeout in seconds; default: 1
 set -uo pipefail
 
-# Other jobs of this machine write to /dev/shm too, so the test uses a file system of its own there
-# if it may mount one. Otherwise what is left there is not checked.
+# Other jobs on this machine write to /dev/shm too. If this test may mount a file system, it mounts
+# its own one at /dev/shm. Otherwise it does not check which files a job leaves there.
 if [ -z "${ASHLAR_OWN_SHM:-}" ] && unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
   export ASHLAR_OWN_SHM=yes
   # shellcheck disable=SC2016
@@ -54,7 +54,7 @@ job() {
   seconds=$((SECONDS - begin))
 }
 
-# says <text>...: demands each text in the output.
+# says <text>...: demands that the output contains each text.
 says() {
   local text
   for text in "$@"; do
@@ -62,7 +62,8 @@ says() {
   done
 }
 
-# ends: demands an end in time, with an error, that leaves nothing.
+# ends: demands that the job has ended in time, with an error, and has left no files and no
+# processes.
 ends() {
   if [ "$status" -eq 0 ] || [ "$status" -ge 124 ] && [ "$status" -le 125 ]; then
     complain "exit status $status"
@@ -86,7 +87,8 @@ fault() {
   says "$@"
 }
 
-# late <how> <text>...: the same for a fault that the watchdog finds. It must write a flight record.
+# late <how> <text>...: like fault, for a fault that the watchdog finds. It must write a flight
+# record.
 late() {
   fault "$@"
   says "error: mesh: Ranks? [0-9, and]+ ha(s|ve) waited for [0-9.]+ s in " "ASHLAR_TIMEOUT sets"
@@ -147,7 +149,7 @@ collective_faults "${ASHLAR_FAULTS:-some}"
 if [ "${ASHLAR_FAULTS:-some}" = all ]; then other_faults; fi
 unset ASHLAR_SHARED_MEMORY
 
-# Ctrl-C goes to the launcher.
+# Ctrl-C sends SIGINT to the launcher.
 transport="shared memory" how=interrupt
 shm_files >"$work/shm_before"
 setsid "$mpiexec" "${oversubscribe[@]}" -n 4 "$program" endless >"$work/out" 2>&1 &
@@ -162,7 +164,7 @@ wait "$launcher" || status=$?
 seconds=$((SECONDS - begin))
 ends
 
-# A checkpoint that cannot be written. The file systems are ones that only this test sees.
+# A checkpoint that cannot be written. Only this test sees the file systems that it mounts here.
 if unshare -m mount -t tmpfs tmpfs "$work" 2>/dev/null; then
   mkdir "$work/disk"
   # mounted <options> <how to end>: saves into a file system with these mount options.

@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Where /dev/shm is too small, ranks must not hang in MPI_Win_allocate_shared. By default they warn
-# once and use messages. If a user asks for a size that is not there, every rank throws. The small
-# /dev/shm is a file system that only this test sees, which needs the rights to mount one.
+# If /dev/shm is too small, ranks must not hang in MPI_Win_allocate_shared. By default they warn
+# once and use messages. If the user has set a size that /dev/shm cannot provide, every rank throws.
+# The test mounts a small file system at /dev/shm, which needs the right to mount. Nobody else sees
+# it.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

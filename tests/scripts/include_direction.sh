@@ -3,12 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Checks the includes. A room (folder) of include/ashlar includes only itself and rooms that come
-# before it in the list below. The umbrella header includes all rooms. io/json, which is its own
-# target, includes only rooms of ashlar::core. The rooms of ashlar::core include no header of MPI,
-# BLAS, CUDA or JSON. No room includes the detail folder of another one. Only files below folders
-# named cuda or nccl include headers of CUDA, of NCCL, or of those folders. Only .cuh and .cu files
-# include a .cuh.
+# Checks the includes. A room is a folder of include/ashlar.
+#
+# - A room includes only itself and rooms that come before it in the list below. The umbrella header
+#   includes all rooms.
+# - io/json, which is a CMake target of its own, includes only rooms of ashlar::core.
+# - The rooms of ashlar::core include no header of MPI, BLAS, CUDA or JSON.
+# - No room includes the folder detail of another room.
+# - Headers of CUDA and NCCL, and of folders named cuda or nccl, are included only by files below
+#   folders named cuda or nccl.
+# - Only .cuh and .cu files include a .cuh.
 set -euo pipefail
 
 include="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}/include"

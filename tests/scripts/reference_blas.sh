@@ -41,7 +41,7 @@ int main() { std::cout << ashlar::device::host::slow_blas_warning(); }
 TEXT
 
 # told <folder> <cmake argument>...: configures and builds a project in the folder, and prints the
-# warnings of CMake and of the program about a slow BLAS.
+# warnings about a slow BLAS that CMake and the program give.
 told() {
   local build="$work/$1"
   shift

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests train_gpt with wrong input. Each must print its error message once and end with a non-zero
-# exit soon.
+# Tests train_gpt with wrong input. For each wrong input, the program must soon end with a non-zero
+# exit status and print its error message once.
 set -uo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/train_gpt"

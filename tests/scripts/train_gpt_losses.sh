@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
-# 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans. So must
-# the losses of pipelines be, under each schedule, and the sample text of one rank.
+# 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
+# Pipelines must also have these losses under each schedule, and must write the sample text of one
+# rank.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh
@@ -24,7 +25,7 @@ done
 compare 4 node=2,gpu=2 "$ASHLAR_SOURCE_DIR/tests/plans/gpt_2x2.json"
 compare 8 rack=2,node=2,gpu=2 "$ASHLAR_SOURCE_DIR/tests/plans/gpt_2x2x2.json"
 
-# Pipelines: four micro-batches, and a text that the trained net writes.
+# Pipelines with four micro-batches. The trained net also writes a sample text.
 training=(--layers 8 --d-model 36 --heads 6 --context 16 --batch 6 --micro-batches 4
   --text "$ASHLAR_SOURCE_DIR/LICENSE")
 steps=4

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Moves tensors between parts of a mesh, as in figures 5, 6 and 8 of the paper on cross-mesh
-// resharding, and compares the simulated seconds with those of the paper's strategies
-// (crossing_strategies.hpp). Ours is redistribute(x, other, placement).
+// resharding. Compares the simulated seconds of the library's redistribute(x, other, placement),
+// here called "ours", with those of the paper's strategies (crossing_strategies.hpp).
 //
-// The unit of time, t, is that of the whole tensor over the link of one node. These must hold:
+// The unit of time, t, is the time that the whole tensor needs to pass the link of one node. The
+// following must hold:
 //
 //   figure 5, ours                   at most 1.05 t, whatever the receiving mesh
 //   figure 5, strategies             within 5 % of their formulas
@@ -13,11 +14,15 @@
 //   figure 8, naive and balanced     within 5 % of their computed times (support/table_2.hpp)
 //   ours, always                     right values, and the bytes of the plan
 //
-// The arguments after mesh and machine are the divisor of the paper's sizes, which should be that
-// of the machine's α (machines.hpp), and then meshes of figure 5 (3x2: three nodes of two devices)
-// and cases of table 2. bench/run_crossing.sh does all of them with a sixteenth of the paper's
-// sizes. With the word "unbuffered" before these, messages cost no α, and sends wait for their
-// receives, so that a wrong order of messages is a deadlock.
+// The arguments after mesh and machine are:
+//
+// - optionally the word "unbuffered": messages then cost no α, and a send waits for its receive, so
+//   that a wrong order of messages causes a deadlock
+// - the divisor of the paper's tensor sizes, which should equal the divisor of the machine's α
+//   (machines.hpp)
+// - receiving meshes of figure 5 (3x2: three nodes of two devices) and numbers of cases of table 2
+//
+// bench/run_crossing.sh runs all meshes and cases with a sixteenth of the paper's sizes.
 //
 // run: node=5,gpu=4 p3_8xlarge/512 512 1x3 3x2 4x2 1 4 6 8
 // run: node=5,gpu=3 p3_8xlarge/512 512 unbuffered 1x2 3x2 8
@@ -36,20 +41,21 @@ namespace {
 /// The simulated seconds between two polls of a rank that waits.
 double nap = 1e-6;
 
-/// The bytes of all receives of this rank.
+/// The bytes of all receives that this rank has posted.
 std::int64_t received_bytes = 0;
 
 }  // namespace
 
-/// A waiting rank of the library yields its core between two polls. Here it sleeps, and polls take
-/// no time. Otherwise SMPI would charge growing costs for every request in every poll.
+/// Replaces the system's sched_yield, which a waiting rank of the library calls between two polls.
+/// This version sleeps, and polls take no time. Otherwise SMPI would charge growing costs for every
+/// request in every poll.
 extern "C" int sched_yield() noexcept {
   timespec const wait{0, static_cast<long>(nap * 1e9)};
   nanosleep(&wait, nullptr);
   return 0;
 }
 
-/// Crossings receive by this function alone.
+/// Counts the received bytes. Crossings receive with this function only.
 extern "C" int MPI_Irecv(void* to, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                          MPI_Request* request) {
   int bytes = 0;
@@ -76,7 +82,8 @@ void for_each_value(tensor const& x, Visit visit) {
     }
 }
 
-/// Returns the seconds of the slowest rank, on all ranks. All ranks begin at the same time.
+/// Runs `call` on all ranks, starting at the same time. Returns, on all ranks, the seconds of the
+/// slowest rank.
 template <class Call>
 double slowest_seconds(Call call) {
   MPI_Barrier(MPI_COMM_WORLD);  // idle ranks may be here long before the others
@@ -89,7 +96,7 @@ double slowest_seconds(Call call) {
   return slowest;
 }
 
-/// The bytes that the busiest node sends to or receives from other nodes.
+/// Counts the bytes between nodes, and finds the busiest node.
 class node_bytes {
  public:
   explicit node_bytes(ashlar::topology const& whole)
@@ -122,7 +129,7 @@ class subject {
         tasks_(ashlar::unit_tasks(extents, source_.as_part(), from_, target_.as_part(), to_)),
         ports_(ashlar::ports_of(tasks_, whole.topology())) {}
 
-  /// Returns the seconds of the whole tensor over the link of a node.
+  /// Returns the unit t: the seconds that the whole tensor needs to pass the link of a node.
   double unit() const {
     return double(extents_.elements()) * sizeof(float) * whole_.machine().inter.beta;
   }
@@ -131,7 +138,8 @@ class subject {
   }
   ashlar::port_problem const& ports() const { return ports_.between; }
 
-  /// Moves the tensor by redistribute. Checks values and bytes. Returns units of time.
+  /// Moves the tensor by redistribute, and checks the values and bytes. Returns the time in units
+  /// t.
   double ours() {
     tensor x(source_, extents_, from_);
     for_each_value(x, [](float& element, float value) { element = value; });
@@ -157,7 +165,7 @@ class subject {
     return report("ours", seconds, bytes.most());
   }
 
-  /// Carries out a strategy. Returns units of time.
+  /// Moves the tensor by one of the paper's strategies. Returns the time in units t.
   double by(char const* label, strategy how, ashlar::list_order const& order, bool in_turns,
             bool exclusive) {
     auto const list = strategy_list(how, tasks_, order, in_turns, exclusive, sizeof(float),
@@ -174,11 +182,11 @@ class subject {
     return report(label, slowest_seconds([&] { runner.run(list); }), bytes.most());
   }
 
-  /// The tasks in the given order, each from the node with the least load so far, as the paper's
-  /// baselines send them.
+  /// Returns the order of the paper's baselines: the tasks in the given order, each sent by the
+  /// node that has sent the fewest elements so far.
   ashlar::list_order given_order() const {
     auto order = ashlar::balanced_order(ports_.between);
-    // All tasks of a case have nearly the same size, so the order by size may stay aside.
+    // The tasks need not be sorted by size, because all tasks of a case have nearly the same size.
     std::map<int, std::int64_t> load;
     for (std::size_t i = 0; i < order.tasks.size(); ++i) {
       auto const& t = ports_.between.tasks[i];
@@ -234,7 +242,7 @@ void figure_5(ashlar::mesh const& whole, std::int64_t divisor, int nodes, int de
   int const ranks = nodes * devices;
   s.check(is_near(send, ranks), "send/recv");
   s.check(is_near(inside, nodes), "local all-gather");
-  // The paper's 2 t is what many ranks approach. Inside a node the gathering takes hardly any time.
+  // The paper gives 2 t, the limit for many ranks. Within a node, gathering takes hardly any time.
   s.check(is_near(everywhere, nodes == 1 ? 1 : 2 - 1. / ranks), "global all-gather");
   s.check(is_near(chain, 1 + nodes / 100.), "broadcast");
 }

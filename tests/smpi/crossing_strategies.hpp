@@ -3,24 +3,27 @@
 #pragma once
 
 // The strategies that the paper on cross-mesh resharding compares (sections 3.1, 3.2, 5.1), written
-// in plain MPI calls on bytes. They know nothing of the library's crossings except its unit tasks.
+// in plain MPI calls on bytes. From the library's crossings they use only the list of unit tasks. A
+// unit task is a slice of the tensor with the ranks that hold it and the ranks that need it.
 //
 //   send_receive   The sender sends the task to each receiving rank in turn.
-//   gather_inside  The sender sends each rank of a receiving node one part of the task, for one node
-//                  after the other. Then a ring within each node gathers the parts.
-//   gather_all     The sender sends one part to each receiving rank. When all have theirs, a ring over
-//                  all receiving ranks gathers the parts. (If the first ranks began earlier, they would
-//                  slow down the sender: three nodes of two ranks would take 2.5 t instead of 1.83 t.)
+//   gather_inside  The sender sends each rank of a receiving node one part of the task, node after
+//                  node. Then the ranks of each node gather the parts in a ring.
+//   gather_all     The sender sends one part to each receiving rank. When all of them have their
+//                  parts, all receiving ranks gather the parts in one ring. (If the first ranks
+//                  began earlier, they would slow down the sender: three nodes of two ranks would
+//                  take 2.5 times as long as the whole tensor over a node's link, not 1.83 times.)
 //   broadcast      The task goes from the sender through all receiving ranks, node by node, in 100
-//                  chunks. A rank passes a chunk on when it has it whole.
+//                  chunks. A rank passes a chunk on when it has received the whole chunk.
 //
-// Parts are as equal as possible, also where the number of ranks does not divide the task. (Alpa
-// sends whole copies then.) A rank carries out its tasks one after the other, in the order of the
-// list. Within a task it sends one message at a time, and receives at the same time.
+// The parts of a task are as equal as possible, even if the number of ranks does not divide the
+// task. (In that case Alpa sends whole copies.) A rank carries out its tasks one after the other,
+// in the order of the list. Within a task, a rank sends one message at a time, and receives
+// meanwhile.
 //
-// In an exclusive list, a node sends one task at a time and receives one task at a time, as the
-// paper's formula 3 demands. The ranks of a node tell each other by empty messages whose turn it
-// is.
+// In an exclusive list, a node sends only one task at a time and receives only one task at a time,
+// as the paper's formula 3 demands. The ranks of a node take turns: a rank that has finished sends
+// an empty message to the ranks that wait for it.
 
 #include <map>
 #include <utility>
@@ -40,17 +43,16 @@ enum class strategy { send_receive, gather_inside, gather_all, broadcast };
 struct strategy_message {
   int from = 0, to = 0;
   std::int64_t bytes = 0;
-  int needs = 0;  ///< the sender has to have received so many messages of this task before
+  int needs = 0;  ///< the sender must first have received this many messages of this task
 };
 
-/// A task with its messages. Each rank sends its messages, and receives its messages, in this
-/// order.
+/// A task with its messages. Every rank sends and receives its messages in the order of `messages`.
 struct strategy_task {
   int sender = 0;
   std::vector<int> receivers;
   std::vector<strategy_message> messages;
-  std::vector<std::pair<int, int>> waits_for;  ///< ranks that wait for others; from, to
-  std::vector<std::pair<int, int>> lets_go;    ///< ranks that let others go on; from, to
+  std::vector<std::pair<int, int>> waits_for;  ///< before the task: `second` waits for `first`
+  std::vector<std::pair<int, int>> lets_go;    ///< after the task: `first` lets `second` go on
 };
 
 namespace detail {
@@ -110,8 +112,9 @@ inline void add_task(std::vector<strategy_task>& list, strategy how, std::int64_
 
 }  // namespace detail
 
-/// Returns the list in the order of `order`. `in_turns` says that the ranks of a node that hold a
-/// task take turns as senders; otherwise the lowest of them sends.
+/// Returns the tasks with their messages, in the order of `order`. If several ranks of the sending
+/// node hold a task and `in_turns` is true, the rank with the least load so far sends. If
+/// `in_turns` is false, the lowest rank sends.
 inline std::vector<strategy_task> strategy_list(strategy how,
                                                 std::vector<ashlar::unit_task> const& tasks,
                                                 ashlar::list_order const& order, bool in_turns,
@@ -119,8 +122,8 @@ inline std::vector<strategy_task> strategy_list(strategy how,
                                                 ashlar::topology const& whole) {
   ashlar::nodes_of_mesh const nodes(whole);
   std::vector<strategy_task> list;
-  std::map<int, std::int64_t> load;           // of a rank
-  std::map<int, std::vector<int>> sent, got;  // ranks of a node's last task
+  std::map<int, std::int64_t> load;           // by rank: bytes sent so far
+  std::map<int, std::vector<int>> sent, got;  // by node: ranks of the last task sent or received
   for (int const i : order.tasks) {
     auto const& t = tasks[static_cast<std::size_t>(i)];
     std::int64_t const bytes = t.region.elements() * element_size;
@@ -147,7 +150,8 @@ inline std::vector<strategy_task> strategy_list(strategy how,
       for (auto const& g : groups) wait(got, g);
     }
   }
-  // A rank lets others go on when it has ended the last task before theirs in which it takes part.
+  // The rank `first` of a pair lets the rank `second` go on at the end of the last task, before the
+  // waiting task, in which `first` takes part.
   for (std::size_t i = 0; i < list.size(); ++i)
     for (auto const& turn : list[i].waits_for)
       for (std::size_t k = i; k-- > 0;) {
@@ -160,7 +164,7 @@ inline std::vector<strategy_task> strategy_list(strategy how,
   return list;
 }
 
-/// Carries out one rank's messages of a list.
+/// Carries out the messages of one rank.
 class strategy_runner {
  public:
   strategy_runner(MPI_Comm comm, ashlar::topology const& whole, ashlar::machine const& m)
@@ -189,7 +193,8 @@ class strategy_runner {
       if (m.to == rank_) receives.push_back(m);
       if (m.from == rank_ || m.to == rank_) most = std::max(most, m.bytes);
     }
-    // Three buffers of one message: one is sent, two are received into. Only bytes count here.
+    // There are three buffers, each for one message: one to send and two to receive into. The
+    // contents of messages do not matter here.
     buffer_.resize(static_cast<std::size_t>(3 * most));
     MPI_Request requests[3]{MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     std::size_t sent = 0, posted = 0, done = 0;
@@ -200,7 +205,8 @@ class strategy_runner {
                   static_cast<int>(receives[posted].bytes), MPI_BYTE, receives[posted].from,
                   data_tag, comm_, &requests[1 + posted % 2]);
       if (!sending && sent < sends.size() && sends[sent].needs <= static_cast<int>(done)) {
-        // This send ends when the receiver has the message, so that the next one does not overlap.
+        // This send ends when the receiver has the message, so the next send does not overlap with
+        // it.
         MPI_Issend(buffer_.data(), static_cast<int>(sends[sent].bytes), MPI_BYTE, sends[sent].to,
                    data_tag, comm_, &requests[0]);
         sending = true;

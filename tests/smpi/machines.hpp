@@ -8,7 +8,9 @@
 //
 //   NAME           a machine of machine/presets.hpp, or one of this file
 //   latency:NAME   with α as a latency of the links
-//   NAME/16        with α divided by 16. What takes t seconds for n bytes on NAME then takes t / 16
+//   pairs:NAME     with a separate link between every two ranks
+//   NAME/16        with α divided by 16. If n bytes take t seconds on NAME, n / 16 bytes in as many
+//                  messages take t / 16 seconds here.
 //                  seconds for n / 16 bytes, in as many messages.
 
 #include <string>
@@ -25,8 +27,8 @@ namespace ashlar_test {
 inline constexpr std::string_view latency_prefix = "latency:";
 inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
 
-/// The prefix of the names of machines on which every two ranks have a duplex link of their own, of
-/// bandwidth 1 / β intra. So a rank sends to two others at once as fast as to one of them.
+/// The prefix of the names of machines on which every two ranks have a separate duplex link, of
+/// bandwidth 1 / β intra. A rank then sends to two other ranks at once as fast as to one of them.
 inline constexpr std::string_view pairs_prefix = "pairs:";
 inline bool has_links_of_pairs(std::string_view name) { return name.starts_with(pairs_prefix); }
 

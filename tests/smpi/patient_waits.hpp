@@ -3,9 +3,10 @@
 #pragma once
 
 // Lets simulated ranks wait for crossings between parts of a mesh. A poll for messages takes no
-// simulated time, so a rank that polls again and again would stop the simulated clock. A pending
-// operation in the mesh's queue sees all polls: after some polls at one moment, it lets the rank
-// sleep. Polls between two pieces of a computation are at different moments, so they cost nothing.
+// simulated time here, so a rank that only polls would stop the simulated clock. This pending
+// operation in the mesh's queue is called at every poll. After several polls at the same simulated
+// moment, it lets the rank sleep. Polls between two pieces of a computation happen at different
+// moments, so they cost nothing.
 
 #include <smpi/patient_transport.hpp>
 
@@ -32,8 +33,8 @@ class patient_waits final : public ashlar::pending_operation {
   }
 
  private:
-  /// A program that does not wait has at most about this many actions between two computations,
-  /// after each of which it polls.
+  /// A rank polls after each action. A rank that does not wait performs at most about this many
+  /// actions between two computations, so more polls at one moment mean that the rank waits.
   static constexpr int polls_at_a_moment = 6;
 
   ashlar::operation_queue& operations_;

@@ -1,22 +1,25 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the schedules of pipelines on simulated clusters, and compares the seconds of a step with
-// the timeline of the schedule (step/pipeline/replay.hpp), which must agree within 3 %. The
-// timeline of eager-1F1B must reach the bound if a transfer takes at most half of F + B, and the
-// timelines of transfers that take no time must have the closed forms of their bubbles.
+// Runs pipeline schedules on simulated clusters, and compares the seconds of a step with the
+// timeline of the schedule (step/pipeline/replay.hpp). Both must agree within 3 %. The timeline of
+// eager-1F1B must reach the lower bound if a transfer takes at most half of the time F + B of a
+// forward and a backward pass. If transfers take no time, the timelines must have the bubbles that
+// closed formulas give.
 //
-// On two parts the interleaved schedule may take 5 % more: there two chunks send over each link,
-// and a part that has a second tensor to send waits until the first one is sent, which the timeline
-// does not. On other machines than pairs:NAME, a node's link is shared by its transfers to both
-// neighbours, which the timeline does not know: there 10 % more are permitted. Sends wait for their
-// receives, so that wrong orders deadlock.
+// The tolerance is larger in two cases. On two positions, the interleaved schedule may differ by
+// 5 %: two chunks send over each link, and a part that has a second tensor to send waits until the
+// first one is sent, but the timeline does not. On a machine without the prefix "pairs:", times may
+// differ by 10 %: a node's transfers to its two neighbours share a link there, but not in the
+// timeline. Sends wait for their receives, so a wrong order of messages deadlocks.
 //
-// The first axis of the mesh has the positions of the pipeline. The timeline has a link between
-// every two neighbours, as the machine pairs:NAME has. The arguments after mesh and machine are:
+// The extent of the mesh's first axis is the number of positions of the pipeline. The timeline has
+// a separate link between every two neighbours, as a machine pairs:NAME has. The arguments after
+// mesh and machine are:
 //
 // - numbers of micro-batches
-// - ratios of the seconds of a transfer to those of all passes of a position for a micro-batch
+// - ratios of the seconds of a transfer to the seconds of all passes of a position for a
+//   micro-batch
 // - the schedules, or all of them if this is left out
 //
 // run: stage=4 pairs:bandwidth 8 0.25,0.5
@@ -40,7 +43,7 @@ namespace {
 
 using namespace ashlar_test;
 
-constexpr double work = 3e-3;  // seconds of all passes of a position for a micro-batch
+constexpr double work = 3e-3;  // seconds of all passes of a position for one micro-batch
 
 std::vector<std::string> words(std::string const& text) {
   std::vector<std::string> list;
@@ -52,8 +55,8 @@ std::vector<std::string> words(std::string const& text) {
 struct named_schedule {
   std::string name;
   int chunks;
-  /// The seconds in which the last position waits for work, if transfers take no time and there are
-  /// at least as many micro-batches as positions: this times work and one less than the positions.
+  /// The idle time of the last position, if transfers take no time and there are at least as many
+  /// micro-batches as positions, is bubble · (positions - 1) · work.
   double bubble;
   std::function<pipelines::schedule(int, int, pipelines::pipeline_costs const&)> make;
 };

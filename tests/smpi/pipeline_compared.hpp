@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the programs share that compare schedules and transfers of one net with each other, on a
-// simulated cluster.
+// Helpers of the programs that compare several schedules and transfers of one net on a simulated
+// cluster.
 //
-//   with_halves      a schedule with backward passes in two halves
-//   compared_steps   a table of steps, each with its speed as a part of the first one's
+//   with_halves      a schedule whose backward passes are split into two halves
+//   compared_steps   prints a table of steps, each with its speed relative to the first step
 
 #include <cstdio>
 
@@ -17,7 +17,8 @@
 
 namespace ashlar_test {
 
-/// Returns the schedule with each backward pass in its two halves, one right after the other.
+/// Returns the schedule with each backward pass split into its two halves, one right after the
+/// other: the gradient of the input, then the gradients of the weights.
 inline pipelines::schedule with_halves(pipelines::schedule s) {
   for (auto& own : s.order) {
     std::vector<pipelines::action> halves;
@@ -34,11 +35,11 @@ inline pipelines::schedule with_halves(pipelines::schedule s) {
 
 class compared_steps {
  public:
-  /// Only the rank that `prints` has the seconds of the steps.
+  /// Only the rank that passes `prints` as true knows the seconds and prints the table.
   explicit compared_steps(bool prints) : prints_(prints) {
     if (prints_) std::printf("transfers      seconds signal\n");
   }
-  /// Prints a step, and returns its speed as a part of the first step's.
+  /// Prints the line of a step. Returns the step's speed as a fraction of the first step's speed.
   double add(char const* name, double seconds) {
     if (!prints_) return 0;
     if (first_ == 0) first_ = seconds;

@@ -1,27 +1,29 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs a training step of a GPT in two stages on two simulated machines p3.8xlarge, by the
-// schedules and transfers that figure 7 of "On Optimizing the Communication of Model Parallelism"
-// compares. The first axis of the mesh has the stages. The argument after mesh and machine is the
-// number of ranks that share the operators of a layer.
+// Runs a training step of a GPT in two stages on two simulated machines p3.8xlarge. The step runs
+// with the schedules and transfers that figure 7 of "On Optimizing the Communication of Model
+// Parallelism" compares (below). The first axis of the mesh has the stages. The arguments after
+// mesh and machine are the number of ranks that share the operators of a layer, and the number of
+// micro-batches.
 //
-//   signal          eager-1F1B with one element for each rank in a transfer: the bound
+//   signal          eager-1F1B whose transfers have only one element for each rank: the bound
 //   send/recv       1F1B; every rank that needs a slice gets its own copy from the other node; no part
-//                   computes meanwhile
-//   alpa            the same, but each slice crosses in parts, one for each rank that needs it, which
-//                   these ranks then gather
-//   broadcast       the same, but the ranks pass each slice on while it crosses
-//   overlap         1F1B, with transfers that go on while the parts compute
-//   eager           eager-1F1B with such transfers
-//   eager, split    the same; the gradient of the input is sent before those of the parameters
-//   searched        the fastest replay among searched warm-up depths and split backward passes
+//                   computes during a transfer
+//   alpa            like send/recv, but a slice crosses in parts, one for each rank that needs the
+//                   slice; these ranks then gather the parts
+//   broadcast       like send/recv, but ranks pass a slice on to other ranks while it crosses
+//   overlap         like broadcast, but the parts compute during transfers
+//   eager           like overlap, but with eager-1F1B
+//   eager, split    like eager, but the gradient of the input is sent before the gradients of the
+//                   parameters are computed
+//   searched        the fastest schedule among searched warm-up depths and split backward passes
 //
 // The model has 32 layers of width 2560 and sequences of 1024 tokens, in micro-batches of 16
-// sequences in 16-bit numbers (here half as many of 32 bits). A layer's forward pass runs again in
-// the backward pass. Work, and the all-reduces of shared operators inside of a node, are simulated
-// seconds. The tensors that cross are `scale` times smaller than the model's, and the links as much
-// slower, so messages take the same time.
+// sequences. Its 16-bit numbers are simulated by half as many 32-bit numbers. The backward pass
+// runs a layer's forward pass again. Computations take simulated seconds, and so do the all-reduces
+// of shared operators inside a node. The tensors that cross are `scale` times smaller than the
+// model's tensors, and the links are slower by the same factor, so messages take the same time.
 //
 // run: node=2,gpu=4 slow:p3_8xlarge 1 16
 // thorough: node=2,data=4 slow:p3_8xlarge 1 64
@@ -52,7 +54,8 @@ pipelines::stage_costs costs_of(ashlar::machine const& m, int ranks, int sharing
   return {forward + output, 2 * forward + output, flops / ranks / m.flops + output, 0, 0};
 }
 
-/// Makes each of the two stages receive at the placement `parts`, and gather to that of its passes.
+/// Changes the crossing: each stage receives tensors with the placement `parts`, and then gathers
+/// them to the placement in which its passes use them.
 void gather_inside(stage_chain& chain, ashlar::placement const& parts) {
   auto const at = chain.chosen[0].x;
   search::layer_spec moves = chain.net.spec(0);

@@ -3,7 +3,8 @@
 #pragma once
 
 // Runs a training step of a pipeline on a simulated cluster. The executor and the messages are
-// those of the library; stages only take simulated time (support/simulated_element.hpp).
+// those of the library. The stages compute nothing and only take simulated time
+// (support/simulated_element.hpp).
 //
 //   stage_chain(...)        a net of one element for each stage, and its placements
 //   program_of(...)         the program of this rank's part (step/build_stage.hpp)
@@ -28,9 +29,10 @@ struct stage_chain {
   search::plan chosen;
   search::pipeline_part part;
 
-  /// Every stage passes a tensor with these extents, at placement `at`, to the next stage, and its
-  /// gradient back. The first axis of the mesh `whole` is divided into as many parts as the
-  /// schedule has positions. Work is in seconds of `m`, of a micro-batch.
+  /// Every stage passes a tensor with the extents `extents` and the placement `at` to the next
+  /// stage, and the gradient of its input to the previous stage. The first axis of the mesh `whole`
+  /// is divided into as many parts as the schedule has positions. `costs` are the seconds of a
+  /// micro-batch on the machine `m`.
   stage_chain(ashlar::topology const& whole, pipelines::schedule const& order,
               pipelines::pipeline_costs const& costs, ashlar::shape const& extents,
               ashlar::placement const& at, int element_size, ashlar::machine const& m)
@@ -53,7 +55,8 @@ struct stage_chain {
       part.limits.push_back(s);
     }
     part.limits.push_back(order.stages());
-    // The placement divides a rank's share of the work, but the costs are already those of a rank.
+    // The program divides the work among the ranks of a stage. But `costs` are already the costs of
+    // one rank, so they are multiplied by the number of ranks that share the work.
     double const share = search::work_fraction(net.spec(0), chosen[0], chosen.mesh);
     for (auto& layer : net.layers)
       for (double* const flops :
@@ -62,7 +65,8 @@ struct stage_chain {
   }
 };
 
-/// Makes the parts of the mesh, and returns the one that this rank belongs to. Sets its position.
+/// Makes the parts of the mesh, and returns the part of this rank. Sets part.position to its
+/// number.
 inline ashlar::mesh own_part(ashlar::mesh const& whole, search::pipeline_part& part) {
   std::vector<ashlar::mesh> parts;
   for (auto const& p : part.parts) parts.push_back(whole.part(p.ranks, p.axes));
@@ -71,8 +75,8 @@ inline ashlar::mesh own_part(ashlar::mesh const& whole, search::pipeline_part& p
   return parts[static_cast<std::size_t>(part.position)];
 }
 
-/// Runs the program of this rank's part, and returns the simulated seconds of the slowest rank,
-/// which are valid on rank 0 only. `block` is as for simulated_element, `nap` as for patient_waits.
+/// Runs the program of this rank's part. Returns the simulated seconds of the slowest rank, which
+/// are valid on rank 0 only. `block` is a parameter of simulated_element, `nap` of patient_waits.
 inline double simulated_step(search::program const& p, ashlar::mesh const& own, double block,
                              double nap) {
   using processor = ashlar::device::host::processor;

@@ -2,23 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs a training step of the U-Transformer of "On Optimizing the Communication of Model
-// Parallelism" (nn/u_transformer.hpp) in two stages on two simulated machines p3.8xlarge, by the
-// schedules and transfers that pipeline_gpt.cpp names. The cut is inside of all levels, so the
-// inputs of many skips cross it, and their gradients cross back.
+// Parallelism" (nn/u_transformer.hpp) in two stages on two simulated machines p3.8xlarge. The step
+// runs with the schedules and transfers that pipeline_gpt.cpp names. The net is cut at its
+// innermost level, so the inputs of many skips cross the cut, and their gradients cross back.
 //
-// A step has micro-batches of 64 images in 32-bit numbers, as the program that the paper's authors
-// published with Alpa. Within a machine the images are divided among the ranks. So no slice is needed
-// by two ranks, and the traffic of send/recv and that of Alpa are those of broadcast: they have one
-// row.
+// A step has micro-batches of 64 images in 32-bit numbers, as in the program that the paper's
+// authors published with Alpa. Within a machine, each rank has a part of the images, so no two
+// ranks need the same slice. Then the strategies send/recv, alpa and broadcast send the same
+// messages, so the table has one row for all three.
 //
-// The programs are those that build_stage makes of the whole net, with all skips. Their elements
-// take the seconds that the cost model has for the net at its real size. The tensors are those of
-// the same net with 4 images and a quarter of all channels, 64 times smaller, on links that are as
-// much slower. Parameters are left out: their gradients are synchronized within a machine, once a
-// step.
+// build_stage makes the programs from the whole net, with all skips. The elements of the programs
+// take the seconds that the cost model predicts for the net at its real size. The tensors are 64
+// times smaller: those of the same net with 4 images and a quarter of all channels. The links are
+// 64 times slower. Parameters are left out, because their gradients are synchronized only within a
+// machine and once a step.
 //
-// The cut is the one that the search finds for eager-1F1B. `searched` has the cut and the schedule
-// that the search finds with split backward passes and any warm-up depths.
+// The cut is the one that the search finds for eager-1F1B. The row `searched` has the cut and the
+// schedule that the search finds with split backward passes and any warm-up depths.
 //
 // The arguments after mesh and machine are the number of micro-batches, and whether the blocks'
 // forward passes run again in the backward pass (1) or not (0).
@@ -40,9 +40,9 @@ namespace nn = ashlar::nn;
 
 constexpr double scale = 64;
 
-/// The machine whose seconds the stages take: the matrix products of 32-bit numbers have 76 % of the
-/// peak of 15.7 TF/s, as much of the peak as the preset has for 16-bit numbers. Its memory is not
-/// a limit.
+/// The machine from which the seconds of the stages are computed. Its matrix products of 32-bit
+/// numbers reach 76 % of the peak of 15.7 TF/s, the same share of the peak as the preset assumes
+/// for 16-bit numbers. Its memory is unlimited.
 ashlar::machine real_machine() {
   auto m = ashlar::machines::p3_8xlarge;
   m.flops = 0.76 * 15.7e12;
@@ -50,7 +50,7 @@ ashlar::machine real_machine() {
   return m;
 }
 
-/// Returns the net of the paper. It recomputes all of its segments, or none.
+/// Describes the net of the paper. Recomputes all of its segments if `again` is true, else none.
 search::problem paper_net(int micro_batches, bool again) {
   auto net = any_length(nn::describe(nn::u_transformer(nn::paper_u_transformer),
                                      nn::image_batch{64, 3, 32, 32, micro_batches}));
@@ -58,15 +58,15 @@ search::problem paper_net(int micro_batches, bool again) {
   return net;
 }
 
-/// A net to simulate, and the placements of its elements on the mesh of one part.
+/// A net to simulate, and the placements of its elements on the mesh of one part of the pipeline.
 struct simulated_net {
   search::problem net;
   search::plan chosen;
 };
 
-/// Returns the net with 4 images and a quarter of all channels, whose elements take the seconds of
-/// those of the paper's net under the plan. If it is a `signal`, every tensor has one element for
-/// each of 4 ranks.
+/// Returns the net with 4 images and a quarter of all channels. Its elements take as many seconds
+/// as the elements of the paper's net under `plan`. If `signal` is true, every tensor has only 4
+/// elements, one for each rank of a part.
 simulated_net smaller(search::pipeline_plan const& plan, ashlar::machine const& simulated,
                       bool signal) {
   constexpr nn::u_transformer_options<4> quarter{

@@ -18,8 +18,8 @@
 //   links of ranks   α intra / 2
 //   links of nodes   (α inter - α intra) / 2, so a path between two nodes has the latency α inter
 //
-// For a machine pairs:NAME, the cluster is one node in which every two ranks have a duplex link of
-// their own, of bandwidth 1 / β intra.
+// For a machine pairs:NAME, the cluster is one node in which every two ranks have a separate duplex
+// link, of bandwidth 1 / β intra.
 //
 // A path between nodes crosses a rank link, two node links and a rank link. The slowest or most
 // heavily shared link determines the time, as in the formula of machine/link.hpp.

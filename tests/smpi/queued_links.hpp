@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A transport with the links of the timeline (step/timeline.hpp): each tier carries one transfer at
-// a time, in the order of all tickets of the rank. Without this transport, transfers of different
-// groups of ranks share a link, so a short one does not wait for a long one that began before.
+// A transport whose links behave as in the timeline (step/timeline.hpp): each tier carries one
+// transfer at a time, in the order of the tickets that the rank has taken. On the other transports,
+// transfers of different groups of ranks share a link, so a short transfer does not wait for a long
+// transfer that began before it.
 
 #include <map>
 #include <set>
@@ -22,7 +23,8 @@ class queued_links final : public ashlar::communicator {
                ashlar::operation_queue& order)
       : inner_(std::move(inner)), topology_(t), order_(order) {}
 
-  /// Tickets are taken right after this call.
+  /// Gives the next transfer along `axes` its number. The caller takes the transfer's ticket right
+  /// after this call.
   void open(ashlar::axis_list const& axes) override {
     inner_->open(axes);
     number(axes, ++last(axes));
@@ -70,7 +72,8 @@ class queued_links final : public ashlar::communicator {
     bool done_ = false;
   };
 
-  /// Returns the last known ticket of a group. No transfer is pending when this object is made.
+  /// Returns the last known ticket of the group of ranks along `axes`. The first call for a group
+  /// finds the ticket by trying; no transfer was pending when this object was made.
   std::uint64_t& last(ashlar::axis_list const& axes) {
     auto const [found, is_new] = last_.try_emplace(ashlar::set_of(axes), 0);
     while (is_new && !order_.is_turn_of(axes, found->second + 1)) ++found->second;
@@ -80,8 +83,8 @@ class queued_links final : public ashlar::communicator {
     waiting_[tier_of(axes)].insert(++numbers_);
     return of_ticket_[{ashlar::set_of(axes), ticket}] = numbers_;
   }
-  /// Returns the place of a transfer among all of this rank. A transfer that runs at once takes its
-  /// ticket right before.
+  /// Returns the number of a transfer in the order of all transfers of this rank. A blocking
+  /// transfer has no number yet, because it takes its ticket right before it runs.
   std::uint64_t number_of(ashlar::transfer_request const& s) {
     auto const found = of_ticket_.find({ashlar::set_of(s.what->axes), s.ticket});
     if (found != of_ticket_.end()) return found->second;
@@ -101,7 +104,7 @@ class queued_links final : public ashlar::communicator {
   std::uint64_t numbers_ = 0;
   std::map<unsigned, std::uint64_t> last_;
   std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> of_ticket_;
-  std::set<std::uint64_t> waiting_[2];  // numbers of the transfers of a tier that have not ended
+  std::set<std::uint64_t> waiting_[2];  // by tier: numbers of the transfers that have not ended
 };
 
 }  // namespace ashlar_test

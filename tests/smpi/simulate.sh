@@ -48,7 +48,7 @@ settings=(
   --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
   # Sends of any size wait for their receives, so that wrong orders of calls deadlock.
   --cfg=smpi/send-is-detached-thresh:0
-  # Each rank has its own static variables of header-only code (together with -fno-gnu-unique).
+  # Each rank gets its own copy of the static variables in headers. -fno-gnu-unique is needed too.
   --cfg=smpi/privatization:dlopen
   # MPI calls use the algorithms that the cost model describes.
   --cfg=smpi/allgather:NTSLR --cfg=smpi/allgatherv:mpich_ring

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What programs share that run training steps on a simulated cluster and compare their seconds with
-// timelines (step/timeline.hpp).
+// Helpers of the programs that run training steps on a simulated cluster and compare their seconds
+// with timelines (step/timeline.hpp).
 
 #include <smpi/message_costs.hpp>
 #include <smpi/simulated.hpp>

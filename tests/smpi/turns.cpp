@@ -1,26 +1,28 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains a GPT for a step with a train::trainer, where micro-batches take turns, and compares the
-// simulated seconds of the step with the timeline of its program (step/timeline.hpp):
+// Trains a GPT for a step with a train::trainer. Micro-batches take turns. Compares the simulated
+// seconds of the step with the timeline of its program (step/timeline.hpp):
 //
-//   step    within 5 % on a flat network, within 15 % if the ranks of each node share one link
-//   gain    of 2 micro-batches in turns over 1: within 10 % of the predicted one, or within 1 % of
-//           the step where there is little to gain. Only with `queued`, as other transfers of a step
-//           share the links and may gain more.
+//   step    The simulated time agrees with the timeline within 5 % on a flat network, and within
+//           15 % if the ranks of each node share one link.
+//   gain    The time saved by 2 micro-batches in turns, compared with 1, agrees with the predicted
+//           gain within 10 %, or within 1 % of the step if the gain is small. This is checked only
+//           with `queued`, because otherwise transfers share the links and may gain more.
 //
-// Trainer, executor, layers and transports are those of the library. Every element of the net also
-// sleeps for the seconds of its actions (support/slowed_model.hpp), and polling for messages takes
-// no time (patient_transport.hpp).
+// The trainer, the executor, the layers and the transports are those of the library. In addition,
+// every element of the net sleeps for the seconds of its actions (support/slowed_model.hpp), and
+// polling for messages takes no time (patient_transport.hpp).
 //
 // The arguments after mesh and machine are:
 //
 // - the net: gpt, or moe with a mixture of experts in every second block
-// - the plan: data, zero3, tensor (the last axis), or experts (data, with experts along the last
-//   axis). Or strategies: 30 plans of any kind, whose simulated seconds must have the order of the
-//   predicted ones, with a Spearman correlation of at least 0.95.
+// - the plan: data, zero3, tensor (split along the last axis), or experts (data-parallel, with the
+//   experts split along the last axis). With the word `strategies` there are 30 plans of any kind.
+//   The order of their simulated seconds must be that of their predicted seconds, with a Spearman
+//   correlation of at least 0.95.
 // - the number of pieces into which a step is divided; transfers progress between two pieces
-// - ratios of work to communication
+// - ratios of computing time to communication time
 //
 // The last argument may be one of these words:
 //
@@ -57,13 +59,14 @@ double nap = 1e-6;
 
 constexpr int micro_batches = 4, width = 64, length = 16, vocabulary = 64;
 
-/// What one step took, and what the timeline says.
+/// The predicted seconds of a step, its simulated seconds, and the predicted seconds of
+/// communication that no computation hides.
 struct step_seconds {
   double predicted, simulated, exposed;
 };
 
 /// Trains a step in which `turns` micro-batches take turns. The simulated seconds are those of the
-/// slowest rank, valid on rank 0.
+/// slowest rank and are valid on rank 0 only.
 template <class Net>
 step_seconds train(Net const& net, ashlar::mesh const& m, search::problem problem,
                    search::plan plan, int turns, arguments const& given, int even_experts) {
@@ -106,8 +109,8 @@ search::plan named_plan(std::string const& name, search::problem const& net,
       });
 }
 
-/// Returns the machine on which the work of a step takes `ratio` times as long as its
-/// communication.
+/// Returns the machine with its speed of computation set so that the work of a step takes `ratio`
+/// times as long as its communication.
 ashlar::machine with_work(search::problem const& net, search::plan const& plan, ashlar::machine m,
                           double ratio) {
   m.flops = 1e9;
@@ -153,7 +156,8 @@ void compare(Net const& net, ashlar::mesh const& m, search::problem const& probl
   }
 }
 
-/// Compares plans of any kind, a third of which have 1, 2 and 4 micro-batches in turns.
+/// Checks the order of 30 plans of any kind. A third of them run with 1 micro-batch at a time, a
+/// third with 2 in turns, and a third with 4 in turns.
 template <class Net>
 void rank(Net const& net, ashlar::mesh const& m, search::problem const& problem,
           arguments const& given, int even_experts, verdict& all) {
@@ -194,8 +198,8 @@ void run(Net const& net, ashlar::mesh const& m, arguments const& given, int expe
 
 }  // namespace
 
-/// A rank of the library that waits for messages yields its core between two polls. Here it sleeps,
-/// since polls take no time.
+/// Replaces the system's sched_yield, which a waiting rank of the library calls between two polls.
+/// This version sleeps, because polls take no simulated time.
 extern "C" int sched_yield() noexcept {
   sleep_for(nap);
   return 0;

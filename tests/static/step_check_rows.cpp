@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks that the rows of a layer are checked in the compiler, so that a constexpr net with wrong
+// Checks that check_rows() works in the compiler: a constexpr net whose layer has wrong signature
 // rows does not compile.
 
 #include <ashlar/step/check_rows.hpp>

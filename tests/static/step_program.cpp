@@ -51,7 +51,7 @@ constexpr bool is_right() {
 }
 static_assert(is_right());
 
-/// The same step of three micro-batches, of which two take turns.
+/// Builds the step with three micro-batches, of which two take turns, and checks the program.
 constexpr bool is_right_in_turns() {
   auto net = c.net;
   net.micro_batches = 3;

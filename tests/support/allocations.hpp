@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the calls of operator new in this thread, which leaves out those of the watchdog's thread
-// (comm/watch/watchdog.hpp). This header defines operator new and delete: include it in
-// exactly one translation unit of a program.
+// Counts the calls of operator new in this thread. Calls in other threads are not counted, for
+// example those of the watchdog (comm/watch/watchdog.hpp). This header defines operator new and
+// delete: include it in exactly one translation unit of a program.
 
 #include <cstdlib>
 #include <new>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Provides plans in which layers split the dim along which their window slides, so that ranks
-// exchange halos, and the transfers that a program with such exchanges must record.
+// Plans in which layers split the dim along which their window slides. The ranks then exchange
+// halos (the border rows that a neighbour needs). This header also lists the transfers that a
+// program with such exchanges must record.
 
 #include <random>
 
@@ -15,8 +16,8 @@
 
 namespace ashlar_test {
 
-/// Returns a random plan in which every layer that can split the dim of its window does so along
-/// some mesh axis. On one rank, no layer can.
+/// Returns a random plan. In this plan, every layer that can split the dim along which its window
+/// slides does so along some mesh axis. On one rank, no layer can.
 inline search::plan plan_with_halos(search::problem const& net, plan_source const& plans,
                                     ashlar::topology const& t, std::mt19937& generator) {
   auto const below = [&](std::size_t n) {

@@ -160,8 +160,8 @@ inline operation upsampling(int factor, int result) {
 ///   2    the gradient of gain from (x, gain, dy)
 ///   3    the gradient of bias from (x, gain, dy)
 ///
-/// Here x is [batch, groups, channels of a group · pixels] and has two pixels a channel, and gain
-/// and bias are [groups, channels of a group]. So a split of dim 1 never cuts a group.
+/// Here x is [batch, groups, channels of a group · pixels], with two pixels for each channel, and
+/// gain and bias are [groups, channels of a group]. A split of dim 1 therefore never cuts a group.
 inline operation group_norm(int result) {
   return {[=](extent_source& extents) {
             int const n = std::min(extents(), 4), groups = extents(),
@@ -202,9 +202,9 @@ inline operation group_norm(int result) {
           1e-9};
 }
 
-/// Returns an operation whose operands with a nonzero entry in `images`, and whose result if
-/// `of_result` is true, have dims 1 and 2 in place of dim 1 of `op`: height and width in place of
-/// their product.
+/// Converts an operation on tokens, `op`, to an operation on images. An image has the dims height
+/// and width (dims 1 and 2) where a tensor of tokens has dim 1, their product. Operand k is an
+/// image if images[k] is not 0. The result is an image if `of_result` is true.
 inline operation on_images(operation const& op, std::vector<int> const& images, bool of_result) {
   int const height = 2;
   auto const seen_as = [](dense const& x, index const& extents) {

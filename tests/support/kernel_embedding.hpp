@@ -6,8 +6,8 @@
 // Compares the gradients of embedding tables with the host's gradients, bit for bit and for many
 // ids. The kernel sorts the ids with a radix sort, in chunks of 1024 tokens and with digits of 8
 // bits. The numbers of tokens are close to multiples of 1024. The numbers of rows are close to 2^8
-// and 2^16. From each of these two numbers on, the sort needs one more digit. In some cases all ids
-// are equal, or some are outside the table.
+// and 2^16, because the sort needs a second digit for 2^8 rows and a third digit for 2^16 rows. In
+// some cases all ids are equal, or some ids are outside the table.
 
 #include <cstdint>
 #include <vector>

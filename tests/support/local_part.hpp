@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Cuts out of a whole batch what one rank passes to a step with local parts. Written index by
-// index, without the library's own copies of boxes.
+// Cuts one rank's part out of a whole batch. A rank passes this part to a training step that takes
+// local parts (train::local_batch). The code copies element by element and does not use the
+// library's functions that copy boxes, so a test can compare the two.
 
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace ashlar_test {
 
-/// Appends the values of a box of a row-major array.
+/// Appends the elements of the array `whole` that lie in box `b`, in row-major order.
 template <class T>
 void append_box(std::vector<T>& to, T const* whole, ashlar::shape const& extents,
                 ashlar::box const& b) {
@@ -27,7 +28,7 @@ void append_box(std::vector<T>& to, T const* whole, ashlar::shape const& extents
   }
 }
 
-/// Returns this rank's part of a whole batch.
+/// Returns the part of the batch `data` that this rank needs.
 template <class Model, class Optimizer, class Input, class Target>
 auto local_part(ashlar::train::trainer<Model, Optimizer> const& t,
                 ashlar::train::batch_data<Input, Target> const& data) {

@@ -42,8 +42,8 @@ ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary
   return data;
 }
 
-/// The element type of the targets of a network of doubles: classes, or numbers if the network ends
-/// in a loss with numbers as targets.
+/// The element type of the targets of a network that computes in double. The targets are class
+/// numbers, or real numbers if the network ends in a loss that compares with real numbers.
 template <class Net>
 struct targets_of {
   using loss = typename ashlar::nn::loss_of<decltype(ashlar::nn::with_loss(
@@ -51,9 +51,9 @@ struct targets_of {
   using type = typename loss::template target<double>;
 };
 
-/// Draws the data of one step of `net`, like random_batch. If the targets of the network are
-/// numbers, they are normal deviates. If its cross-attentions read a context, normal deviates of
-/// the context follow the inputs of each micro-batch.
+/// Draws the data of one step of `net`, like random_batch. If the targets of the network are real
+/// numbers, the function draws normal deviates. If the network has cross-attentions, the values of
+/// their context (normal deviates too) follow the inputs of each micro-batch.
 template <class Input, class Net, class Batch>
 auto data_for(Net const& net, Batch const& batch, int vocabulary, int classes, unsigned seed,
               int ignored = 0) {

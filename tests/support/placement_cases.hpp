@@ -107,7 +107,8 @@ inline index draw_extents(int rank) {
   return extents;
 }
 
-/// Draws a placement. On the axes of `owners`, unless it is null, it may also be owned.
+/// Draws a placement. If `owners` is not null, an entry of the placement may also be `owned`: one
+/// rank along that axis holds the whole tensor. `owners` gives the extents of the axes.
 inline placement draw_placement(int rank, int axes, reduction op,
                                 ashlar::topology const* owners = nullptr) {
   index order{0, 1, 2, 3};  // the order of the axes that split the same dimension, outermost first

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Random problems of who sends what to whom in a crossing (plan/crossing/port_task.hpp), and the
-// shortest list order of a small one, by trying all of them.
+// Random scheduling problems of crossings (plan/crossing/port_task.hpp): which ports send data to
+// which other ports. shortest() finds the best order of a small problem by trying all orders.
 
 #include <algorithm>
 #include <numeric>
@@ -33,7 +33,8 @@ inline ashlar::port_problem random_problem(std::mt19937& random, int senders, in
   return p;
 }
 
-/// Returns the least length of all list orders, by trying all of them.
+/// Returns the length of the shortest list order, found by trying every order and every choice of
+/// senders.
 inline std::int64_t shortest(ashlar::port_problem const& p) {
   std::vector<int> order(p.tasks.size());
   std::iota(order.begin(), order.end(), 0);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Routes and routed tensors for tests: which experts tokens go to, in named cases, and integer values
-// of which every rank can compute what it must have.
+// Named cases of routing for mixtures of experts: which experts each token goes to. Also makes
+// routed tensors of integers that every rank can compute, so that results can be compared exactly.
 
 #include <random>
 #include <string>
@@ -20,8 +20,8 @@ struct routed_case {
   std::shared_ptr<ashlar::routing const> routes;
 };
 
-/// Returns a case in which expert k of token t is choose(t, k). The choices of a token are sorted. An
-/// expert below 0 has dropped the token.
+/// Returns a case in which the k-th choice of token t is the expert choose(t, k). The choices of a
+/// token are sorted. A negative expert means that this choice of the token was dropped.
 template <class Choose>
 routed_case make_case(std::string name, ashlar::shape extents, int chosen, Choose const& choose) {
   extents.chosen = chosen;
@@ -40,12 +40,13 @@ routed_case make_case(std::string name, ashlar::shape extents, int chosen, Choos
   return {std::move(name), extents, std::move(routes)};
 }
 
-/// Routes that are distributed evenly over the parts of all meshes of up to 4 ranks.
+/// Returns routes that send equally many tokens to the experts of each rank, on all meshes of up to
+/// 4 ranks.
 inline routed_case even_routes() {
   return make_case("even", {36, 12, 12}, 4, [](auto t, int k) { return (t + 3 * k) % 12; });
 }
 
-/// Routes for loads that are hard for some rank.
+/// Returns cases in which the ranks have very different loads.
 inline std::vector<routed_case> uneven_routes() {
   std::mt19937 random(5);
   auto const any = [&](auto, int k) { return 2 * k + static_cast<int>(random() % 2); };
@@ -93,8 +94,9 @@ routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement con
 
 }  // namespace detail
 
-/// Returns the routed tensor of a case at placement `p`. Value f of expert e of token t is an integer
-/// that differs for all of them. Addends of partial tensors have both signs.
+/// Returns the routed tensor of a case with placement `p`. The value for token t, expert e and
+/// feature f is an integer that differs for all (t, e, f). Addends of partial tensors have both
+/// signs.
 inline ashlar::any_tensor<ashlar::device::host::processor>
 routed_tensor(ashlar::mesh const& m, routed_case const& c, ashlar::placement const& p) {
   return c.extents.rank() == 4 ? detail::routed_tensor<4>(m, c, p)

@@ -14,7 +14,7 @@
 
 namespace ashlar_test {
 
-/// The name of a folder that all ranks share. The folder is removed at the end.
+/// A temporary folder whose name all ranks know. Rank 0 creates it and removes it at the end.
 class shared_folder {
  public:
   shared_folder() {

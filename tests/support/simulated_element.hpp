@@ -48,16 +48,17 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   }
   char const* name() const override { return "simulated"; }
 
-  /// Creates the tensor with index `value` in the program: a shard with the placement that the
-  /// first redistribution of the value starts from, or at which it is sent to another part of the
-  /// mesh. If it is neither redistributed nor sent, returns an empty tensor.
+  /// Creates the tensor with index `value` in the program. If the value is redistributed, returns a
+  /// shard with the placement before its first redistribution. If the value is sent to another part
+  /// of the mesh, returns a shard with the placement in which it is sent. Otherwise returns an
+  /// empty tensor.
   any made(int value) const {
     for (auto const& move : program_->moves)
       if (move.from == value) return shard(program_->path_of(move));
     for (auto const& c : program_->crossings)
       if (c.is_send && c.value == value) {
         auto path = program_->crossing_plans[static_cast<std::size_t>(c.plan)].before;
-        path.from = path.to;  // What is sent has been redistributed already.
+        path.from = path.to;  // the sent value has already been redistributed to `to`
         return shard(path);
       }
     return {};

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A model whose computations take the seconds of the step's program. Every element of the net
-// computes as usual, and sleeps for the seconds of its action before. Everything else is that of
-// nn::place, and a train::trainer trains the model unchanged. Under a simulator in which only sleeps
-// and messages take time, a step then takes the seconds that the machine's flops say.
+// A model that computes correct values and also takes the simulated time that the cost model
+// predicts. Before an element of the net computes, it sleeps for the seconds of its action in the
+// step's program. Everything else is as in nn::place, and a train::trainer trains the model
+// unchanged. In a simulator in which only sleeps and messages take time, the computations of a step
+// then take the seconds that follow from the machine's flops.
 //
 //   slow_work const how{.piece = 1e-4};
 //   auto model = place_slowed<float>(net, mesh, plan, 7, how);
@@ -21,10 +22,10 @@ namespace ashlar_test {
 struct slow_work {
   /// The longest time in seconds that an element sleeps before transfers progress again.
   double piece = 1e-3;
-  /// Above 0: the number of experts. The routes of all tokens are replaced by even ones: token i of
-  /// a rank goes to the experts i · chosen, i · chosen + 1, ... modulo this number. So every rank
-  /// sends as many rows to each expert, as the cost model assumes, if its number of tokens times
-  /// `chosen` is a multiple of `even_experts`.
+  /// If this number of experts is above 0, the routes of all tokens are replaced by even routes.
+  /// Token i of a rank goes to `chosen` experts: i · chosen, i · chosen + 1, ..., modulo this
+  /// number. If a rank's number of tokens times `chosen` is a multiple of this number, the rank
+  /// sends equally many rows to each expert, as the cost model assumes.
   int even_experts = 0;
 };
 
@@ -44,7 +45,7 @@ class slowed_element final : public ashlar::nn::element_node<ashlar::device::hos
       sleep_for(std::min(rest, how_.piece));
       ashlar::device::host::between_blocks();
     }
-    // The parameters belong to this element, and the inner one borrows them to compute.
+    // The parameters belong to this element. The inner element borrows them while it computes.
     std::swap(parameters_, inner_->parameters());
     inner_->compute(a, on);
     std::swap(parameters_, inner_->parameters());
@@ -57,7 +58,7 @@ class slowed_element final : public ashlar::nn::element_node<ashlar::device::hos
   char const* name() const override { return inner_->name(); }
 
  private:
-  /// Writes even routes over the choices [.., chosen] of this rank's tokens.
+  /// Replaces this rank's choices of experts, a tensor [.., chosen], by even routes.
   void even_out(ashlar::any_tensor<processor> const& choices) const {
     std::int64_t const chosen = choices.extents()[choices.extents().rank() - 1];
     auto* const own = choices.data_as<float>();
@@ -71,8 +72,8 @@ class slowed_element final : public ashlar::nn::element_node<ashlar::device::hos
   slow_work const& how_;
 };
 
-/// Places a net as nn::place does, with elements that take the seconds of their actions. `how` must
-/// outlive the model.
+/// Places a net as nn::place does, but every element also sleeps for the seconds of its actions.
+/// `how` must outlive the model.
 template <class T, class Net>
 auto place_slowed(Net const& net, ashlar::mesh const& m, ashlar::search::plan const& plan,
                   std::uint64_t seed, slow_work const& how) {

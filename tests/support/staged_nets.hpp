@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Helpers of tests that train a net in pipeline stages: where to cut it, whether the results must
-// have the bits of one stage, schedules in other forms, and comparisons of parameters.
+// Helpers for tests that train a net in pipeline stages. They choose where the net is cut, tell
+// whether the results must be bitwise equal to those of one stage, convert schedules, and compare
+// parameters.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,8 @@
 
 namespace ashlar_test {
 
-/// Draws stages of at least one unit each: elements or whole residuals.
+/// Returns random limits of stages. Each stage has at least one unit, which is an element or a
+/// whole residual. Stage s holds the elements from limits[s] to limits[s + 1].
 inline std::vector<int> random_limits(ashlar::search::problem const& net, int stages,
                                       std::mt19937& random) {
   auto points = ashlar::search::detail::cutting_points(net);
@@ -30,7 +32,7 @@ inline std::vector<int> random_limits(ashlar::search::problem const& net, int st
   return limits;
 }
 
-/// Returns stages of equally many units, or of one more.
+/// Returns the limits of stages whose numbers of units differ by at most one.
 inline std::vector<int> even_limits(ashlar::search::problem const& net, int stages) {
   auto const points = ashlar::search::detail::cutting_points(net);
   auto const units = points.size() - 1;
@@ -41,15 +43,16 @@ inline std::vector<int> even_limits(ashlar::search::problem const& net, int stag
   return limits;
 }
 
-/// Returns whether a tensor has addends on several ranks.
+/// Returns whether several ranks hold different addends of a tensor with placement `p`.
 inline bool is_divided(ashlar::placement const& p, ashlar::topology const& t) {
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial() && t.extent(a) > 1) return true;
   return false;
 }
 
-/// Returns whether tensors arrive at all cuts as sums. If a reader wants addends, they are others
-/// than on one stage, where the sum may stay divided: then the results agree within rounding.
+/// Returns whether no tensor that crosses a cut is partial. If a partial tensor crosses a cut, its
+/// addends are not the ones that a net in one stage has, so sums round differently and the results
+/// agree only within rounding.
 inline bool arrive_whole(ashlar::search::problem const& net, ashlar::search::plan const& chosen,
                          std::vector<int> const& limits) {
   auto const divided = [&](ashlar::placement const& p) { return is_divided(p, chosen.mesh); };
@@ -61,8 +64,8 @@ inline bool arrive_whole(ashlar::search::problem const& net, ashlar::search::pla
   return whole;
 }
 
-/// Returns the schedule with every whole backward pass split into its two halves, one right after
-/// the other.
+/// Returns the schedule with every backward pass split into two passes, one right after the other:
+/// the gradient of the input, then the gradients of the weights.
 inline ashlar::pipelines::schedule split_in_two(ashlar::pipelines::schedule s) {
   using ashlar::pipelines::pass;
   for (auto& own : s.order) {
@@ -80,7 +83,8 @@ inline ashlar::pipelines::schedule split_in_two(ashlar::pipelines::schedule s) {
   return s;
 }
 
-/// Returns the schedule with whole backward passes where the gradients of inputs are computed.
+/// The inverse of split_in_two: returns the schedule with a whole backward pass in place of each
+/// input-gradient pass, and without the weight-gradient passes.
 inline ashlar::pipelines::schedule fused(ashlar::pipelines::schedule s) {
   using ashlar::pipelines::pass;
   for (auto& own : s.order) {
@@ -91,9 +95,9 @@ inline ashlar::pipelines::schedule fused(ashlar::pipelines::schedule s) {
   return s;
 }
 
-/// Returns the largest difference between the parameters of a pipeline's stage on this rank and
-/// those of a model of the whole net on a mesh of as many ranks as the stage has. A difference of
-/// names counts as infinite.
+/// Returns the largest difference between the parameters of this rank's pipeline stage (`staged`)
+/// and the parameters of the whole net (`serial`), whose mesh has as many ranks as the stage.
+/// Returns 1e300 if the names or the numbers of the parameters differ.
 template <class Staged, class Serial>
 double gap_of_parameters(Staged& staged, Serial& serial) {
   using processor = typename Serial::mesh_type::processor_type;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The nine cases of table 2 of the paper on cross-mesh resharding, and what follows from them at
-// the level of nodes. Placements are along (node, gpu). Shard depths give the order of the paper's
-// S^01.
+// The nine cases of table 2 of the paper on cross-mesh resharding. For each case: the placements
+// before and after, the nodes that send and receive, and the expected number of unit tasks and
+// times. Placements are along the axes (node, gpu). The order of the axes in the paper's S^01 is
+// expressed by shard depths.
 
 #include <cstddef>
 #include <vector>
@@ -15,9 +16,9 @@ namespace ashlar_test {
 
 struct case_of_table_2 {
   char const *from, *to;
-  int send[2], receive[2];  ///< nodes, and devices of each
+  int send[2], receive[2];  ///< number of nodes, and number of devices on each node
   std::size_t tasks;
-  double naive, balanced, bound;  ///< times of the whole tensor over one node's link
+  double naive, balanced, bound;  ///< in units of the time of the whole tensor over a node's link
 };
 
 inline case_of_table_2 const table_2[] = {
@@ -32,7 +33,8 @@ inline case_of_table_2 const table_2[] = {
     {"S(1),B", "S(2),B", {2, 4}, {2, 4}, 4, 3. / 4, 3. / 4, 1. / 2},
 };
 
-/// Returns the first `used` ranks of each of `nodes` nodes, beginning with node `first`.
+/// Returns the first `used` ranks of each of `nodes` consecutive nodes, beginning with node
+/// `first`.
 inline std::vector<int> ranks_of_nodes(ashlar::topology const& whole, int first, int nodes,
                                        int used) {
   std::vector<int> ranks;
@@ -41,7 +43,8 @@ inline std::vector<int> ranks_of_nodes(ashlar::topology const& whole, int first,
   return ranks;
 }
 
-/// Returns these ranks as a part of a mesh, with the axes node and gpu.
+/// Returns the part of a mesh that consists of the ranks of ranks_of_nodes(), with axes node and
+/// gpu.
 inline ashlar::mesh_part some_nodes(ashlar::topology const& whole, int first, int nodes, int used) {
   return part_of(whole, ranks_of_nodes(whole, first, nodes, used),
                  {{"node", nodes}, {"gpu", used}});

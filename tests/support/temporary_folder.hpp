@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A folder for the files of one test, which is removed with all that it contains.
+// A folder for the files of one test. The destructor removes the folder and its contents.
 
 #include <filesystem>
 #include <fstream>
@@ -16,7 +16,7 @@ namespace ashlar_test {
 
 class temporary_folder {
  public:
-  /// Creates an empty folder. No other object of any process has the same one.
+  /// Creates an empty folder. Its name is unique among all objects and all running processes.
   temporary_folder() {
     static int number = 0;
     path_ = std::filesystem::temp_directory_path() /
