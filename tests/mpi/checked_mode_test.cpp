@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the checked mode: ranks that make different calls get one error that shows their views, on
-// every rank of the group, in shared memory and by messages. Equal calls give the same results and
-// the same logs as without it.
+// Tests the checked mode. If ranks make different calls, every rank of the group must get the same
+// error, which shows what each rank has called. This is tested with shared memory and with
+// messages. Equal calls must give the same results and logs as without the checked mode.
 
 #include <cstdlib>
 
@@ -27,7 +27,8 @@ using ashlar::placement;
 constexpr transport transports[] = {transport::shared_memory, transport::messages};
 
 /// Calls work(mesh, odd) on a checked mesh of one axis, on both transports. `odd` is true on the
-/// last rank, whose calls should differ. Expects that every rank gets an error with both texts.
+/// last rank, whose calls should differ from the other ranks' calls. Expects that every rank gets
+/// an error with both texts.
 template <class Work>
 void differ(std::string const& of_others, std::string const& of_last, Work work) {
   if (world_size() == 1) return;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 8
 
-// Tests that weights with the published names and layouts of GPT-2 become those of nn::gpt: on any
-// mesh and plan, the net has the loss that plain loops compute from the file's tensors.
+// Tests that weights with GPT-2's published names and layouts can be loaded into nn::gpt. On any
+// mesh and under any plan, the net must have the loss that plain loops compute from the file's
+// tensors.
 
 #include <cmath>
 #include <fstream>
@@ -80,7 +81,7 @@ struct published {
   std::mt19937 random{3};
 };
 
-/// The forward pass of GPT-2 for one sequence, by plain loops.
+/// The forward pass of GPT-2 for one sequence, as plain loops.
 class plain_gpt2 {
  public:
   explicit plain_gpt2(published const& p) : p_(&p) {}
@@ -149,7 +150,7 @@ class plain_gpt2 {
     }
     return y;
   }
-  /// `qkv` has q, k and v of all heads one after the other in each row.
+  /// Computes attention. Each row of `qkv` has q of all heads, then k of all heads, then v.
   static matrix attend(matrix const& qkv) {
     constexpr int head = features / heads;
     matrix y(length * features);
@@ -208,7 +209,7 @@ TEST_CASE("published weights of GPT-2 on every mesh and plan") {
       ashlar::train::trainer trainer(model, ashlar::train::sgd{.lr = 0});
       CHECK(trainer.step(data).loss == doctest::Approx(expected).epsilon(1e-5));
     }
-    // With tied embeddings the table is one parameter.
+    // With tied embeddings, the table is a single parameter.
     auto const tied = nn::tied_gpt({layers, features, heads, words});
     auto shared = nn::place<float>(
         tied, m,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4 6 8
 
-// Tests that a checkpoint does not depend on pipeline stages. A training of any pipeline is
-// continued by the same pipeline bit for bit, and by any other, or by one stage, on any number of
-// ranks, with the same bits of all parameters and moments.
+// Tests that a checkpoint does not depend on pipeline stages. If the same pipeline resumes a
+// training, all results are bitwise equal. Any other pipeline, or a single stage, on any number of
+// ranks, must load the same bits of all parameters and optimizer moments.
 
 #include <bit>
 #include <cstring>
@@ -40,7 +40,7 @@ nn::token_batch const staged_batch{3, 4, 4};
 
 using bits_of_arrays = std::map<std::string, std::vector<std::int64_t>>;
 
-/// Returns the bits of all values of a training by their names, on every rank. Communicates.
+/// Returns the bits of all parameters and optimizer states, by name, on every rank. Communicates.
 template <class Trainer>
 bits_of_arrays all_bits(Trainer& t) {
   bits_of_arrays all;
@@ -60,7 +60,8 @@ bits_of_arrays all_bits(Trainer& t) {
   return all;
 }
 
-/// How a training is placed: on so many ranks, in stages that are cut evenly or not.
+/// How a training is placed: the number of ranks, the schedule of its stages, and whether the
+/// stages have nearly equally many units (elements or whole residuals).
 struct staging {
   int ranks;
   pipelines::schedule order;
@@ -83,8 +84,8 @@ std::vector<staging> all_stagings() {
   return list;
 }
 
-/// Returns the limits of the stages: with nearly equally many units, or with one each and the rest
-/// in the last.
+/// Returns the limits of the stages. If the staging is even, the stages have nearly equally many
+/// units. Otherwise every stage has one unit, except the last stage, which has all remaining units.
 std::vector<int> limits_of(search::problem const& net, staging const& s) {
   auto const points = search::detail::cutting_points(net);
   auto const units = static_cast<int>(points.size()) - 1;
@@ -95,8 +96,8 @@ std::vector<int> limits_of(search::problem const& net, staging const& s) {
   return limits;
 }
 
-/// Calls work(trainer, model) on the first ranks, for a training that is placed so and by random
-/// placements. Every rank of the world calls it.
+/// Calls work(trainer, model) on the first s.ranks ranks. The model has the stages of `s` and
+/// random placements. Every rank of the world calls this function.
 template <class Work, class Net = decltype(staged_gpt)>
 void train_staged(staging const& s, Work work, Net const& net = staged_gpt) {
   MPI_Comm own = MPI_COMM_NULL;
@@ -127,14 +128,15 @@ std::string describe(staging const& s) {
   return std::to_string(s.ranks) + " ranks, " + to_string(s.order) + (s.even ? "" : ", uneven");
 }
 
-/// Tests checkpoints of a net: saved from any pipeline, loaded by any other or by one stage. If
-/// `few`, every second one saves, and one other loads.
+/// Tests checkpoints of a net. A training is saved by one pipeline and loaded by other pipelines
+/// and by single stages. If `few` is true, only every second staging saves, and one other staging
+/// loads.
 template <class Net>
 void save_and_load(Net const& net, bool few = false) {
   auto const data = random_batch<std::int32_t>(staged_batch, 7, 7, 2);
   auto const list = all_stagings();
-  // All pairs of a writer and a reader take long. So only all ranks or one of them write, and each
-  // writer has some readers.
+  // Testing all pairs of a writer and a reader takes long. So by default only stagings on one rank
+  // or on all ranks write, and each writer has only a few readers.
   auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
   bool const all = wanted != nullptr && std::string_view(wanted) == "all";
   std::size_t const stride = all ? 1 : few ? list.size() : list.size() / 3;
@@ -249,8 +251,9 @@ TEST_CASE("each value is written once, and the ranks of a stage write nearly equ
         for (auto const& other : files[static_cast<std::size_t>(before)])
           if (other.array == p.array) CHECK(intersect(other.where, p.where).elements() == 0);
     }
-    // Of each part four large arrays, four small ones that lie split, and four that a rank writes
-    // whole.
+    // Bytes of a rank: a quarter of four large arrays, a quarter of four small arrays that are
+    // split, and one whole small array. Each part has four such whole arrays, one for each of its
+    // four ranks.
     CHECK(bytes == 4 * 64 * 1024 * 8 / 4 + 4 * 40 * 8 / 4 + 40 * 8);
   }
   for (std::size_t k = 0; k < arrays.size(); ++k) CHECK(covered[k] == arrays[k].extents.elements());
@@ -270,7 +273,7 @@ TEST_CASE("a part of a mesh keeps an array, and another part reads it") {
   auto const array = [](auto& t) {
     return std::vector{checkpoint::array_like("x", t, ashlar::element_type::f64, t.data())};
   };
-  // The ranks outside of a part do nothing.
+  // Ranks outside the part do nothing.
   checkpoint::save(
       f.path(), second,
       {checkpoint::array_like("x", x, ashlar::element_type::f64, const_cast<double*>(x.data()))},

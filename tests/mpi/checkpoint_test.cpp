@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests that a training is kept by a checkpoint: it continues bit for bit under the same plan, and
-// with equal values under every other plan and on every other number of ranks. Also tests that a
-// checkpoint is complete or not there, and that damaged or foreign ones are refused on every rank.
+// Tests checkpoints of a training. A resumed training must continue bit for bit under the same
+// plan, and with equal values under every other plan and on every other number of ranks. A
+// checkpoint is either complete or absent. Damaged checkpoints, and files of other origin, are
+// refused on every rank.
 
 #include <filesystem>
 #include <fstream>
@@ -34,7 +35,7 @@ auto const gpt = nn::chain(nn::embedding(7, 6), nn::repeat(2, nn::gpt_block(6, 3
                            nn::layer_norm(6), nn::linear(6, 7));
 nn::token_batch const batch{4, 4, 2};
 
-/// Returns all values of a training by their names, gathered on every rank.
+/// Returns the values of all parameters and optimizer states, by name, on every rank.
 template <class Trainer>
 std::map<std::string, std::vector<double>> all_values(Trainer& t) {
   std::map<std::string, std::vector<double>> all;
@@ -118,8 +119,8 @@ TEST_CASE("a resumed training continues bit for bit, and with equal values under
 TEST_CASE("saved on one number of ranks under one plan, loaded on another number under another") {
   auto const data = random_batch<std::int32_t>(batch, 7, 7, 2);
   auto const problem = problem_of(gpt, batch);
-  // Each pair of numbers of ranks and each pair of plans occurs. All combinations of both take
-  // long.
+  // Each pair of numbers of ranks is tested, and each pair of plans. Testing all combinations of
+  // both kinds of pairs takes too long.
   auto const* wanted = std::getenv("ASHLAR_CHECKPOINTS");
   bool const all = wanted != nullptr && std::string_view(wanted) == "all";
   using plan_of = search::plan (*)(search::problem const&, ashlar::topology const&,
@@ -186,12 +187,12 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
   for (int step = 1; step <= 4; ++step) {
     t.step(data);
     checkpoint::save(f.path(), t, {.keep = 2});
-    checkpoint::save(f.path(), t, {.keep = 2});  // replaces the first of the same step
+    checkpoint::save(f.path(), t, {.keep = 2});  // replaces the first save of the same step
   }
   m.barrier();
   CHECK(checkpoint::complete_steps(f.path()) == std::vector<std::int64_t>{3, 4});
   m.barrier();
-  if (m.rank() == 0) {  // as a job that was killed while it saved
+  if (m.rank() == 0) {  // leaves files as a job does that is killed while it saves
     fs::create_directory(f.path() / "step-000000005.0");
     std::ofstream(f.path() / "step-000000005.0" / "rank-0.safetensors") << "half";
     std::ofstream(f.path() / "notes.txt") << "a stranger's file";
@@ -208,7 +209,7 @@ TEST_CASE("the newest complete checkpoints are kept, and incomplete ones are ign
   for (auto const& entry : fs::directory_iterator(f.path())) entries += entry.exists();
   CHECK(entries == 2 * 2 + 3);
   m.barrier();
-  // A training that went back to step 3 must not mix its checkpoints with the later ones.
+  // After a return to step 3, new checkpoints must not be mixed with those of later steps.
   t.continue_after(3);
   CHECK(has(message_of([&] { checkpoint::save(f.path(), t, {.keep = 2}); }),
             " has a checkpoint of step 5, which is later than step 3."));
@@ -255,7 +256,7 @@ TEST_CASE("a checkpoint that is written beside the training has the values of it
   for (int step = 1; step <= 5; ++step) {
     t.step(data);
     saves.poll();
-    saves.save(t);  // completes the one before
+    saves.save(t);  // completes the previous save
     CHECK(saves.is_busy());
     saved[step] = all_values(t);
   }
@@ -325,7 +326,7 @@ TEST_CASE("a checkpoint that does not fit or is damaged is refused on every rank
       CHECK(values[i] == static_cast<double>(static_cast<float>(exact[i])));
   }
 
-  // One byte of the first file is changed.
+  // Changes one byte of the first file.
   m.barrier();
   auto const file = f.path() / "step-000000000.0" / "rank-0.safetensors";
   if (m.rank() == 0) {

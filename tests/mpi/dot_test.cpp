@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4
 
 // Tests inner products, norms, item, products of a matrix and a vector on every pair of placements,
-// and the factories from_local, arange, eye, full_like and zeros_like. Values are integers and must be
-// exact; norms and sums of float have a tolerance.
+// and the factories from_local, arange, eye, full_like and zeros_like. Values are integers, so most
+// results must be exact. Only norms, and sums of float, have a tolerance.
 
 #include <cmath>
 
@@ -51,7 +51,8 @@ bool dottable(placement const& p, placement const& q) {
          split_alike(p, 1, q, 1);
 }
 
-/// Returns where the sums of the shards lie: P where an axis splits or is partial.
+/// Returns the placement of the shards' sums. It is P along each axis that splits p or q or on
+/// which one of them is partial.
 placement dotted(placement const& p, placement const& q) {
   placement sums = placement::all_broadcast(p.axes());
   for (int a = 0; a < p.axes(); ++a)
@@ -59,7 +60,7 @@ placement dotted(placement const& p, placement const& q) {
   return sums;
 }
 
-/// Counts the transfers of `action` between more than one rank.
+/// Returns the number of transfers among at least two ranks that `action` makes.
 template <class Action>
 int transfers(ashlar::mesh const& m, Action action) {
   ashlar::communication_log const log(m);
@@ -96,8 +97,8 @@ void products(ashlar::mesh const& m, index const& extents) {
         int summed = 0;
         for (int i = 0; i < m.axes(); ++i)
           if (m.topology().axis[i].extent > 1 && dotted(p, q)[i].is_partial()) ++summed;
-        // One all-reduce, or one for each axis where that is cheaper. On an axis of one rank a plan
-        // may have a step that moves nothing.
+        // The sums are reduced by one all-reduce, or by one for each axis if that is cheaper. If an
+        // axis has only one rank, a plan may contain a step that moves nothing.
         CHECK_MESSAGE((moved >= std::min(summed, 1) && moved <= std::max(summed, 1)), describe(x),
                       " . ", describe(y));
         if (!dotted(p, q).has_partial()) CHECK(moved == 0);
@@ -109,7 +110,8 @@ void products(ashlar::mesh const& m, index const& extents) {
   }
 }
 
-/// Compares matmul(left, right) with `truth` where that is legal, and its message otherwise.
+/// If `legal` is true, compares matmul(left, right) with `truth`. Otherwise checks its error
+/// message.
 template <class Left, class Right>
 void product_of(bool legal, Left const& left, Right const& right, dense const& truth) {
   if (legal) {
@@ -136,7 +138,7 @@ void matrix_and_vector(ashlar::mesh const& m, int rows, int columns) {
       auto const x = placed<float, 1>(m, right, q, 2), y = placed<float, 1>(m, left, q, 3);
       auto const legal = [&](int contracted) {
         if (is_extremum(p) || is_extremum(q) || both_partial(p, q)) return false;
-        for (int i = 0; i < m.axes(); ++i)  // an axis that splits the kept dim has a whole vector
+        for (int i = 0; i < m.axes(); ++i)  // an axis that splits the kept dim needs a whole vector
           if (p[i].is_split_of(1 - contracted) && !q[i].is_broadcast()) return false;
         return split_alike(p, contracted, q, 0);
       };

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4
 
 // Tests elementary functions and maps of several tensors on every placement, against the standard
-// library in double. Partial tensors and tensors that lie differently are refused by a message that
-// names the function.
+// library in double. Partial tensors, and tensors with different placements, must be refused with a
+// message that names the function.
 
 #include <cmath>
 

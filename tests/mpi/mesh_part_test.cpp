@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests parts of a mesh: tensors, moves and products on some of the ranks, while other parts do the
-// same, in shared memory and by messages. On other ranks nothing happens.
+// Tests parts of a mesh: tensors, redistributions and products on some of the ranks, while other
+// parts do the same. Both transports are tested. On ranks outside a part, nothing happens.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -27,7 +27,8 @@ namespace {
 using ashlar::placement;
 constexpr transport transports[] = {transport::shared_memory, transport::messages};
 
-/// Returns all values of a tensor that must be equal on the members; empty on other ranks.
+/// Checks that the members of x's mesh get `wanted` from to_full(x), and that other ranks get an
+/// empty list.
 template <class Tensor>
 void check_equal(ashlar::mesh const& whole, Tensor const& x,
                  std::vector<typename Tensor::value_type> const& wanted) {
@@ -105,7 +106,7 @@ TEST_CASE("parts work at the same time, beside the whole mesh") {
         auto gathered = redistribute_async(w[at], copies);
         auto const y = ashlar::matmul(x[at], gathered.wait(), rows);
         auto const found = ashlar::to_full(y);
-        // The same on a mesh of this rank alone.
+        // Computes the same product on a mesh that consists of this rank only.
         auto const alone = ashlar::mesh(MPI_COMM_SELF, {{"gpu", 1}});
         auto const seed = static_cast<std::uint64_t>(turn + s);
         auto const wanted = ashlar::to_full(
@@ -199,7 +200,8 @@ TEST_CASE("tensors that cross in shared memory arrive as they do by messages, an
   if (n == 1) return;
   for (auto const on : transports) {
     auto const whole = mesh_on(on, {{"rank", n}});
-    // Chunks that ranks of the target pass on to each other.
+    // On this machine, the crossing consists of chunks that the target's ranks pass on to each
+    // other.
     whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
     for (int const first : {1, n / 2, n - 1}) {
       std::vector<int> ranks[2];
@@ -245,7 +247,7 @@ TEST_CASE("crossings of any element type and of many chunks") {
   if (n < 4) return;
   auto const whole = mesh_on(transport::messages, {{"node", 2}, {"gpu", n / 2}});
   if (n % 2 != 0) return;
-  // A machine on which many chunks pay.
+  // On this machine, a crossing of many chunks is fastest.
   whole.set_machine({{1e-12, 1e-9}, {1e-11, 1e-8}, 1e11, 1e10, 0});
   auto const parts = whole.split("node");
   placement const copies = placement::all_broadcast(1);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests redistributions that name axes of the mesh: from every placement, for every placement of
-// one named axis, the values stay, the other axes keep their placement, and the result is that of
-// the redistribution that lists all placements. Wrong names are refused.
+// Tests redistributions that name axes of the mesh. One axis gets a new placement, for all
+// placements of the tensor. The values and the placements of the other axes must stay, and the
+// result must equal that of a redistribution that lists the placements of all axes. Wrong names
+// must be refused.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -39,7 +40,7 @@ TEST_CASE("a named axis changes and the others stay") {
             if (b != axis) CHECK(ashlar::same_role(y.placement()[b], p[b]));
           if (!p.is_canonical()) continue;
           CHECK(y.placement().is_canonical());
-          ashlar::placement written = p;  // as it would be written by position
+          ashlar::placement written = p;  // the target with the placements of all axes
           written.axis[axis] = role;
           for (auto& each : written.axis) each.depth = -1;
           written.resolve_order();
@@ -72,7 +73,7 @@ TEST_CASE("types of named axes give the same") {
   CHECK(none.data() == x.data());
   auto const e = d | ashlar::to<axes, on<"gpu", S<1>>>;
   CHECK(e.placement() == z.placement());
-  // An axis that gets a depth comes at this depth.
+  // If the new placement states a depth, the axis gets this depth in the shard order.
   auto const outer = x | ashlar::to<axes, on<"gpu", S<1, 0>>>;
   static_assert(std::same_as<decltype(outer)::placement_type, sbp<S<1, 1>, S<1, 0>>>);
   CHECK(wrong_with(outer, a) == "");

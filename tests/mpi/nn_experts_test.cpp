@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3
 
-// Tests mixtures of experts: one expert is a plain feed-forward net, bit for bit; the gradient of the
-// balance loss is that of its formula; a capacity drops the tokens with the smallest gates; what no
-// mixture can be is refused in one sentence, on every rank.
+// Tests mixtures of experts. A mixture of one expert must equal a plain feed-forward net, bit for
+// bit. The gradient of the balance loss must be that of its formula. A capacity must drop the
+// tokens with the smallest gates. Impossible options must be refused with one sentence on every
+// rank.
 
 #include <cmath>
 #include <limits>
@@ -50,7 +51,7 @@ void check_one_expert() {
   auto a = placed_alone<T>(mixture, batch);
   auto b = placed_alone<T>(plain, batch);
   auto values = values_of(a);
-  std::size_t const router = 2;  // after the table and the positions
+  std::size_t const router = 2;  // the parameter after the embedding's table and the positions
   values.erase(values.begin() + router);
   set_values(b, values);
   CHECK(step_alone(a, mixture, batch, 7) == step_alone(b, plain, batch, 7));
@@ -60,7 +61,8 @@ void check_one_expert() {
   CHECK(gradients == gradients_of(b));
 }
 
-/// Returns the balance loss of tokens with these ids, from the values of the table and the router.
+/// Returns the balance loss for tokens with the ids `ids`, computed from the values of the
+/// embedding table and of the router.
 double balance_loss(std::vector<double> const& table, std::vector<double> const& router,
                     std::span<std::int32_t const> ids, int features, nn::moe_options const& o) {
   auto const n = static_cast<std::size_t>(o.experts), d = static_cast<std::size_t>(features);
@@ -107,10 +109,10 @@ TEST_CASE("the gradient of the balance loss is that of its formula") {
   set_values(with_balance, values);
   set_values(without, values);
   auto const loss = step_alone(without, net(o), batch, 7);
-  CHECK(step_alone(with_balance, net(o), batch, 7) == loss);  // it is not in the reported loss
+  CHECK(step_alone(with_balance, net(o), batch, 7) == loss);  // without the balance loss
   auto const more = gradients_of(with_balance), less = gradients_of(without);
   auto const data = data_for<std::int32_t>(net(o), batch, 7, 5, 3, -1);
-  auto const total = [&] {  // the mean over the micro-batches
+  auto const total = [&] {  // loss and balance loss, both as means over the micro-batches
     double sum = 0;
     for (std::size_t b = 0; b < 2; ++b)
       sum += balance_loss(values[0], values[1], std::span(data.inputs).subspan(b * 15, 15), 3, o);
@@ -130,7 +132,7 @@ TEST_CASE("the gradient of the balance loss is that of its formula") {
 
 TEST_CASE("a capacity keeps the largest gates, and of equal gates the first tokens") {
   nn::moe_options const o{.experts = 2, .chosen = 1, .capacity = 0.8};
-  // Expert 0 is chosen by tokens 0 1 3 4 with gates 0.5 0.9 0.5 0.7, expert 1 by token 2.
+  // The tokens 0 1 3 4 choose expert 0 with the gates 0.5 0.9 0.5 0.7. Token 2 chooses expert 1.
   std::vector<float> const choices{0, .5f, 0, .9f, 1, .6f, 0, .5f, 0, .7f};
   auto const made = nn::routes_from(o, choices.data(), 5);  // at most ceil(0.8 · 5 / 2) = 2 tokens
   CHECK(made.routes->expert == std::vector<std::int32_t>{-1, 0, 1, -1, 0});
@@ -234,7 +236,7 @@ TEST_CASE("logits that are not finite: the same sentence on every rank") {
     auto model = nn::place<double>(net, m,
                                    search::data_parallel(problem, m.topology(), m.machine()), 7);
     auto values = values_of(model);
-    values[0][6 * 4] = std::numeric_limits<double>::quiet_NaN();  // of the token with id 6
+    values[0][6 * 4] = std::numeric_limits<double>::quiet_NaN();  // embedding of the token id 6
     set_values(model, values);
     std::vector<std::int32_t> const ids{0, 1, 2, 3, 4, 6}, targets(6);
     CHECK(

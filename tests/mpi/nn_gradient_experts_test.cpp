@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests gradients of mixtures of experts. The loss and all gradients must equal those of one process,
-// whose gradients are compared with finite differences: the data are such that no finite difference
-// turns a route. Random plans split tokens, experts and hidden features over all meshes, so rows take
-// all redistributions. With more ranks than experts, sequences or tokens, some ranks have nothing.
+// Tests gradients of mixtures of experts. The gradients of one process are compared with finite
+// differences, on data for which the small differences change no token's expert. Under random plans,
+// the loss and all gradients must equal those of one process. The plans split tokens, experts and
+// hidden features on all meshes, so routed rows pass through all kinds of redistributions. With more
+// ranks than experts, sequences or tokens, some ranks hold nothing.
 
 #include <support/gradients.hpp>
 
@@ -15,7 +16,8 @@ namespace ashlar_test {
 namespace {
 namespace nn = ashlar::nn;
 
-/// A net in which a mixture of experts without residual gets dense tokens.
+/// A net with a mixture of experts outside a residual. Its input is dense, as the embedding makes
+/// it.
 auto net_of(nn::moe_options const& o) {
   return nn::chain(nn::embedding(7, 4), nn::moe(4, o), nn::linear(4, 5));
 }

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests gradients of convolution and pooling whose plans split the rows of images, so that ranks
-// exchange halos. The loss and all gradients must equal those of one process, whose gradients are
-// compared with finite differences. The numbers of rows are not divisible by the extents of the mesh
-// axes, some shards are thinner than a halo, and some are empty. Several axes may split the rows.
+// Tests gradients of convolution and pooling under plans that split the rows of images. Ranks then
+// exchange halos. The gradients of one process are compared with finite differences, and the loss
+// and all gradients under each plan with those of one process. The numbers of rows are not
+// divisible by the extents of the mesh axes: some shards are thinner than a halo, and some are
+// empty. Several axes may split the rows.
 
 #include <support/gradients.hpp>
 #include <support/halo_plans.hpp>
@@ -23,7 +24,8 @@ namespace ashlar_test {
 namespace {
 namespace nn = ashlar::nn;
 
-/// Compares a net with finite differences, and plans with halos on each mesh with one process.
+/// Compares the gradients of one process with finite differences, and plans with halos on each mesh
+/// with one process.
 template <class Net>
 void check_with_halos(Net const& net, nn::image_batch const& batch, int classes) {
   CAPTURE(batch.height);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tests a small U-Transformer: its gradients against finite differences and, under random plans,
-// against one process; and that training under common plans equals training on one process.
+// Tests a small U-Transformer. Its gradients are compared with finite differences and, under random
+// plans, with those of one process. Training under common plans must equal training on one process.
 
 #include <support/gradients.hpp>
 #include <support/training_trial.hpp>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests that tensors are saved as .npy files and read from them, each rank its own part: any mesh
-// and placement, the bytes that numpy writes, and files that are refused on every rank.
+// Tests .npy files of tensors, which each rank writes and reads only in part. The files must not
+// depend on mesh or placement, must have the bytes that numpy writes, and must be refused on every
+// rank if they are wrong.
 
 #include <cstring>
 #include <fstream>
@@ -34,7 +35,7 @@ std::string bytes_of(fs::path const& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The file that numpy.save writes for this dictionary and data.
+/// Returns the file that numpy.save writes for this dictionary (the header) and data.
 std::string numpy_file(std::string const& dictionary, std::vector<float> const& values) {
   std::string text = dictionary + std::string(117 - dictionary.size(), ' ') + "\n";
   std::string bytes = "\x93NUMPY\x01";
@@ -81,7 +82,8 @@ TEST_CASE("a tensor on a part of a mesh is saved and read by the ranks of the pa
   auto const file = f.path() / "x.npy";
   int const n = world_size();
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"gpu", n}});
-  // The last half of the ranks in descending order, and all but the first.
+  // `half` is the second half of the ranks in descending order. `others` has all ranks but the
+  // first.
   std::vector<int> half, others;
   for (int r = n - 1; r >= n / 2; --r) half.push_back(r);
   for (int r = 1; r < n; ++r) others.push_back(r);
@@ -102,7 +104,8 @@ TEST_CASE("a tensor on a part of a mesh is saved and read by the ranks of the pa
     whole.barrier();
     if (whole.rank() == 0) fs::remove(file);
     whole.barrier();
-    // A fault of a rank of the part is an error on all of its ranks, and on no other.
+    // A fault on one rank of the part must be an error on all ranks of the part, and on no other
+    // rank.
     auto const said = message_of([&] { checkpoint::load_npy(file, y); });
     if (to.is_here()) CHECK(has(said, "No such file or directory"));
     else CHECK(said == "nothing was thrown");

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4
 
 // Tests permute and transpose of two dims against a dense reordering, on every placement of tensors
-// of three dims, with uneven and empty shards. Nothing may be communicated. The typed result has
-// the placement whose split dims are renamed.
+// with three dims, with uneven and empty shards. The operations must not communicate. The placement
+// in the type of a typed result must have the split dims renumbered.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -20,7 +20,7 @@ using namespace ashlar::placements;
 using ashlar::reduction;
 using ashlar::sbp;
 
-/// Returns x with dim i of the result being dim order[i] of x.
+/// Returns a tensor whose dim i is dim order[i] of x.
 dense reordered(dense const& x, index const& order) {
   index extents, of(order.size());
   for (int const d : order) extents.push_back(x.extent(d));

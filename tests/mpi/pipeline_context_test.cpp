@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests that every stage of a pipeline reads the context of each micro-batch: losses and gradient
-// norms have the same bits as on one rank. Contexts are never sent between stages. One net is a
-// chain of cross-attentions, the other one a small U-Transformer, whose skips cross the cuts.
+// Tests that every stage of a pipeline reads the context of each micro-batch itself, so contexts
+// are never sent between stages. Losses and gradient norms must have the same bits as on one rank.
+// One net is a chain of cross-attentions. The other net is a small U-Transformer, whose skips cross
+// the cuts.
 
 #include <algorithm>
 
@@ -46,7 +47,7 @@ std::vector<double> steps_of(Net const& net, nn::image_batch const& batch, Model
   return all;
 }
 
-/// Compares stages with one rank. The stages end at the given elements.
+/// Compares a pipeline with one rank. `limits` are the elements at which the stages begin and end.
 template <class Net>
 void check_stages(Net const& net, std::int64_t context, std::vector<int> const& limits,
                   search::problem const& problem, nn::image_batch const& batch) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 4 6
 
-// Tests that faults in one stage of a pipeline are found and told on every rank of the mesh: ranks
-// have their numbers on the whole mesh.
+// Tests that a fault in one stage of a pipeline is found and reported on every rank of the mesh.
+// The messages must number ranks as in the whole mesh, not as in a stage.
 
 #include <limits>
 
@@ -26,8 +26,9 @@ namespace train = ashlar::train;
 
 auto const two_stages = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5));
 
-/// Calls f(mesh, trainer, change): change(value) adds to an element of the bias of stage 1, which
-/// is replicated, on the last rank.
+/// Calls f(mesh, trainer, change) with a trainer of two stages. On the last rank, change(value)
+/// adds `value` to one element of the bias in stage 1. This bias is replicated on all ranks of the
+/// stage, so its copies then differ. On other ranks, change() does nothing.
 template <class F>
 void with_pipeline(F f) {
   int const q = world_size() / 2;
@@ -39,7 +40,7 @@ void with_pipeline(F f) {
   auto const plan = search::price_pipeline(problem, whole, {0, 2, problem.size()}, {0, 0}, 0, 2,
                                            m.machine());
   auto model = nn::place<double>(two_stages, m, plan, 1);
-  // The rate is 0, so the gradients of a wrong value change nothing else.
+  // The learning rate is 0, so no gradient changes a parameter after change() was called.
   train::trainer t(model, train::adam_w{}, {.schedule = [](std::int64_t) { return 0.0; }});
   f(m, t, [&](double value) {
     model.for_each_parameter([&](auto const& p) {

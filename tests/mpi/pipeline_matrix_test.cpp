@@ -3,20 +3,20 @@
 // ranks: 2 4
 // thorough: ASHLAR_PIPELINES=all 2 4 6 8
 
-// Tests that four nets train in pipeline stages exactly as on one stage: a small GPT with and without
-// tied embeddings, a VGG and a U-Transformer, all with dropout and with clipped gradients. After 20
-// steps the losses, gradient norms and parameters have the same bits as on a mesh of the ranks of
-// one stage with the same placements, and equal those of one rank within rounding. The cases are
-// all combinations of
+// Tests that four nets train in pipeline stages exactly as on one stage. The nets are a small GPT
+// with and without tied embeddings, a VGG and a U-Transformer, all with dropout and with clipped
+// gradients. Results after 20 steps are losses, gradient norms and parameters. They must have the
+// same bits as on one stage with the same placements, on a mesh of as many ranks as a stage has.
+// They must equal those of one rank within rounding. The cases are all combinations of
 //
-//   stages       2 and 4 parts of the mesh, each with all other ranks; one or two stages a part
+//   stages       2 and 4 parts of the mesh, of equal size; one or two stages on each part
 //   cuts         even; random
 //   schedules    GPipe, 1F1B, eager, interleaved, ZB-H1, ZB-H2, ZB-V, DualPipeV, random warm-ups
-//   backward     as the schedule has it; split if it is whole, whole if it is split
+//   backward     as in the schedule; or the opposite: split passes made whole, whole passes split
 //   recompute    nothing; a random number of segments of each stage
 //
-// The number of micro-batches is below, at and above the number of parts, in turn. The environment
-// variable ASHLAR_PIPELINES=all runs all cases. Otherwise one in 23 runs.
+// The number of micro-batches varies: below, equal to and above the number of parts. The
+// environment variable ASHLAR_PIPELINES=all runs all cases. By default only every 23rd case runs.
 
 #include <cstdlib>
 #include <map>
@@ -63,7 +63,8 @@ std::vector<double> matrix_run(Net const& net, Batch const& batch, Model& model)
   return all;
 }
 
-/// Returns a random plan. Tensors arrive as sums at even cuts into `stages` or twice as many stages.
+/// Returns a random plan under which no partial tensor crosses the cuts between `stages` even
+/// stages, or between twice as many (arrive_whole).
 inline search::plan plan_with_sums(search::problem const& net, plan_source const& plans, int stages,
                                    std::mt19937& random) {
   for (int draws = 0; draws < 10000; ++draws) {
@@ -75,8 +76,11 @@ inline search::plan plan_with_sums(search::problem const& net, plan_source const
   return plans.whole();
 }
 
-/// The training of a net on one stage. Number 0 is on one rank. Number 1 has a plan for even cuts
-/// into `stages` or twice as many, and the plan of number 2 is any.
+/// The training of a net on one stage, as a reference. `number` selects the plan:
+///
+///   0   the fully replicated plan, on one rank
+///   1   a plan of plan_with_sums for `stages`
+///   2   any random plan
 template <class Net, class Batch>
 struct matrix_reference {
   matrix_reference(Net const& net, Batch const& b, ashlar::mesh const& m, int number, int stages)
@@ -99,13 +103,14 @@ struct matrix_reference {
   whole_parameters values;
 };
 
-/// What all cases have done.
+/// What the cases have done so far.
 struct matrix_count {
   int cases = 0, same_bits = 0, recomputed = 0, references = 0;
-  double largest_gap = 0;  ///< of the parameters of those within rounding
+  double largest_gap = 0;  ///< between parameters, in cases that agree only within rounding
 };
 
-/// Returns the schedule of a kind, or nothing if it permits no such numbers.
+/// Returns the schedule with this name. Returns nothing if the schedule does not permit these
+/// numbers of positions and micro-batches.
 std::optional<pipelines::schedule> matrix_schedule(std::string const& name, int positions, int m,
                                                    std::mt19937& random) {
   if (name == "warm-ups") {
@@ -210,14 +215,14 @@ class pipeline_matrix {
     return t;
   }
 
-  /// Compares a training on one stage with that on one rank.
+  /// Compares the training on one stage with the training on one rank.
   void compare(reference const& staged, reference const& single) {
     for (std::size_t k = 0; k < single.run.size(); ++k)
       CHECK(near(staged.run[k], single.run[k], 1e-7));
     CHECK(difference(staged.values, single.values) < 1e-6);
   }
 
-  /// Trains in stages, and compares with the training on one stage.
+  /// Trains in stages, and compares the results with the training on one stage.
   void compare(ashlar::mesh const& whole, pipelines::schedule const& order,
                std::vector<int> const& limits, std::vector<int> const& recomputed,
                reference& expected) {
@@ -237,7 +242,7 @@ class pipeline_matrix {
     double const gap = gap_of_parameters(model, expected.model);
     bool const same_bits = arrive_whole(expected.problem, expected.chosen, limits);
     for (std::size_t k = 0; k < found.size(); ++k) {
-      CAPTURE(k);  // the loss of step k / 2, or its gradient norm
+      CAPTURE(k);  // even k: loss of step k / 2; odd k: gradient norm of that step
       if (same_bits) CHECK(found[k] == expected.run[k]);
       else CHECK(near(found[k], expected.run[k], 1e-8));
     }

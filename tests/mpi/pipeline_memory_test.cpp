@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests the memory of pipeline stages. On every rank the tensors of a step take at most the memory
-// that the program of its stage is predicted to need, and at least 0.85 of it. Steps after the
-// second one take no more memory for tensors, and crossings none at all.
+// Tests the memory of pipeline stages. On every rank, the tensors of a step must not take more
+// memory than predicted for the program of the rank's stage, and not less than 0.85 of the
+// prediction. After the second step, tensors take no additional memory. Crossings then allocate
+// nothing at all.
 
 #include <doctest/doctest.h>
 #include <support/allocations.hpp>
@@ -27,7 +28,8 @@ namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 namespace pipelines = ashlar::pipelines;
 
-// The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
+// The size of each tensor in bytes is one of the allocator's block sizes (support/size_class.hpp),
+// so no tensor is padded.
 auto const full_gpt = nn::chain(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
                                 nn::layer_norm(64), nn::linear(64, 64));
 auto const full_tied_gpt = nn::tied(nn::embedding(64, 64), nn::repeat(4, nn::gpt_block(64, 4)),
@@ -35,7 +37,7 @@ auto const full_tied_gpt = nn::tied(nn::embedding(64, 64), nn::repeat(4, nn::gpt
 constexpr int full_batches = 8;
 nn::token_batch const full_batch{8, 64, full_batches};
 
-// Three skips in each other, and one after another.
+// Three nested skips, and then another skip.
 auto const full_skips = nn::chain(
     nn::embedding(64, 64),
     nn::skip<2>(nn::chain(
@@ -44,8 +46,8 @@ auto const full_skips = nn::chain(
         nn::linear(128, 64))),
     nn::linear(128, 64), nn::skip<2>(nn::linear(64, 64)), nn::linear(128, 64));
 
-/// Compares the memory of stages with the predicted one. `segments` is the number of segments of a
-/// stage, and `uncounted` the bytes of small tensors that no prediction counts.
+/// Compares the measured memory of stages with the prediction. A stage has `segments` segments. The
+/// prediction does not count `uncounted` bytes of small tensors.
 template <class Net>
 void check_memory_of_stages(Net const& net, search::problem const& problem,
                             std::vector<int> const& limits, int segments,
@@ -89,7 +91,7 @@ void check_memory_of_stages(Net const& net, search::problem const& problem,
   }
 }
 
-/// Does this for stages of equally many of the net's four blocks.
+/// Calls check_memory_of_stages for stages that have equally many of the net's four blocks.
 template <class Net>
 void check_memory_of_blocks(Net const& net) {
   auto const problem = any_length(nn::describe<double>(net, full_batch));

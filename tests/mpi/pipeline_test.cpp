@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 3 4 6 8
 
-// Tests that a net trains in pipeline stages exactly as it does on one stage: losses, gradient
-// norms and parameters have the same bits as on a mesh of the ranks of one stage, with the same
-// placements. The nets have dropout, and gradients are clipped.
+// Tests that a net trains in pipeline stages exactly as on one stage. Losses, gradient norms and
+// parameters must have the same bits as on one stage with the same placements, on a mesh of as many
+// ranks as a stage has. The nets have dropout, and gradients are clipped.
 
 #include <random>
 
@@ -34,11 +34,11 @@ namespace pipelines = ashlar::pipelines;
 
 auto const pipelined_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
                                      nn::layer_norm(6), nn::linear(6, 7));
-/// The same with the embedding's table in the last layer too.
+/// The same net as above, but its last layer shares the embedding's table.
 auto const tied_gpt = nn::tied(nn::embedding(7, 6), nn::repeat(3, nn::gpt_block(6, 3, 0.2)),
                                nn::layer_norm(6), nn::output_embedding(6, 7));
 
-/// Skips of different lengths, in each other, around residuals, and in and around segments.
+/// Skips of different lengths: nested, around residuals, inside segments and around segments.
 auto const pipelined_skips = nn::chain(
     nn::embedding(7, 4),
     nn::skip<2>(nn::chain(
@@ -56,7 +56,7 @@ std::vector<pipelines::schedule> schedules_of(int positions, int m) {
   return list;
 }
 
-/// Returns a plan for two micro-batches in random stages, one on each rank, under 1F1B.
+/// Returns a plan for two micro-batches under 1F1B. Each rank has one stage, cut at random.
 search::pipeline_plan one_rank_a_stage(search::problem const& net, ashlar::machine const& m) {
   int const n = world_size();
   std::mt19937 random(3);
@@ -65,7 +65,7 @@ search::pipeline_plan one_rank_a_stage(search::problem const& net, ashlar::machi
                                 std::vector<int>(static_cast<std::size_t>(n)), 0, 2, m);
 }
 
-/// Trains two steps. Returns the losses and norms.
+/// Trains two steps. Returns the losses and the gradient norms.
 template <class Batch, class Model>
 std::vector<double> trained(Batch const& batch, Model& model) {
   train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 0.5});
@@ -102,7 +102,7 @@ void check_training(Net const& net, Batch batch, unsigned seed) {
           CAPTURE(to_string(order));
           auto const units = search::detail::cutting_points(problem).size() - 1;
           if (static_cast<std::size_t>(order.stages()) > units) continue;
-          // Ranks that share cores are slow.
+          // More ranks than cores are slow, so only some of the cases run.
           if (world_size() > 4 && turn++ % (2 * world_size() - 6) != 0) continue;
           auto const chosen = plans.random(random);
           auto const limits = random_limits(problem, order.stages(), random);
@@ -135,7 +135,7 @@ void check_training(Net const& net, Batch batch, unsigned seed) {
   }
 }
 
-/// Compares what a pipeline and one stage predict, and their losses.
+/// Compares the predictions and losses of a pipeline with those of one stage.
 template <class Net>
 void check_outputs(Net const& net) {
   int const n = world_size();

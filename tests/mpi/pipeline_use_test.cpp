@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4
 
-// Tests what a program does with a model in pipeline stages besides training: predictions and
-// evaluations are those of one stage, transfers that are waited for at once change nothing, the
-// report of a step has a bubble, and the trace has the events of every rank's own program.
+// Tests other uses of a model in pipeline stages than training. Predictions and evaluations must be
+// those of one stage. Blocking transfers must give the same results as transfers in the background.
+// The report of a step must contain the bubble. The trace must have the events of each rank's own
+// program.
 
 #include <filesystem>
 #include <fstream>
@@ -35,8 +36,8 @@ namespace pipelines = ashlar::pipelines;
 auto const used_gpt = nn::chain(nn::embedding(7, 6), nn::repeat(8, nn::gpt_block(6, 3, 0.2)),
                                 nn::layer_norm(6), nn::linear(6, 7));
 
-/// Returns a plan of used_gpt with equal stages, on all ranks with `positions` parts, and the plan
-/// of one of its parts alone.
+/// Returns two plans of used_gpt: a pipeline with equal stages on `positions` parts of all ranks,
+/// and the plan of a single stage on the ranks of one part.
 std::pair<search::pipeline_plan, search::plan> staged_plan(nn::token_batch const& batch,
                                                            pipelines::schedule const& order,
                                                            ashlar::machine const& m) {

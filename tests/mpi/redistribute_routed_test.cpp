@@ -3,8 +3,9 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests redistributions of routed tensors between all pairs of placements, on all meshes and both
-// transports, with loads from even to none: the values must be right, and the bytes must be those that
-// follow from the routes. For even routes, they must be the bytes that the cost model predicts.
+// transports. The loads of the experts range from even to empty. The values must be right, and the
+// moved bytes must be those that follow from the routes. For even routes, they must also be the
+// bytes that the cost model predicts.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -25,7 +26,7 @@ std::shared_ptr<ashlar::prepared_plan const> plan_for(ashlar::mesh const& m,
   return m.prepared(extents, sizeof(double), from, to);
 }
 
-/// Returns the elements of the rows of a box, counted one by one.
+/// Returns the number of elements in the routed rows that box `b` contains, by counting row by row.
 std::int64_t rows_times_features(routed_case const& c, ashlar::box const& b) {
   std::int64_t elements = 0, token = 0;
   int const dims = c.extents.rank() - 2;
@@ -49,8 +50,8 @@ std::int64_t rows_times_features(routed_case const& c, ashlar::box const& b) {
   return elements;
 }
 
-/// Returns the collectives of a plan with the bytes that this rank receives for the routes of the
-/// case, counted from the boxes before and after each step.
+/// Returns the collectives of a plan, each with the bytes that this rank receives. The bytes follow
+/// from the case's routes and from the boxes that the rank holds before and after the step.
 exchanges counted(ashlar::mesh const& m, routed_case const& c,
                   ashlar::redistribution_plan const& plan) {
   exchanges all;
@@ -76,8 +77,8 @@ exchanges counted(ashlar::mesh const& m, routed_case const& c,
   return all;
 }
 
-/// Moves a tensor between all pairs of placements, or many of them on meshes with several axes, and
-/// compares values. check(plan) returns the traffic that a plan must have.
+/// Moves a tensor between all pairs of placements (on meshes with several axes: between a sample of
+/// them) and compares the values. check(plan) returns the traffic that a plan must have.
 template <class Check>
 void move_all(ashlar::mesh const& m, routed_case const& c, transport on, Check const& check) {
   auto const all = all_placements(c.extents.rank(), m.axes());

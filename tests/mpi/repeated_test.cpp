@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests operators of two tensors of which one is repeated along dims of the other, on every pair of
-// placements. If the meaning of the placements allows an operation, its result must be that of a
-// dense computation in double. Otherwise its message must name the operator that was written. No
-// operator communicates.
+// Tests operators of two tensors where one tensor is repeated along dims of the other one (as in
+// numpy's broadcasting), on every pair of placements. If the meaning of the placements allows an
+// operation, its result must equal a dense computation in double. Otherwise the error message must
+// name the operator that the user wrote. No operator communicates.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>
@@ -34,7 +34,7 @@ struct repetition {
 
   repetition(index const& ex, index const& ey)
       : x(seeded_integers(ex, 1)), y(seeded_integers(ey, 2)) {
-    for (auto& v : y.values) v = 2 * v + 1;  // a divisor too
+    for (auto& v : y.values) v = 2 * v + 1;  // odd, so y can be a divisor
     int const rank = std::max(x.rank(), y.rank());
     for (int d = 0; d < rank; ++d) {
       int const a = extent_at(ex, d - rank + x.rank()), b = extent_at(ey, d - rank + y.rank());
@@ -56,12 +56,13 @@ struct repetition {
     return z;
   }
 
-  /// Returns the dim of the result that a split of dim d of t splits, or -1 if t is repeated there.
+  /// Returns the dim of the result that a split of t's dim d would split. Returns -1 if t is
+  /// repeated along this dim.
   int split_of(dense const& t, int d) const {
     int const at = d + rank() - t.rank();
     return t.extent(d) == 1 && extent_at(out, at) != 1 ? -1 : at;
   }
-  /// Whether t has dim `at` of the result, and is not repeated along it.
+  /// Returns whether t has dim `at` of the result and is not repeated along it.
   bool has(dense const& t, int at) const {
     int const d = at - rank() + t.rank();
     return d >= 0 && split_of(t, d) == at;
@@ -74,7 +75,7 @@ struct repetition {
       if (i >= 0 && j >= 0 && i != j) return false;
       if (i >= 0 && j < 0 && (q[a].is_partial() || has(y, i))) return false;
       if (j >= 0 && i < 0 && (p[a].is_partial() || has(x, j))) return false;
-      for (int b = 0; b < a; ++b)  // both axes split one dim of both
+      for (int b = 0; b < a; ++b)  // axes that split one dim need the same order in x and y
         if (i >= 0 && j >= 0 && p[b].is_split_of(p[a].dim) && q[b].is_split_of(q[a].dim) &&
             (p[b].depth < p[a].depth) != (q[b].depth < q[a].depth))
           return false;
@@ -182,7 +183,8 @@ TEST_CASE("typed repeated operands have the right placements") {
   z -= y;
   CHECK(wrong_with(z, r.result([](double v, double w) { return v - w; })) == "");
 
-  // Typed matrices lie alike, so a split dim of extent 1 is refused by the program.
+  // In typed code the split dim of both operands must match, so splitting a dim of extent 1 is an
+  // error.
   repetition const s({n + 1, 3}, {1, 3});
   auto const whole =
       placed<float, 2>(m, s.x, {ashlar::broadcast(), ashlar::split(1)}).as_static<sbp<B, S<1>>>();

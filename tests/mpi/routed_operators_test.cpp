@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests the operators of typed routed rows against loops over whole arrays: rows go from split tokens
-// to split experts and back, whole rows to split experts, whose sums are partial, and features are
-// split. Values are small integers, so that all sums are exact.
+// Tests the operators on typed routed tensors against loops over whole arrays. Rows move from split
+// tokens to split experts and back. Replicated rows are sliced to split experts, whose sums are
+// then partial. Features are split too. Values are small integers, so all sums are exact.
 
 #include <random>
 
@@ -25,7 +25,7 @@ using ashlar::sbp;
 
 double square(double v) { return v * v; }
 
-/// Small integers as x [tokens, in], w [experts, in, out] and the routes, and the result of
+/// Integer operands x [tokens, in] and w [experts, in, out], routes, and the expected result of
 /// combine(map(matmul(dispatch(x, routes), w), square)).
 struct routed_trial {
   explicit routed_trial(routed_case const& c)
@@ -82,16 +82,17 @@ TEST_CASE("tokens to experts and back along one axis") {
     auto const back = combine(h | ashlar::to<S<0>>);
     static_assert(std::is_same_v<decltype(back)::placement_type, sbp<S<0>>>);
     CHECK(ashlar::to_full(back) == c.y);
-    auto const sum = combine(h);  // without a way back
+    auto const sum = combine(h);  // without moving rows back: the sum is partial
     static_assert(std::is_same_v<decltype(sum)::placement_type, sbp<P>>);
     CHECK(ashlar::to_full(sum) == c.y);
-    // Whole rows to split experts: a slice.
+    // Going from replicated rows to split experts is a slice, which does not communicate.
     auto const whole = ashlar::dispatch(c.tokens_at(m, sbp<B>{}), c.routes);
     for (auto const& s : ashlar::plan_redistribution(whole, sbp<S<1>>{}).plan.steps)
       CHECK(!communicates(s.kind));
     auto const sliced = matmul(whole | ashlar::to<S<1>>, c.matrices_at(m, sbp<S<0>>{}));
     CHECK(ashlar::to_full(combine(map(sliced, square))) == c.y);
-    // Features of the result split, and a split sum, which must be whole before it is squared.
+    // First, the features of the result are split. Then the contracted features are split, and the
+    // partial product must be summed before it is squared.
     auto const columns = matmul(whole, c.matrices_at(m, sbp<S<2>>{}));
     auto const split = combine(map(columns, square));
     static_assert(std::is_same_v<decltype(split)::placement_type, sbp<S<1>>>);

@@ -4,8 +4,9 @@
 
 // Tests operators of a tensor and a number, the unary minus, and operators in place, on every
 // placement and every pair of placements. If the meaning of the placements allows an operation, its
-// result must be that of a dense computation in double. Otherwise its message must name the operator
-// that was written. No operator communicates, and operators in place keep the shard.
+// result must equal a dense computation in double. Otherwise the error message must name the
+// operator that the user wrote. No operator communicates. Operators in place do not reallocate the
+// shard.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -47,7 +48,8 @@ void expect(bool legal, Action action, dense const& truth, std::string const& se
   }
 }
 
-/// Runs an operator in place on a copy of x and returns it. The shard of the copy must stay.
+/// Runs an operator in place on a copy of x, and returns the copy. The memory of the copy must stay
+/// the same.
 template <class X, class Action>
 X in_place(X const& x, Action action) {
   auto y = x.clone();
@@ -218,7 +220,7 @@ TEST_CASE("a tensor in place with itself and with an overlapping slice of it") {
   CHECK(wrong_with(x, mapped(a, [](double v) { return 2 * v; })) == "");
   auto low = ashlar::slice<0>(x, 0, 5), high = ashlar::slice<0>(x, 1, 5);
   REQUIRE(high.data() == x.data() + 3);
-  high += low;  // The shards overlap, and each element is added before it is overwritten.
+  high += low;  // the two shards overlap: each element must be read before it is overwritten
   dense expected = mapped(a, [](double v) { return 2 * v; });
   for (int i = 5; i > 0; --i)
     for (int j = 0; j < 3; ++j) expected({i, j}) += expected({i - 1, j});

@@ -3,11 +3,12 @@
 // ranks: 1 2 3 4
 // thorough: ASHLAR_EXPERTS=all 1 2 3 4 6 8
 
-// Tests the training of a small GPT with mixtures of experts: under data, expert, tensor and other
-// plans, losses and balance losses must be those of one process, and every token of every step must
-// go to the same experts. Programs in another order must give the same bits, and so must pipelines
-// with experts in their stages. The environment variable ASHLAR_EXPERTS=all runs 30 random plans of
-// every mesh for 20 steps. Otherwise fewer run, for 12 steps.
+// Tests the training of a small GPT with mixtures of experts, under data, expert, tensor and other
+// plans. Losses and balance losses must equal those of one process, and every token of every step
+// must go to the same experts. Programs with overlap must give the same bits as serial programs.
+// Pipelines with experts in their stages must equal a single stage. The environment variable
+// ASHLAR_EXPERTS=all runs 30 random plans on every mesh, for 20 steps. By default fewer plans run,
+// for 12 steps.
 
 #include <cstdlib>
 #include <map>
@@ -28,11 +29,11 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// The experts of all tokens, by number of the pass and layer.
+/// The experts of all tokens, by the number of the pass and the number of the layer.
 using route_book = std::map<std::pair<std::int64_t, int>, std::vector<std::int32_t>>;
 route_book book;
 
-/// A dispatch that notes its routes.
+/// A dispatch layer that records its routes in `book`.
 class noting_dispatch : public nn::dispatch {
  public:
   noting_dispatch(std::int64_t features, nn::moe_options const& o, int number)
@@ -55,8 +56,9 @@ auto noting_block(int number, nn::moe_options const& o) {
                                           nn::experts(8, o), nn::combine())));
 }
 
-// So many ids that no two sequences of a micro-batch begin alike. Their first tokens would have equal
-// gates, of which rounding would drop one or the other.
+// There are so many token ids that no two sequences of a micro-batch begin with the same token.
+// Equal first tokens would have equal gates, and rounding would decide which one the capacity
+// drops.
 constexpr int vocabulary = 997;
 
 auto net_of(nn::moe_options const& o) {
@@ -92,7 +94,7 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, Plan const&
       done.balance_losses.push_back(report.balance_loss);
     }
   };
-  // Adam makes large steps of small gradients, so that in float the order of sums shows.
+  // Adam's steps do not shrink with the gradient, so in float even small rounding differences grow.
   if constexpr (std::is_same_v<T, double>)
     run(train::trainer(model, train::adam_w{.lr = 0.01f}, {.clip = 0.8, .overlap = how}));
   else run(train::trainer(model, train::sgd{.lr = 0.2f, .momentum = 0.5f}, {.overlap = how}));
@@ -100,7 +102,7 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, Plan const&
   return done;
 }
 
-/// Returns how many routes of a training differ from those of another one.
+/// Returns the number of routes that differ between two trainings.
 int turned(route_book const& a, route_book const& b) {
   int count = a.size() == b.size() ? 0 : 1'000'000;
   for (auto const& [at, routes] : a) {
@@ -111,8 +113,9 @@ int turned(route_book const& a, route_book const& b) {
   return count;
 }
 
-/// Returns the plan in which the last axis splits hidden features and heads, and the others experts or,
-/// if there is only one axis, nothing else. With `zero`, parameters are stored split along all axes.
+/// Returns a plan for a mesh with several axes. The first axis splits the experts. The last axis
+/// splits hidden features and heads, unless `zero` is true. The other axes split the batch. If
+/// `zero` is true, the storage of parameters is split along all axes.
 search::plan expert_and_tensor(search::problem const& problem, ashlar::mesh const& m, bool zero) {
   auto const& t = m.topology();
   namespace rows = search::detail;
@@ -151,7 +154,7 @@ void check_training(nn::moe_options const& o, int plans_of_each_mesh, double tol
       CHECK(turned(serial.routes, right.routes) == 0);
       for (std::size_t s = 0; s < steps; ++s) {
         CHECK(near(serial.losses[s], right.losses[s], tolerance));
-        // Both losses are addends of one, of which the balance loss is a small part.
+        // The tolerance is relative to the total loss, of which the balance loss is a small part.
         CHECK(std::abs(serial.balance_losses[s] - right.balance_losses[s]) <=
               tolerance * right.losses[s]);
       }
@@ -163,8 +166,8 @@ void check_training(nn::moe_options const& o, int plans_of_each_mesh, double tol
   }
 }
 
-/// Compares two stages, each with experts, with one stage of the same placements, on a mesh of as many
-/// ranks as a stage has.
+/// Compares two stages that both have experts with a single stage. The single stage has the same
+/// placements and runs on a mesh of as many ranks as one of the two stages.
 void check_stages(nn::moe_options const& o, int plans) {
   int const q = world_size() / 2;
   ashlar::mesh const whole(MPI_COMM_WORLD, {{"stage", 2}, {"gpu", q}});
@@ -173,10 +176,10 @@ void check_stages(nn::moe_options const& o, int plans) {
   {
     ashlar::mesh const stage(own, {{"stage", 1}, {"gpu", q}});
     auto const problem = search::any_length(nn::describe<double>(net_of(o), expert_batch));
-    std::vector<int> after_combine;  // the limits of stages between the blocks
+    std::vector<int> after_combine;  // the ends of the blocks, at which the net may be cut
     for (int i = 0; i + 1 < problem.size(); ++i)
       if (problem.spec(i).x.is_routed() && !problem.spec(i).y.is_routed())
-        after_combine.push_back(i + 2);  // with the end of its residual
+        after_combine.push_back(i + 2);  // after the end of the block's residual
     REQUIRE(after_combine.size() == 2);
     plan_source const source(problem, stage);
     std::mt19937 random(7);
@@ -196,7 +199,7 @@ void check_stages(nn::moe_options const& o, int plans) {
         CHECK(near(two.balance_losses[s], one.balance_losses[s], 1e-9));
       }
       if (i == 0) CHECK(two.losses == one.losses);
-      for (auto const& [at, routes] : two.routes)  // of this rank's stage
+      for (auto const& [at, routes] : two.routes)  // only the routes of this rank's stage
         CHECK(routes == one.routes.at(at));
       CHECK(two.routes.size() * 2 == one.routes.size());
     }

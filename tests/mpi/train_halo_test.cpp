@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests training steps in which ranks exchange halos, because a plan splits the rows of images. A
-// small VGG trains as without any split, within rounding. Programs in another order, and segments
-// that are computed again, give the same bits. The bytes that move are those that the step's
-// program predicts: recorded, asked of MPI, and on both transports. Tensors take the memory that
-// the program predicts.
+// Tests training steps under plans that split the rows of images, so that ranks exchange halos. A
+// small VGG must train as without any split, within rounding. Reordered programs, and segments that
+// are recomputed, must give the same bits. On both transports, the moved bytes must be those that
+// the step's program predicts. Tensors must take the memory that the program predicts.
 
 #include <doctest/doctest.h>
 #include <support/halo_plans.hpp>
@@ -28,7 +27,7 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 namespace train = ashlar::train;
 
-// Stages of a VGG for images of 9 x 7, then linear layers.
+// The net has stages of a VGG for images of 9 x 7, followed by linear layers.
 auto const small_vgg = nn::chain(nn::segment(nn::vgg_stage<2>(2, 3, true)),
                                  nn::segment(nn::vgg_stage<2>(3, 4, true)),
                                  nn::linear<3, 1>({4, 2, 1}, {6}), nn::relu(), nn::linear(6, 5));
@@ -77,7 +76,7 @@ void check_training(double tolerance) {
   }
 }
 
-/// Returns the programs that the passes make of `p`.
+/// Returns the programs that the passes make from `p`.
 std::vector<step::program> reordered(step::program const& p) {
   auto const early = step::early_moves(p).made;
   step::overlap_options const options;
@@ -101,7 +100,7 @@ TEST_CASE("the search splits the rows of a single image, and the plan trains") {
     auto const plan = search::optimal(problem, m.topology(), slow);
     CAPTURE(describe(problem, plan));
     auto model = nn::place<double>(small_vgg, m, plan, 7);
-    // On three ranks, splits of the three channels are as good.
+    // On three ranks, the search may split the three channels instead, which is equally fast.
     if (world_size() % 2 == 0) CHECK(halo_exchanges(model.program()) > 0);
     auto whole = nn::place<double>(small_vgg, m, plan_source(problem, m).whole(), 7);
     train::trainer split(model, train::adam_w{.lr = 0.01}), right(whole, train::adam_w{.lr = 0.01});
@@ -119,7 +118,7 @@ TEST_CASE("with halos, every pass gives the same bits and the predicted bytes") 
   for (auto const& t : topologies(world_size()))
     for (auto const on : {transport::messages, transport::shared_memory}) {
       auto const m = mesh_on(on, t, bandwidth_bound);
-      m.set_checked(false);  // comparisons of the checked mode would move bytes too
+      m.set_checked(false);  // the checked mode would move bytes too
       for (auto const& plan : halo_plans(problem, m, 5, 2)) {
         CAPTURE(describe(problem, plan));
         auto model = nn::place<double>(small_vgg, m, plan, 3);

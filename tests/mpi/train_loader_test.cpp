@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests batches from files of tokens. Every rank must get the part of the batch that an own reader
-// cuts out of the whole file, and read no other bytes. A training that was resumed must be as an
-// undisturbed one, bit for bit. What is wrong with a file must be said on every rank.
+// Tests batches that are read from token files. Every rank must get its part of the batch, which
+// this test cuts out of the whole file, and must read no other bytes. A resumed training must equal
+// an undisturbed one, bit for bit. Every rank must report what is wrong with a file.
 
 #include <filesystem>
 #include <fstream>
@@ -35,7 +35,7 @@ auto const reading_gpt = nn::chain(nn::embedding(60, 6), nn::repeat(1, nn::gpt_b
                                    nn::linear(6, 60));
 constexpr nn::token_batch loader_batch{3, 4, 2};
 
-/// A folder that all ranks see, which rank 0 fills and removes.
+/// A folder that all ranks see. Rank 0 creates and removes it.
 class token_folder {
  public:
   token_folder() : path_(fs::temp_directory_path() / "ashlar_loader_test") {
@@ -66,7 +66,7 @@ std::vector<int> some_tokens(int n) {
   for (auto& t : tokens) t = static_cast<int>(random() % 60);
   return tokens;
 }
-/// Returns numbers in little-endian order.
+/// Returns the bytes of the numbers in little-endian order, `bytes` bytes for each number.
 std::string little(std::vector<int> const& numbers, int bytes) {
   std::string text;
   for (int const n : numbers)
@@ -85,7 +85,7 @@ std::string npy(std::string const& type, std::string const& shape, std::string c
          data;
 }
 
-/// Returns the whole batch of a step, by the rule of the loader's comment.
+/// Returns the whole batch of a step, according to the rule in the comment of the loader.
 train::batch_data<> whole_batch(std::vector<int> const& tokens, std::uint64_t seed,
                                 std::int64_t step) {
   auto const sequences = (static_cast<std::int64_t>(tokens.size()) - 1) / 4;
@@ -100,7 +100,7 @@ train::batch_data<> whole_batch(std::vector<int> const& tokens, std::uint64_t se
   return made;
 }
 
-/// Returns the tokens that a rank must read of one batch.
+/// Returns the number of tokens that a rank must read for one batch.
 std::int64_t tokens_of_part(nn::batch_part const& p) {
   std::int64_t n = 0;
   for (std::int64_t row = 0; row < 3; ++row) {
@@ -113,7 +113,7 @@ std::int64_t tokens_of_part(nn::batch_part const& p) {
     add(p.target, 1);
     n += static_cast<std::int64_t>(columns.size());
   }
-  return 2 * n;  // micro-batches
+  return 2 * n;  // a batch has two micro-batches
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ TEST_CASE("every epoch has every sequence once, in an order of its own") {
 
 TEST_CASE("every rank reads its part of the same batches, from every kind of file") {
   token_folder const folder;
-  auto const tokens = some_tokens(61);  // 15 sequences: epochs end within batches
+  auto const tokens = some_tokens(61);  // 15 sequences, so an epoch may end within a batch
   std::vector<fs::path> const files{folder.write("nano.bin", little(tokens, 2)),
                                     folder.write("llm.bin", llm_c(tokens, 20240520, 1, 61)),
                                     folder.write("text.txt", little(tokens, 1)),
@@ -170,7 +170,7 @@ TEST_CASE("every rank reads its part of the same batches, from every kind of fil
         CHECK(data.bytes_read() == 4 * tokens_of_part(trainer.part()) * sizes[f]);
         CHECK(data.position(4) == train::data_position{1, 9});
       }
-      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // rows over ranks, of one token more each
+      if (k == 0 && m.axes() == 1 && m.ranks() > 1)  // each row has one token more
         CHECK(tokens_of_part(trainer.part()) == 2 * 5 * trainer.part().input[0].size);
     }
   }
@@ -247,7 +247,8 @@ TEST_CASE("files that cannot be used are refused on every rank, by name") {
   refused(folder.write("s.npy", npy("<u2", "(10,)", little(tokens, 2))), by_name,
           "its header says 10 tokens, but it has room for 9.");
 
-  // A token outside of the vocabulary is an error of the step, on all ranks that read it or not.
+  // A token id beyond the vocabulary makes the step fail on all ranks, also on ranks that have not
+  // read this token.
   auto const big = folder.write("big.bin", little({1, 2, 3, 60, 5}, 2));
   train::loader data(trainer, big);
   auto const message = message_of([&] { trainer.step(data.batch(0)); });

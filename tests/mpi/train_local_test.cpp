@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests steps to which every rank passes the part of the batch that it reads. Losses, gradient
-// norms and parameters must have the bits of steps with the whole batch. A part that does not fit
-// must be refused on every rank, and change nothing.
+// Tests training steps with local parts: every rank passes only its part of the batch. Losses,
+// gradient norms and parameters must be bitwise equal to those of steps with the whole batch. A
+// part that does not fit must be refused on every rank, and must change nothing.
 
 #include <doctest/doctest.h>
 #include <support/local_part.hpp>
@@ -36,8 +36,8 @@ auto const local_contexts = nn::chain(
     nn::residual(nn::chain(nn::group_norm(4, 2), nn::cross_attention(4, 2, {3, 5}))),
     nn::convolution(4, 2, 1), nn::mean_squared_error());
 
-/// Trains one model with whole batches and one with parts, and compares their bits. Returns how
-/// many inputs of a micro-batch the part of this rank has.
+/// Trains model `a` with whole batches and model `b` with local parts, and compares their bits.
+/// Returns the number of inputs of a micro-batch in this rank's part.
 template <class Whole, class Part, class Batches>
 std::int64_t same_bits(Whole& a, Part& b, Batches const& batch_of) {
   train::adam_w const adam{.lr = 0.01};
@@ -49,7 +49,7 @@ std::int64_t same_bits(Whole& a, Part& b, Batches const& batch_of) {
     CHECK(made.gradient_norm == expected.gradient_norm);
   }
   CHECK(values_of(a) == values_of(b));
-  CHECK(whole.step(batch_of(2)).loss == parts.step(batch_of(2)).loss);  // both ways in turn
+  CHECK(whole.step(batch_of(2)).loss == parts.step(batch_of(2)).loss);  // `parts` takes both forms
   return parts.part().input.elements();
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a rank that passes the whole batch where others pass parts is told so
           }) == "trainer: at step 0 rank 1 has another batch than rank 0. Pass the whole batch, "
                 "with the same inputs and targets, on every rank, or on every rank its part.");
 
-  // Under the plan without splits every rank reads all.
+  // Under a plan without splits, every rank passes the whole batch.
   auto whole = nn::place<double>(local_perceptron, m, plan_source(problem, m).whole(), 1);
   train::trainer replicated(whole, train::adam_w{});
   auto mine = local_part(replicated, data);

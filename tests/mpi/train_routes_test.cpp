@@ -3,11 +3,11 @@
 // ranks: 1 2 4
 // thorough: ASHLAR_EXPERTS=all 1 2 3 4 6 8
 
-// Tests what a trainer reports of mixtures of experts, and routes that are given: losses of routers,
-// loads and dropped routes are those of one process under all plans; gradients at given routes are
-// those of the whole loss; routes are recorded and replayed; logits that are not finite are one error
-// on every rank, also in a pipeline. The environment variable ASHLAR_EXPERTS=all runs more random
-// plans.
+// Tests what a trainer reports about mixtures of experts, and training with given routes. Under all
+// plans, the losses of routers, the loads and the dropped routes must be those of one process.
+// Gradients at given routes must be those of the whole loss. Recorded routes can be replayed.
+// Logits that are not finite must give the same error on every rank, also in a pipeline. The
+// environment variable ASHLAR_EXPERTS=all runs more random plans.
 
 #include <cstdlib>
 #include <limits>
@@ -31,19 +31,20 @@ namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
 constexpr nn::token_batch routed_batch{4, 3, 2};
-constexpr int passes = 4;  // two steps
-constexpr int ids = 997;   // so many that no two tokens have equal gates
+constexpr int passes = 4;  // two steps of two micro-batches
+constexpr int ids = 997;   // so many token ids that no two tokens of a batch have equal gates
 
 auto routed_net(nn::moe_options const& o) {
   return nn::chain(nn::embedding(ids, 4, nn::no_positions), nn::moe(4, o), nn::linear(4, 5));
 }
-constexpr int router = 1;  // the element `dispatch` of this net
+constexpr int router = 1;  // the number of the element `dispatch` in this net
 
 auto data_of_step(unsigned step) {
   return random_batch<std::int32_t>(routed_batch, ids, 5, step, 5);
 }
 
-/// Returns the reports of two steps at `book`'s routes, or at those of the router.
+/// Returns the reports of two steps. Tokens take the routes of `book`, or the routes that the
+/// router chooses if `book` is empty.
 std::vector<train::step_report> reports_of(nn::moe_options const& o, ashlar::mesh const& m,
                                            search::plan const& plan, nn::route_book book = {},
                                            train::overlap how = train::overlap::as_planned,
@@ -99,7 +100,7 @@ void check_reports(nn::moe_options const& o, nn::route_book const& book = {}) {
     }
 }
 
-/// Returns routes of all passes. Expert k of token t in pass b is choose(b, t, k).
+/// Returns routes for all passes. In pass b, the k-th expert of token t is choose(b, t, k).
 template <class Choose>
 nn::route_book book_of(int experts, int chosen, Choose const& choose) {
   nn::route_book book;
@@ -127,7 +128,8 @@ TEST_CASE("training at given routes does not depend on mesh or plan") {
 }
 
 TEST_CASE("loads that are hard for some rank: right under all plans, and no hang") {
-  // Experts 5 on 4 ranks and 3 on 8, some of which have none.
+  // With five experts on four ranks, or three experts on eight ranks, loads are uneven, and some
+  // ranks may hold no expert.
   nn::moe_options const five{.experts = 5, .chosen = 1, .hidden = 3, .balance = 0.1};
   nn::moe_options const three{.experts = 3, .chosen = 3, .hidden = 3, .balance = 0.1};
   check_reports(five, book_of(5, 1, [](int b, int t, int) { return (b + t) % 5; }));  // balanced
@@ -136,7 +138,7 @@ TEST_CASE("loads that are hard for some rank: right under all plans, and no hang
   check_reports(five,  // tokens of the first rank only
                 book_of(5, 1, [](int b, int t, int) { return t < 3 ? (b + t) % 5 : -1; }));
   check_reports(three, book_of(3, 3, [](int, int, int k) { return k; }));  // all experts
-  // No tokens for any expert: every token is dropped.
+  // Every choice of every token is dropped, so no expert gets a token.
   auto const none = book_of(5, 1, [](int, int, int) { return -1; });
   auto const problem = search::any_length(nn::describe<double>(routed_net(five), routed_batch));
   for (auto const& m : all_meshes())
@@ -244,7 +246,7 @@ TEST_CASE("recorded routes are those that another plan takes, and can be replaye
     }
     auto const again = reports_of(o, m, plan, book);
     for (std::size_t s = 0; s < 2; ++s) CHECK(near(again[s].loss, losses[s], 1e-11));
-    // Another net's router chooses otherwise, but takes the routes of the book.
+    // This net's router would choose other experts, but the routes of the book are used.
     for (std::size_t s = 0; s < 2; ++s) {
       auto const as = train::overlap::as_planned;
       auto const given = reports_of(o, m, plan, book, as, 8)[s];
@@ -284,7 +286,7 @@ TEST_CASE("logits that are not finite are one error on every rank, also in a pip
   auto const problem = search::any_length(nn::describe<double>(net, routed_batch));
   auto data = data_of_step(1);
   for (auto& id : data.inputs) id %= ids - 1;
-  data.inputs[12 + 5] = data.inputs[12 + 7] = ids - 1;  // of micro-batch 1
+  data.inputs[12 + 5] = data.inputs[12 + 7] = ids - 1;  // two tokens of micro-batch 1
   auto const check = [&](auto model) {
     train::trainer t(model, train::adam_w{});
     t.step(data);

@@ -181,7 +181,7 @@ TEST_CASE("predict takes any number of samples, in parts of the planned batch") 
   on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(2);
     auto model = nn::place<double>(net, m, plans.random(random), 1);
-    std::vector<double> all;  // of 9 samples, three at a time
+    std::vector<double> all;  // predictions for 9 samples, three at a time
     for (std::size_t first = 0; first < ids.size(); first += 12)
       for (auto const y : model.predict(std::span(std::as_const(ids)).subspan(first, 12)))
         all.push_back(y);
@@ -214,7 +214,7 @@ TEST_CASE("predict takes the contexts of all samples behind their inputs") {
   auto model = nn::place<double>(net, m, plan_source(problem, m).whole(), 1);
   auto const y = model.predict(drawn.inputs);
   REQUIRE(y.size() == 48);
-  std::vector<double> again, expected;  // samples 2, 0, 1, 2 and 1
+  std::vector<double> again, expected;  // inputs of samples 2, 0, 1, 2, 1, and their predictions
   for (std::size_t const size : {16, 15})
     for (std::size_t const s : {2, 0, 1, 2, 1}) {
       auto const* const from = drawn.inputs.data() + (size == 15 ? 48 : 0) + s * size;
@@ -328,7 +328,7 @@ TEST_CASE("the checked mode finds replicated values that differ after a step") {
       if (p.path() == "2.bias" && m.rank() == m.ranks() - 1)
         p.template shards<double>().value[1] += 0.25;
     });
-    // The wrong bias makes other gradients of all parameters on that rank.
+    // The wrong bias changes the gradients of all parameters on that rank.
     CHECK(message_of([&] { trainer.step(data); }) ==
           "trainer: after step 1 ranks 0 and " + std::to_string(m.ranks() - 1) +
               " have different values of 0.weight, although both hold the same part of it. Test "

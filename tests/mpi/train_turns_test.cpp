@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests training steps in which micro-batches take turns (step/turns.hpp), with and without overlap.
-// Losses, gradient norms and parameters must be bitwise equal to those of micro-batches that run one
-// after another. The moved bytes must be those of the program: the same ones, but each gather once
-// for the micro-batches of a group. The measured memory must not exceed the predicted one.
+// Tests training steps in which micro-batches take turns (step/turns.hpp), with and without
+// overlap. Losses, gradient norms and parameters must be bitwise equal to those of micro-batches
+// that run one after another. The moved bytes must be those of the program. Compared with serial
+// micro-batches, only gathers differ: a group of micro-batches shares each gather. The measured
+// memory must not exceed the predicted memory.
 
 #include <algorithm>
 
@@ -66,7 +67,7 @@ turned_training train_with(Net const& net, Batch const& batch, int classes, ashl
   return made;
 }
 
-/// Checks the bytes of a step of a model whose micro-batches take turns, per kind of collective.
+/// Checks the bytes of each kind of collective in a step of a model whose micro-batches take turns.
 template <class Model, class Data>
 void check_bytes(Model& model, step::program const& p, Data const& data) {
   auto walker = model.make_executor(p);
@@ -97,7 +98,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
       std::mt19937 random(on == transport::messages ? 6 : 7);
       plans.push_back(source.random(random));
       if (world_size() <= 4) plans.push_back(source.random(random));
-      else plans.erase(plans.begin() + (on == transport::messages));  // ranks share cores
+      else plans.erase(plans.begin() + (on == transport::messages));  // many ranks are slow
       for (auto const& plan : plans) {
         CAPTURE(describe(problem, plan));
         recomputed += plan.recomputed > 0;
@@ -113,7 +114,7 @@ void check_turns(Net const& net, Batch const& batch, int classes, int steps) {
           CHECK(run(k, train::overlap::none) == expected);
           CHECK(run(k, train::overlap::as_planned) == expected);
         }
-        steps = std::min(steps, 2);  // the first plan alone trains for long
+        steps = std::min(steps, 2);  // only the first plan trains for many steps
       }
     }
   }
@@ -173,14 +174,15 @@ TEST_CASE("the bytes of a step in turns are those of its program, and weights co
 }
 
 TEST_CASE("steps in turns need at most the predicted memory") {
-  // The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
+  // The size of each tensor in bytes is one of the allocator's block sizes
+  // (support/size_class.hpp), so no tensor is padded.
   auto const net = nn::chain(nn::embedding(64, 64), nn::repeat(2, nn::gpt_block(64, 4)),
                              nn::layer_norm(64), nn::linear(64, 64));
   nn::token_batch const batch{8, 32, 4};
   auto const described = any_length(nn::describe<double>(net, batch));
   auto const data = random_batch<std::int32_t>(batch, 64, 64, 1);
   ashlar::topology const t{{"gpu", world_size()}};
-  if (world_size() % 3 == 0) return;  // shards of unequal sizes are padded
+  if (world_size() % 3 == 0) return;  // shards of unequal sizes would be padded
   for (auto const overlap : {train::overlap::none, train::overlap::as_planned})
     for (auto plan : {search::zero_3(described, t, even_machine),
                       search::tensor_parallel(described, t, even_machine)})
@@ -202,7 +204,7 @@ TEST_CASE("steps in turns need at most the predicted memory") {
         CAPTURE(measured);
         CAPTURE(predicted);
         CAPTURE(plan.memory);
-        // Statistics and the losses of rows are not counted.
+        // The prediction does not count statistics and the losses of rows.
         CHECK(measured <= predicted + 32768);
         CHECK(double(measured) >= 0.6 * double(predicted));
         if (overlap == train::overlap::none) CHECK(measured <= plan.memory);
