@@ -4,8 +4,9 @@
 #pragma once
 
 // Elementary functions as objects for element-wise maps, shared by the host's loops and the device's
-// kernels. Each is a class F with F::value(x), for value_of<F> (functor.hpp). They compute in the
-// type of x, which is float or double; magnitude also takes integers.
+// kernels. Each is a class F with F::value(x) and F::derivative(x), for value_of<F> and
+// gradient_of<F> (functor.hpp). They compute in the type of x, which is float or double; magnitude
+// also takes integers. Its derivative is 0 at 0.
 //
 //   exponential           e^x               natural_log           ln x, NaN for x < 0
 //   square_root           NaN for x < 0     inverse_square_root   1 / sqrt(x)
@@ -27,12 +28,20 @@ struct exponential {
   ASHLAR_HD static T value(T x) {
     return math::exp(x);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return math::exp(x);
+  }
 };
 
 struct natural_log {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return std::log(x);
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(1) / x;
   }
 };
 
@@ -41,12 +50,20 @@ struct square_root {
   ASHLAR_HD static T value(T x) {
     return std::sqrt(x);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(0.5) / std::sqrt(x);
+  }
 };
 
 struct inverse_square_root {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return T(1) / std::sqrt(x);
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(-0.5) / (x * std::sqrt(x));
   }
 };
 
@@ -55,12 +72,21 @@ struct hyperbolic_tangent {
   ASHLAR_HD static T value(T x) {
     return math::tanh(x);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    T const y = math::tanh(x);
+    return T(1) - y * y;
+  }
 };
 
 struct error_function {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return std::erf(x);
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(1.1283791670955125739) * math::exp(-x * x);  // 2 / sqrt(pi) e^-x^2
   }
 };
 
@@ -69,12 +95,22 @@ struct logistic {
   ASHLAR_HD static T value(T x) {
     return T(1) / (T(1) + math::exp(-x));
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    T const y = T(1) / (T(1) + math::exp(-x));
+    return y * (T(1) - y);
+  }
 };
 
 struct silu {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return x / (T(1) + math::exp(-x));
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    T const s = T(1) / (T(1) + math::exp(-x));
+    return s + x * s * (T(1) - s);
   }
 };
 
@@ -83,12 +119,26 @@ struct magnitude {
   ASHLAR_HD static T value(T x) {
     return x < T(0) ? -x : x + T(0);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
+  }
 };
 
 template <class A>
 struct raised {
   A exponent;
   ASHLAR_HD A operator()(A x) const { return std::pow(x, exponent); }
+};
+
+/// Computes the gradient of the loss with respect to x. dy is the gradient of the loss with respect
+/// to x^exponent.
+template <class A>
+struct raised_gradient {
+  A exponent;
+  ASHLAR_HD A operator()(A x, A dy) const {
+    return dy * exponent * std::pow(x, exponent - A(1));
+  }
 };
 
 }  // namespace ashlar::device
