@@ -147,7 +147,7 @@ class formula_layer {
     });
     pass.infer_extents();
     pass.read(f.x, c.x().data());
-    read_weights(c, f, pass, formulas::forward_nodes(f));
+    read_weights(c, f, formulas::forward_nodes(f), pass);
     auto y = c.make_y();
     pass.write_to(f.y, y.data());
     detail::formula_values<X, T> keep;
