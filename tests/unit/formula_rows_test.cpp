@@ -79,9 +79,8 @@ TEST_CASE("rms_norm has the rows of layer norm without the bias") {
 }
 
 TEST_CASE("a gain has the rows that hands write, and two more") {
-  auto const rows = rows_of(nn::formula("gain", gain_of, nn::weight("g", {5}, nn::all_equal(1)))
-                                .spec({3, 4, 5})
-                                .rows);
+  auto const rows = rows_of(
+      nn::formula("gain", gain_of, nn::weight("g", {5}, nn::all_equal(1))).spec({3, 4, 5}).rows);
   std::set<std::string> expected;
   auto const add = [&](ashlar::training_row const& row) { expected.insert(text(row)); };
   auto const b = broadcast(), p = partial(), f = split(2, 0);
@@ -108,7 +107,8 @@ TEST_CASE("swiglu may split its rows, its features and its hidden features") {
 
 TEST_CASE("a bias is read as a partial sum only where what it is added to is partial") {
   auto const mlp = nn::formula(
-      "mlp", [](auto x, auto a, auto b, auto c, auto d) { return matmul(gelu(matmul(x, a) + b), c) + d; },
+      "mlp",
+      [](auto x, auto a, auto b, auto c, auto d) { return matmul(gelu(matmul(x, a) + b), c) + d; },
       nn::weight("a", {4, 6}), nn::weight("b", {6}, zero), nn::weight("c", {6, 5}),
       nn::weight("d", {5}, zero));
   int partial_biases = 0;
@@ -148,8 +148,8 @@ TEST_CASE("costs and kept values follow from the operators") {
   // rms_norm keeps x and one number a row.
   CHECK(nn::rms_norm(4).spec({5, 4}).saved_values == 5 * 4 + 5);
   // A bias keeps nothing.
-  auto const bias = nn::formula("f", [](auto x, auto b) { return x + b; },
-                                nn::weight("b", {4}, zero));
+  auto const bias = nn::formula(
+      "f", [](auto x, auto b) { return x + b; }, nn::weight("b", {4}, zero));
   CHECK(bias.spec({5, 4}).saved_values == 0);
 }
 
@@ -165,10 +165,13 @@ TEST_CASE("formulas that cannot be right are refused") {
           "from the last one on.");
   refuses(nn::formula("f", [](auto x) { return sum(x, 2); }), {5, 3},
           "f: sum over dim 2 of a tensor 5x3. Dims count from 0, and from the last one with -1.");
-  refuses(nn::formula("f", [](auto x, auto) { return x; }, nn::weight("g", {4}, zero)), {5, 4},
+  refuses(nn::formula(
+              "f", [](auto x, auto) { return x; }, nn::weight("g", {4}, zero)),
+          {5, 4},
           "f: the formula does not use a weight 4. Remove it from the function's parameters.");
-  refuses(nn::formula("f", [](auto, auto g) { return exp(g); }, nn::weight("g", {4}, zero)), {5, 4},
-          "f: the formula does not use x 5x4. Remove it from the function's parameters.");
+  refuses(nn::formula(
+              "f", [](auto, auto g) { return exp(g); }, nn::weight("g", {4}, zero)),
+          {5, 4}, "f: the formula does not use x 5x4. Remove it from the function's parameters.");
   refuses(nn::formula("f",
                       [](auto x) {
                         for (int i = 0; i < 40; ++i) x = exp(x);

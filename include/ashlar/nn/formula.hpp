@@ -108,7 +108,8 @@ class formula_layer {
       s.parameters.push_back({w.name, w.extents, whole.reads[node]});
       reads_weights = reads_weights || alone.reads[node];
     }
-    for (int i = 0; i < f.g.size(); ++i) shares = shares || (alone.computes[i] && input.computes[i]);
+    for (int i = 0; i < f.g.size(); ++i)
+      shares = shares || (alone.computes[i] && input.computes[i]);
     auto const forward = formulas::work_of(f.g, formulas::forward_nodes(f));
     auto const backward = formulas::work_of(f.g, whole), gradients = formulas::work_of(f.g, alone);
     s.forward_flops = forward.flops;
@@ -237,8 +238,7 @@ class formula_layer {
   static void read_weights(Call const& c, formulas::differentiated_formula const& f,
                            formulas::pass_nodes const& nodes, Pass& pass) {
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {
-      if (nodes.reads[f.weights[K]])
-        pass.read(f.weights[K], c.template parameter<K>().data());
+      if (nodes.reads[f.weights[K]]) pass.read(f.weights[K], c.template parameter<K>().data());
     });
   }
 
@@ -250,7 +250,7 @@ class formula_layer {
     auto const nodes = formulas::backward_nodes(f, part);
     auto const& keep = c.template kept<0>();
     formulas::evaluation<typename Call::value_type, typename Call::processor_type> pass(c.mesh(),
-                                                                                       f);
+                                                                                        f);
     pass.set_extents(f.x, c.template kept<1>());
     // A weight and its gradient have shards of the same extents.
     for_each_weight([&]<int K>(std::integral_constant<int, K>) {

@@ -187,9 +187,8 @@ class evaluation {
         write_gradient(n, device::raised_gradient<A>{a}, u, v, i, z);
         break;
       case operation::apply_gradient:
-        detail::with_function(n.f, [&]<class F>(F) {
-          write_gradient(n, device::gradient_of<F>{}, u, v, i, z);
-        });
+        detail::with_function(
+            n.f, [&]<class F>(F) { write_gradient(n, device::gradient_of<F>{}, u, v, i, z); });
         break;
       case operation::add: pairs(device::sum_of{}); break;
       case operation::subtract: pairs(device::difference_of{}); break;
@@ -207,8 +206,7 @@ class evaluation {
   /// Computes f of each pair of elements, of which one may be repeated.
   template <class F>
   void write_pairs(node const& n, F const& f, T const* u, T const* v, int i, T* z) {
-    if (n.in_a == n.out && n.in_b == n.out)
-      return map(mesh_.processor(), f, u, v, elements(i), z);
+    if (n.in_a == n.out && n.in_b == n.out) return map(mesh_.processor(), f, u, v, elements(i), z);
     if (elements(i) == 0) return;
     ashlar::detail::repeated_loop loop{
         n.extents.rank(), {}, strides_in(n.in_a, n.a, i), strides_in(n.in_b, n.b, i)};
@@ -271,8 +269,9 @@ class evaluation {
       bool last = true;
       for (int e = 0; e <= d; ++e) outer *= size(n.a, e), last = last && !summed(e);
       rest = outer * inner;
-      if (last) return reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer,
-                                  extent, inner, z);
+      if (last)
+        return reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer, extent,
+                          inner, z);
       auto next = std::make_unique<buffer<T>>(mesh_.memory(), rest);
       reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer, extent, inner,
                  next->data());

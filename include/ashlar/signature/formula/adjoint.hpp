@@ -61,23 +61,18 @@ class differentiation {
     node const n = g_[z];
     switch (n.what) {
       case operation::scale: return give(n.a, scaled(n.number, dz));
-      case operation::divide_by:
-        return give(n.a, add_map(g_, operation::divide_by, dz, n.number));
+      case operation::divide_by: return give(n.a, add_map(g_, operation::divide_by, dz, n.number));
       case operation::shift: return give(n.a, dz);
       case operation::divide_into: return give(n.a, scaled(-1, quotient(product(dz, z), n.a)));
       case operation::power:
         return give(n.a, add_pair(g_, operation::power_gradient, n.a, dz, n.number));
       case operation::apply:
         return give(n.a, add_pair(g_, operation::apply_gradient, n.a, dz, 0, n.f));
-      case operation::add:
-        give_repeated(z, n.a, dz);
-        return give_repeated(z, n.b, dz);
+      case operation::add: give_repeated(z, n.a, dz); return give_repeated(z, n.b, dz);
       case operation::subtract:
         give_repeated(z, n.a, dz);
         return give_repeated(z, n.b, scaled(-1, dz));
-      case operation::multiply:
-        give(n.a, product(dz, n.b));
-        return give(n.b, product(dz, n.a));
+      case operation::multiply: give(n.a, product(dz, n.b)); return give(n.b, product(dz, n.a));
       case operation::divide: {
         int const du = quotient(dz, n.b);
         give(n.a, du);

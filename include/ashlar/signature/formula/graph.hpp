@@ -79,11 +79,24 @@ constexpr char const* to_string(function f) {
   return names[static_cast<int>(f)];
 }
 constexpr char const* to_string(operation what) {
-  constexpr char const* names[] = {
-      "x",       "the gradient of y",     "a weight", "a * u",    "u / a",  "u + a",
-      "a / u",   "pow",                   "the gradient of pow",  "apply",  "a gradient",
-      "u + v",   "u - v",                 "u * v",    "u / v",    "matmul", "sum",
-      "repeat"};
+  constexpr char const* names[] = {"x",
+                                   "the gradient of y",
+                                   "a weight",
+                                   "a * u",
+                                   "u / a",
+                                   "u + a",
+                                   "a / u",
+                                   "pow",
+                                   "the gradient of pow",
+                                   "apply",
+                                   "a gradient",
+                                   "u + v",
+                                   "u - v",
+                                   "u * v",
+                                   "u / v",
+                                   "matmul",
+                                   "sum",
+                                   "repeat"};
   return names[static_cast<int>(what)];
 }
 
@@ -130,8 +143,7 @@ struct graph {
     for (int i = 0; i < nodes.size(); ++i)
       if (nodes[i] == n) return i;
     if (nodes.size() == max_nodes)
-      throw error(name, "the formula and its gradient have more than " +
-                            std::to_string(max_nodes) +
+      throw error(name, "the formula and its gradient have more than " + std::to_string(max_nodes) +
                             " operators. Divide it into several formulas in an nn::chain.");
     nodes.push_back(n);
     return nodes.size() - 1;
@@ -160,8 +172,7 @@ constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
 }
 
 /// Adds an operator of one operand whose result has the same extents.
-constexpr int add_map(graph& g, operation what, int a, double number,
-                      function f = function::exp) {
+constexpr int add_map(graph& g, operation what, int a, double number, function f = function::exp) {
   node n;
   n.what = what;
   n.f = f;
@@ -212,9 +223,8 @@ constexpr int add_contraction(graph& g, int a, int b, dim_letters const& in_a,
   n.out = out;
   for (char const letter : out.view()) {
     auto const i = in_a.view().find(letter), j = in_b.view().find(letter);
-    n.extents.extent.push_back(i != std::string_view::npos
-                                   ? g[a].extents[static_cast<int>(i)]
-                                   : g[b].extents[static_cast<int>(j)]);
+    n.extents.extent.push_back(i != std::string_view::npos ? g[a].extents[static_cast<int>(i)]
+                                                           : g[b].extents[static_cast<int>(j)]);
   }
   return g.add(n);
 }
@@ -224,8 +234,7 @@ constexpr int add_contraction(graph& g, int a, int b, dim_letters const& in_a,
 constexpr int add_product(graph& g, int a, int b) {
   shape const x = g[a].extents, y = g[b].extents;
   int const lead = x.rank() - 2, batch = y.rank() - 2;
-  bool fits = lead >= 0 && batch >= 0 && (batch == 0 || batch == lead) &&
-              x[lead + 1] == y[batch];
+  bool fits = lead >= 0 && batch >= 0 && (batch == 0 || batch == lead) && x[lead + 1] == y[batch];
   for (int d = 0; fits && d < batch; ++d) fits = x[d] == y[d];
   if (!fits)
     throw error(g.name, "matmul of " + to_string(x) + " and " + to_string(y) +

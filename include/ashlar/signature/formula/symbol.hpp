@@ -26,7 +26,8 @@
 #define ASHLAR_SAYS_FORMULA_OPERATOR(NAME)                                                         \
   "formula: " NAME                                                                                 \
   " is not an operator of formulas. They have + - * / of tensors and numbers, matmul(u, v), "      \
-  "sum(u, dim), mean(u, dim), pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, erf, " \
+  "sum(u, dim), mean(u, dim), pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, "     \
+  "erf, "                                                                                          \
   "abs, relu and gelu. Write a layer of your own for other operators: see nn/layer.hpp."
 
 namespace ashlar::formulas {
@@ -53,7 +54,9 @@ template <class...>
 inline constexpr bool never = false;
 
 template <int A, int B>
-using larger = symbol<(A == any_rank || B == any_rank ? any_rank : A > B ? A : B)>;
+using larger = symbol<(A == any_rank || B == any_rank ? any_rank
+                       : A > B                        ? A
+                                                      : B)>;
 
 template <int A, int B>
 constexpr larger<A, B> pair(operation what, symbol<A> u, symbol<B> v) {
@@ -136,10 +139,10 @@ constexpr auto operator-(double a, symbol<Rank> u) {
   return -u + a;
 }
 
-#define ASHLAR_FORMULA_FUNCTION(name)             \
-  template <int Rank>                             \
-  constexpr symbol<Rank> name(symbol<Rank> u) {   \
-    return detail::applied(function::name, u);    \
+#define ASHLAR_FORMULA_FUNCTION(name)                                                              \
+  template <int Rank>                                                                              \
+  constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \
+    return detail::applied(function::name, u);                                                     \
   }
 ASHLAR_FORMULA_FUNCTION(exp)
 ASHLAR_FORMULA_FUNCTION(log)
@@ -184,11 +187,11 @@ constexpr symbol<Rank> mean(symbol<Rank> u, int dim) {
 }
 
 // What tensors have and formulas do not. The names are those of ashlar/tensor.
-#define ASHLAR_NO_FORMULA_FUNCTION(name)                                             \
-  template <int... Number, int Rank, class... More>                                  \
-  constexpr symbol<Rank> name(symbol<Rank> u, More const&...) {                      \
-    static_assert(detail::never<symbol<Rank>, More...>, ASHLAR_SAYS_FORMULA_OPERATOR(#name)); \
-    return u;                                                                        \
+#define ASHLAR_NO_FORMULA_FUNCTION(name)                                                           \
+  template <int... Number, int Rank, class... More>                                                \
+  constexpr symbol<Rank> name(symbol<Rank> u, More const&...) {                                    \
+    static_assert(detail::never<symbol<Rank>, More...>, ASHLAR_SAYS_FORMULA_OPERATOR(#name));      \
+    return u;                                                                                      \
   }
 ASHLAR_NO_FORMULA_FUNCTION(softmax)
 ASHLAR_NO_FORMULA_FUNCTION(max)
