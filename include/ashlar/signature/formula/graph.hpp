@@ -128,7 +128,7 @@ struct node {
   }
 };
 
-inline constexpr int max_nodes = 64;  ///< the most nodes of a formula with its gradient
+inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its gradient
 
 /// The operators of a formula in an order in which they can be computed.
 struct graph {
