@@ -74,6 +74,59 @@ TEST_CASE("a sum with a repeated operand has the rows that hold and no others") 
   check_table(ashlar::add_signatures("mn", "m"), {binary("mn", "m", sum)});
 }
 
+namespace {
+
+/// Sums x over the letters that `to` lacks. Each letter '1' of `to` is a dim of extent 1.
+operation sum_keeping(std::string_view from, std::string_view to) {
+  return {lettered_operands({from}), [=](pieces const& x) -> std::optional<dense> {
+            std::string letters;
+            for (char const letter : to)
+              if (letter != '1') letters += letter;
+            auto const sums = einsum({from}, letters, x, [](auto const& v) { return v[0]; });
+            if (!sums) return {};
+            index e;
+            std::size_t next = 0;
+            for (char const letter : to) e.push_back(letter == '1' ? 1 : sums->extents[next++]);
+            dense result(e);
+            result.values = sums->values;
+            return result;
+          }};
+}
+
+double second(double, double y) { return y; }
+
+/// Checks the table of x repeated to the extents of `out` against all rows that hold. The kernel has
+/// a second operand of which only the extents matter. Its placement says how the result is split.
+void check_repeats(std::string_view x, std::string_view out) {
+  row_set claimed;
+  for (auto const& row : ashlar::repeat_signatures(x, out))
+    for (auto const& like : roles(static_cast<int>(out.size())))
+      if (like[0].is_split() ? like[0] == row.out : !row.out.is_split())
+        claimed.insert(row_text({like[0], row.in[0]}, row.out));
+  auto const of_sums = [](row_set rows) {
+    std::erase_if(rows, [](std::string const& row) { return row.find("P(m") != row.npos; });
+    return rows;
+  };
+  auto const holding = holding_rows(binary(out, x, second), 3);
+  CHECK(difference(of_sums(claimed), of_sums(holding)) == "");
+  CHECK(difference(of_sums(holding), of_sums(claimed)) == "");
+}
+
+}  // namespace
+
+TEST_CASE("a sum over several dims has the rows that hold and no others") {
+  check_table(ashlar::sum_signatures("bsf", "f"), {sum_to("bsf", "f")});
+  check_table(ashlar::sum_signatures("mn", ""), {sum_to("mn", "")});
+  check_table(ashlar::sum_signatures("mn", "m1"), {sum_keeping("mn", "m1")});
+  check_table(ashlar::sum_signatures("mn", "1n"), {sum_keeping("mn", "1n")});
+}
+
+TEST_CASE("a repeated tensor has the rows that hold and no others") {
+  check_repeats("m", "mn");
+  check_repeats("n", "mn");
+  check_repeats("mn", "mn");
+}
+
 TEST_CASE("a product of two tensors has the rows that hold and no others") {
   check_table(ashlar::multiply_signatures("mn", "mn"), {binary("mn", "mn", product)});
   check_table(ashlar::multiply_signatures("bsf", "f"), {binary("bsf", "f", product)});

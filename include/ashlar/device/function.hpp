@@ -4,9 +4,10 @@
 #pragma once
 
 // Elementary functions for element-wise maps, shared by the host's loops and the device's kernels.
-// Each function is a class F with a static function F::value(x), and value_of<F>{} (functor.hpp) is
-// the function object for `map`. Only raised<A> is itself a function object. The functions compute
-// in the type of x, which is float or double; magnitude also takes integers.
+// Each function is a class F with the static functions F::value(x) and F::derivative(x), and
+// value_of<F>{} and gradient_of<F>{} (functor.hpp) are the function objects for `map`. Only
+// raised<A> is itself a function object. The functions compute in the type of x, which is float or
+// double; magnitude also takes integers. The derivative of magnitude is 0 at 0.
 //
 //   exponential           e^x               natural_log           ln x, NaN for x < 0
 //   square_root           NaN for x < 0     inverse_square_root   1 / sqrt(x)
@@ -29,12 +30,20 @@ struct exponential {
   ASHLAR_HD static T value(T x) {
     return math::exp(x);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return math::exp(x);
+  }
 };
 
 struct natural_log {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return std::log(x);
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(1) / x;
   }
 };
 
@@ -43,12 +52,20 @@ struct square_root {
   ASHLAR_HD static T value(T x) {
     return std::sqrt(x);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(0.5) / std::sqrt(x);
+  }
 };
 
 struct inverse_square_root {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return T(1) / std::sqrt(x);
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(-0.5) / (x * std::sqrt(x));
   }
 };
 
@@ -57,12 +74,21 @@ struct hyperbolic_tangent {
   ASHLAR_HD static T value(T x) {
     return math::tanh(x);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    T const y = math::tanh(x);
+    return T(1) - y * y;
+  }
 };
 
 struct error_function {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return std::erf(x);
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return T(1.1283791670955125739) * math::exp(-x * x);  // 2 / sqrt(pi) e^-x^2
   }
 };
 
@@ -71,12 +97,22 @@ struct logistic {
   ASHLAR_HD static T value(T x) {
     return T(1) / (T(1) + math::exp(-x));
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    T const y = T(1) / (T(1) + math::exp(-x));
+    return y * (T(1) - y);
+  }
 };
 
 struct silu {
   template <class T>
   ASHLAR_HD static T value(T x) {
     return x / (T(1) + math::exp(-x));
+  }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    T const s = T(1) / (T(1) + math::exp(-x));
+    return s + x * s * (T(1) - s);
   }
 };
 
@@ -85,12 +121,26 @@ struct magnitude {
   ASHLAR_HD static T value(T x) {
     return x < T(0) ? -x : x + T(0);
   }
+  template <class T>
+  ASHLAR_HD static T derivative(T x) {
+    return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
+  }
 };
 
 template <class A>
 struct raised {
   A exponent;
   ASHLAR_HD A operator()(A x) const { return std::pow(x, exponent); }
+};
+
+/// Computes the gradient of the loss with respect to x. dy is the gradient of the loss with respect
+/// to x^exponent.
+template <class A>
+struct raised_gradient {
+  A exponent;
+  ASHLAR_HD A operator()(A x, A dy) const {
+    return dy * exponent * std::pow(x, exponent - A(1));
+  }
 };
 
 }  // namespace ashlar::device

@@ -23,6 +23,8 @@
 //   max over dim r      S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
 //   min over dim r      S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
 //   softmax over dim r  S(d), d not r       B -> B
+//   sum over dims       S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
+//   repeat along dims   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
 //
 // An operator in place (x += y) writes its result to the shard of x, so it has the rows in which the
 // result lies as x does: in_place_signatures keeps these of any table.
@@ -129,6 +131,32 @@ constexpr signature_table reduce_signatures(int rank, int dim, reduction op) {
   for (int d = 0; d < rank; ++d)
     table.push_back({{split(d, 0)}, d == dim ? partial(op) : split(d < dim ? d : d - 1, 0)});
   table.push_back({{partial(op)}, partial(op)});
+  return table;
+}
+
+/// Returns the signature table of the sum of x over the dims whose letters `out` lacks. A dim that
+/// the sum leaves with extent 1 has the letter '1' in `out`.
+constexpr signature_table sum_signatures(std::string_view x, std::string_view out) {
+  signature_table table;
+  table.push_back({{broadcast()}, broadcast()});
+  for (char const letter : x) {
+    auto const result = detail::role_of(out, letter);
+    table.push_back({{detail::role_of(x, letter)}, result.is_split() ? result : partial()});
+  }
+  table.push_back({{partial()}, partial()});
+  return table;
+}
+
+/// Returns the signature table of x repeated along the dims of `out` whose letters x lacks. A dim of
+/// extent 1 that is repeated has the letter '1' in x. Each rank repeats a whole x as often as its
+/// shard of the result needs. So a whole x has a whole result or one that is split along a repeated
+/// dim, and the table has a row for each.
+constexpr signature_table repeat_signatures(std::string_view x, std::string_view out) {
+  signature_table table;
+  table.push_back({{broadcast()}, broadcast()});
+  for (char const letter : out)
+    table.push_back({{detail::role_of(x, letter)}, detail::role_of(out, letter)});
+  table.push_back({{partial()}, partial()});
   return table;
 }
 

@@ -110,11 +110,12 @@ class simulated_layer {
     }
   }
 
-  /// Runs each backward pass that the layer has.
+  /// Runs each backward pass that the layer has. A spec whose backward pass is whole says that the
+  /// parameters' gradients cannot be computed alone, so a training never does this.
   template <class Judge>
   void backward(Judge& judge) {
     if (node::has_backward()) gradients(step::action_kind::backward, "backward", judge);
-    if (node::has_weight_gradient())
+    if (node::has_weight_gradient() && spec_.backward != step::backward_form::whole)
       gradients(step::action_kind::weight_gradient, "weight_gradient", judge);
     if (node::has_halves()) gradients(step::action_kind::input_gradient, "input_gradient", judge);
   }

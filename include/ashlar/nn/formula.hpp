@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A layer that is written as its formula:
+//
+//   constexpr auto gain = nn::formula("gain", [](auto x, auto g) { return x * g; },
+//                                     nn::weight("gain", {256}, nn::all_equal(1)));
+//
+// The function gets a symbol for x and one for each weight, in this order. It runs once for each input
+// of other extents and returns the symbol of y (signature/formula/symbol.hpp lists the operators).
+// Everything that a layer has follows from the operators that it used:
+//
+//   rows            all placements in which every operator of the passes is local
+//                   (signature/formula/rows.hpp)
+//   backward pass   the adjoints of the operators (signature/formula/adjoint.hpp)
+//   costs           the flops of products, and the elements that other operators read and write
+//   kept values     x if the backward pass reads it, products and sums; element-wise results are
+//                   computed again (signature/formula/passes.hpp)
+//
+// Initialization: a weight says its values, or gets normal deviates of variance 1 / (the product of
+// its extents but the last), as nn::linear does. The passes communicate nothing and run on the host.
+//
+// saved_values counts what is kept as if it were split like x. What is split by a weight instead, as
+// the hidden features of an MLP are, takes less. Temporaries of a pass are not counted.
+
+#include <cmath>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <ashlar/nn/kept.hpp>
+#include <ashlar/nn/layer.hpp>
+#include <ashlar/signature/formula/rows.hpp>
+#include <ashlar/signature/formula/symbol.hpp>
+#include <ashlar/tensor/evaluate.hpp>
+
+namespace ashlar::nn {
+
+/// A weight of a formula: its name, its extents and its initial values.
+template <int Rank>
+struct weight_spec {
+  step::label name;
+  shape extents;
+  initial_values initial;
+  bool has_initial = false;
+};
+
+/// Describes a weight that starts with the given values.
+template <int Rank>
+constexpr weight_spec<Rank> weight(char const* name, std::int64_t const (&extents)[Rank],
+                                   initial_values const& initial) {
+  return {name, ashlar::detail::shape_of(extents), initial, true};
+}
+/// Describes a weight that starts with normal deviates of variance 1 / (the product of its extents
+/// but the last).
+template <int Rank>
+constexpr weight_spec<Rank> weight(char const* name, std::int64_t const (&extents)[Rank]) {
+  static_assert(Rank >= 2,
+                "nn::weight: a weight of one dim is a gain or a bias. Say its initial values, such "
+                "as nn::weight(\"gain\", {features}, nn::all_equal(1)).");
+  return {name, ashlar::detail::shape_of(extents), {}, false};
+}
+
+namespace detail {
+
+/// What the forward pass of a formula keeps.
+template <class X, class T>
+struct formula_values {
+  X x;  ///< empty if the backward pass does not read it
+  std::vector<kept<T>> values;
+};
+
+}  // namespace detail
+
+template <class F, int... Rank>
+class formula_layer {
+  static constexpr int count = static_cast<int>(sizeof...(Rank));
+  static_assert(count <= max_parameters,
+                "nn::formula: a layer has at most 4 weights. Divide the formula in an nn::chain.");
+
+ public:
+  using parameters = ranks<Rank...>;
+
+  constexpr formula_layer(char const* name, F const& f, weight_spec<Rank> const&... weights)
+      : name_(name), f_(f), weights_{weight_of{weights.name, weights.extents, weights.initial,
+                                               weights.has_initial}...} {}
+
+  template <int XRank>
+  static constexpr int y_rank = decltype(std::declval<F const&>()(
+      formulas::symbol<XRank>(), formulas::symbol<Rank>()...))::rank;
+
+  constexpr step::layer_spec spec(shape const& x) const {
+    auto const f = differentiated(x);
+    step::layer_spec s;
+    s.name = name_;
+    s.x = x;
+    s.y = f.g[f.y].extents;
+    s.rows = formulas::training_rows(f);
+    auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
+    auto const alone = formulas::backward_nodes(f, formulas::backward_part::weights);
+    auto const input = formulas::backward_nodes(f, formulas::backward_part::input);
+    bool reads_weights = false, shares = false;
+    for (int k = 0; k < count; ++k) {
+      int const node = f.weights[k];
+      weight_of const& w = weights_[static_cast<std::size_t>(k)];
+      s.parameters.push_back({w.name, w.extents, whole.reads[node]});
+      reads_weights = reads_weights || alone.reads[node];
+    }
+    for (int i = 0; i < f.g.size(); ++i)
+      shares = shares || (alone.computes[i] && input.computes[i]);
+    auto const forward = formulas::work_of(f.g, formulas::forward_nodes(f));
+    auto const backward = formulas::work_of(f.g, whole), gradients = formulas::work_of(f.g, alone);
+    s.forward_flops = forward.flops;
+    s.forward_values = forward.values;
+    s.backward_flops = backward.flops;
+    s.backward_values = backward.values;
+    if (count > 0 && !reads_weights) {
+      s.backward = shares ? step::backward_form::separable : step::backward_form::halves;
+      s.gradient_flops = gradients.flops;
+      s.gradient_values = gradients.values;
+    }
+    if (whole.reads[f.x]) s.saved_values = static_cast<double>(x.elements());
+    for (int const i : formulas::kept_nodes(f, whole))
+      s.saved_values += static_cast<double>(f.g[i].extents.elements());
+    return s;
+  }
+
+  initial_values initial(int k) const {
+    weight_of const& w = weights_[static_cast<std::size_t>(k)];
+    if (w.has_initial) return w.initial;
+    std::int64_t in = 1;
+    for (int d = 0; d + 1 < w.extents.rank(); ++d) in *= w.extents[d];
+    return normal_deviates(1 / std::sqrt(static_cast<double>(in)));
+  }
+
+  template <class Call>
+  auto forward(Call const& c) const {
+    using T = typename Call::value_type;
+    using X = std::remove_cvref_t<decltype(c.x())>;
+    auto const f = differentiated(c.spec().x);
+    auto const backward = formulas::backward_nodes(f, formulas::backward_part::both);
+    formulas::evaluation<T, typename Call::processor_type> pass(c.mesh(), f);
+    pass.set_extents(f.x, sizes_of(c.x()));
+    for_each_weight([&]<int K>(std::integral_constant<int, K>) {
+      pass.set_extents(f.weights[K], sizes_of(c.template parameter<K>()));
+    });
+    pass.infer_extents();
+    pass.read(f.x, c.x().data());
+    read_weights(c, f, formulas::forward_nodes(f), pass);
+    auto y = c.make_y();
+    pass.write_to(f.y, y.data());
+    detail::formula_values<X, T> keep;
+    if (backward.reads[f.x]) keep.x = c.x();
+    for (int const i : formulas::kept_nodes(f, backward)) {
+      keep.values.emplace_back(c.mesh(), pass.elements(i));
+      pass.write_to(i, keep.values.back().data());
+    }
+    pass.run(formulas::forward_nodes(f));
+    return made(y, std::move(keep), sizes_of(c.x()));
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto dx = c.make_dx();
+    run_backward(c, formulas::backward_part::both, dx.data());
+    return dx;
+  }
+  template <class Call>
+  void weight_gradient(Call const& c) const {
+    run_backward(c, formulas::backward_part::weights,
+                 static_cast<typename Call::value_type*>(nullptr));
+  }
+  template <class Call>
+  auto input_gradient(Call const& c) const {
+    auto dx = c.make_dx();
+    run_backward(c, formulas::backward_part::input, dx.data());
+    return dx;
+  }
+
+ private:
+  struct weight_of {
+    step::label name;
+    shape extents;
+    initial_values initial;
+    bool has_initial = false;
+  };
+
+  using local_sizes = std::array<std::int64_t, max_rank>;
+  template <std::size_t>
+  using symbol_of = formulas::symbol<formulas::any_rank>;
+
+  /// Returns the formula for an input of extents `x`, with its gradient.
+  constexpr formulas::differentiated_formula differentiated(shape const& x) const {
+    return run_on_symbols(x, std::make_index_sequence<sizeof...(Rank)>());
+  }
+  template <std::size_t... K>
+  constexpr formulas::differentiated_formula run_on_symbols(shape const& x,
+                                                            std::index_sequence<K...>) const {
+    formulas::differentiated_formula f;
+    f.g.name = name_.text;
+    formulas::node leaf;
+    leaf.extents = x;
+    f.x = f.g.add(leaf);
+    leaf.what = formulas::operation::weight;
+    for (int k = 0; k < count; ++k) {
+      leaf.weight = k;
+      leaf.extents = weights_[static_cast<std::size_t>(k)].extents;
+      f.weights.push_back(f.g.add(leaf));
+    }
+    using any = formulas::symbol<formulas::any_rank>;
+    static_assert(std::is_invocable_v<F const&, any, symbol_of<K>...>,
+                  "nn::formula: the function takes a symbol for x and one for each weight, in the "
+                  "order of the weights, each by value: [](auto x, auto weight) { .. }.");
+    auto const y = f_(any{&f.g, f.x}, any{&f.g, f.weights[static_cast<int>(K)]}...);
+    static_assert(formulas::is_symbol<std::remove_cvref_t<decltype(y)>>,
+                  "nn::formula: the function must return the symbol of y.");
+    f.y = y.node;
+    formulas::differentiate(f);
+    return f;
+  }
+
+  template <class X>
+  static local_sizes sizes_of(X const& x) {
+    local_sizes sizes{};
+    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
+    return sizes;
+  }
+  /// Calls use(integral_constant) for the number of each weight.
+  template <class Use>
+  static void for_each_weight(Use const& use) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (use(std::integral_constant<int, static_cast<int>(K)>()), ...);
+    }(std::make_index_sequence<sizeof...(Rank)>());
+  }
+  /// Gives a pass the weights that it reads.
+  template <class Call, class Pass>
+  static void read_weights(Call const& c, formulas::differentiated_formula const& f,
+                           formulas::pass_nodes const& nodes, Pass& pass) {
+    for_each_weight([&]<int K>(std::integral_constant<int, K>) {
+      if (nodes.reads[f.weights[K]]) pass.read(f.weights[K], c.template parameter<K>().data());
+    });
+  }
+
+  template <class Call>
+  void run_backward(Call const& c, formulas::backward_part part,
+                    typename Call::value_type* dx) const {
+    auto const f = differentiated(c.spec().x);
+    auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
+    auto const nodes = formulas::backward_nodes(f, part);
+    auto const& keep = c.template kept<0>();
+    formulas::evaluation<typename Call::value_type, typename Call::processor_type> pass(c.mesh(),
+                                                                                        f);
+    pass.set_extents(f.x, c.template kept<1>());
+    // A weight and its gradient have shards of the same extents.
+    for_each_weight([&]<int K>(std::integral_constant<int, K>) {
+      auto const sum = c.template gradient<K>();
+      pass.set_extents(f.weights[K], sizes_of(sum));
+      if (part != formulas::backward_part::input) pass.add_to(f.gradients[K], sum.data());
+    });
+    pass.infer_extents();
+    if (whole.reads[f.x]) pass.read(f.x, keep.x.data());
+    pass.read(f.dy, c.dy().data());
+    auto const kept_here = formulas::kept_nodes(f, whole);
+    for (int i = 0; i < kept_here.size(); ++i)
+      pass.read(kept_here[i], keep.values[static_cast<std::size_t>(i)].data());
+    read_weights(c, f, nodes, pass);
+    if (part != formulas::backward_part::weights) pass.write_to(f.dx, dx);
+    pass.run(nodes);
+  }
+
+  step::label name_;
+  F f_;
+  std::array<weight_of, sizeof...(Rank)> weights_;
+};
+
+/// Returns the layer y = f(x, weights...). `f` is a function of symbols, and `name` names the layer
+/// in plans and errors. Throws ashlar::error, when the layer is described, if the extents of its
+/// operators do not fit.
+template <class F, int... Rank>
+constexpr formula_layer<F, Rank...> formula(char const* name, F const& f,
+                                            weight_spec<Rank> const&... weights) {
+  return {name, f, weights...};
+}
+
+}  // namespace ashlar::nn

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The gradient of a formula, in reverse mode. The adjoint of a node is the gradient of the loss with
+// respect to its result. The nodes are visited from the last to the first. Each adds the adjoints of
+// its operands to the graph, as operators of the same kinds. So the backward pass is a graph, too,
+// and its placements follow from the same signature tables. dz is the adjoint of the node z:
+//
+//   z = a u            du = a dz               z = u + v   du = dz              dv = dz
+//   z = u / a          du = dz / a             z = u - v   du = dz              dv = -dz
+//   z = u + a          du = dz                 z = u * v   du = dz * v          dv = dz * u
+//   z = a / u          du = -(dz * z / u)      z = u / v   du = dz / v          dv = -(du * z)
+//   z = f(u)           du = dz f'(u)           z = u^a     du = dz a u^(a - 1)
+//   z = contract u v   du = contract dz v      dv = contract u dz
+//   z = sum u          du = dz, repeated
+//
+// If an operand was repeated along dims, its adjoint is summed over them. If a node has several
+// uses, its adjoint is the sum over them.
+//
+// The adjoint of a sum has the same value along the summed dims. It stays in the extents that it has,
+// in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
+// repeated explicitly where an operator needs all extents.
+
+#include <ashlar/signature/formula/graph.hpp>
+
+namespace ashlar::formulas {
+
+/// A formula with its gradient.
+struct differentiated_formula {
+  graph g;
+  int x = 0, y = 0, dy = 0, dx = 0;
+  inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
+  int forward = 0;  ///< nodes before this number are those of the formula itself
+};
+
+namespace detail {
+
+class differentiation {
+ public:
+  constexpr explicit differentiation(differentiated_formula& f) : f_(f), g_(f.g) {
+    for (int& a : adjoint_) a = -1;
+  }
+
+  constexpr void run() {
+    adjoint_[f_.y] = f_.dy;
+    for (int z = f_.y; z >= 0; --z)
+      if (adjoint_[z] >= 0 && !g_[z].is_leaf()) add_adjoints(z, adjoint_[z]);
+    f_.dx = finished(f_.x, "x");
+    for (int const w : f_.weights) f_.gradients.push_back(finished(w, "a weight"));
+  }
+
+ private:
+  constexpr int scaled(double a, int u) { return add_map(g_, operation::scale, u, a); }
+  constexpr int product(int u, int v) { return add_pair(g_, operation::multiply, u, v); }
+  constexpr int quotient(int u, int v) { return add_pair(g_, operation::divide, u, v); }
+
+  /// States the adjoint of each operator. `dz` may lack extents of z along which it has one value.
+  constexpr void add_adjoints(int z, int dz) {
+    node const n = g_[z];
+    switch (n.what) {
+      case operation::scale: return give(n.a, scaled(n.number, dz));
+      case operation::divide_by: return give(n.a, add_map(g_, operation::divide_by, dz, n.number));
+      case operation::shift: return give(n.a, dz);
+      case operation::divide_into: return give(n.a, scaled(-1, quotient(product(dz, z), n.a)));
+      case operation::power:
+        return give(n.a, add_pair(g_, operation::power_gradient, n.a, dz, n.number));
+      case operation::apply:
+        return give(n.a, add_pair(g_, operation::apply_gradient, n.a, dz, 0, n.f));
+      case operation::add: give_repeated(z, n.a, dz); return give_repeated(z, n.b, dz);
+      case operation::subtract:
+        give_repeated(z, n.a, dz);
+        return give_repeated(z, n.b, scaled(-1, dz));
+      case operation::multiply: give(n.a, product(dz, n.b)); return give(n.b, product(dz, n.a));
+      case operation::divide: {
+        int const du = quotient(dz, n.b);
+        give(n.a, du);
+        return give(n.b, scaled(-1, product(du, z)));
+      }
+      case operation::contract: {
+        int const whole = repeated(dz, z);
+        give(n.a, add_contraction(g_, whole, n.b, n.out, n.in_b, n.in_a));
+        return give(n.b, add_contraction(g_, n.a, whole, n.in_a, n.out, n.in_b));
+      }
+      case operation::sum: return give(n.a, dz);
+      default: throw error(g_.name, "a formula cannot contain gradients.");
+    }
+  }
+
+  /// Gives `dz`, the adjoint of z = u + v, to the operand u. If u was repeated along a dim in which
+  /// dz has extent 1, all its copies have this one adjoint, so dz is repeated first.
+  constexpr void give_repeated(int z, int u, int dz) {
+    shape const &full = g_[z].extents, &have = g_[dz].extents, &own = g_[u].extents;
+    bool lacks = false;
+    for (int d = 1; d <= full.rank(); ++d) {
+      std::int64_t const in_dz = d > have.rank() ? 1 : have[have.rank() - d];
+      std::int64_t const in_u = d > own.rank() ? 1 : own[own.rank() - d];
+      lacks = lacks || (in_dz == 1 && in_u == 1 && full[full.rank() - d] != 1);
+    }
+    give(u, lacks ? repeated(dz, z) : dz);
+  }
+
+  /// Adds `value` to the adjoint of node u, summed over the dims along which u was repeated.
+  constexpr void give(int u, int value) {
+    int const own = g_[u].extents.rank();
+    int const removed = g_[value].extents.rank() - own;
+    unsigned dims = 0;
+    for (int d = 0; d < g_[value].extents.rank(); ++d)
+      if (d < removed || (g_[u].extents[d - removed] == 1 && g_[value].extents[d] != 1))
+        dims |= 1u << d;
+    int const summed = add_sum(g_, value, dims, removed > 0 ? removed : 0);
+    int& sum = adjoint_[u];
+    sum = sum < 0 ? summed : add_pair(g_, operation::add, sum, summed);
+  }
+
+  /// Returns `value` with all extents of node `like`.
+  constexpr int repeated(int value, int like) {
+    if (g_[value].extents == g_[like].extents) return value;
+    node n;
+    n.what = operation::repeat;
+    n.a = value;
+    n.b = like;
+    n.extents = g_[like].extents;
+    n.in_a = repeated_letters(g_[value].extents, n.extents);
+    n.in_b = n.out = all_letters(n.extents.rank());
+    return g_.add(n);
+  }
+
+  constexpr int finished(int leaf, char const* what) {
+    if (adjoint_[leaf] < 0)
+      throw error(g_.name, std::string("the formula does not use ") + what + " " +
+                               to_string(g_[leaf].extents) +
+                               ". Remove it from the function's parameters.");
+    return repeated(adjoint_[leaf], leaf);
+  }
+
+  differentiated_formula& f_;
+  graph& g_;
+  int adjoint_[max_nodes]{};
+};
+
+}  // namespace detail
+
+/// Adds its gradient to a formula of which x, y and the weights are known. Throws ashlar::error if
+/// the formula does not use x or one of its weights, or has too many operators.
+constexpr void differentiate(differentiated_formula& f) {
+  f.forward = f.g.size();
+  node dy;
+  dy.what = operation::output_gradient;
+  dy.extents = f.g[f.y].extents;
+  f.dy = f.g.add(dy);
+  detail::differentiation(f).run();
+}
+
+}  // namespace ashlar::formulas

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A formula as a value: the list of its operators. Each node is one operator with its operands,
+// which are earlier nodes, and with the extents of its result. A graph knows no placement and
+// computes nothing. Its rules and its costs follow from its nodes:
+//
+//   symbol.hpp     builds a graph from a function that is called with symbols
+//   adjoint.hpp    adds the gradient, which consists of operators of the same kinds
+//   tables.hpp     the signature table of each node
+//   rows.hpp       the training rows of the whole formula
+//   passes.hpp     what a forward and a backward pass compute, keep and compute again
+//
+// Equal nodes exist once, so a formula that writes x * x twice computes it once. A graph is small and
+// can be used in constant expressions.
+
+#include <string>
+#include <string_view>
+
+#include <ashlar/layout/shape.hpp>
+#include <ashlar/signature/training_row.hpp>
+
+namespace ashlar::formulas {
+
+/// The operators of formulas. Numbers are written as a, tensors as u and v.
+///
+///   input output_gradient weight   the tensors that a pass gets: x, the gradient of y, parameter k
+///   scale          a u             divide_by   u / a
+///   shift          u + a           divide_into a / u
+///   power          u^a             power_gradient  v a u^(a - 1), where v is the gradient of u^a
+///   apply          f(u)            apply_gradient  v f'(u), where v is the gradient of f(u)
+///   add subtract multiply divide   of two tensors, of which each may be repeated along dims
+///   contract       the products of u and v, summed over the dims whose letters the result lacks
+///   sum            the sum over dims that the result lacks, or has with extent 1
+///   repeat         u repeated to the extents of node b, of which nothing else is used
+enum class operation : signed char {
+  input,
+  output_gradient,
+  weight,
+  scale,
+  divide_by,
+  shift,
+  divide_into,
+  power,
+  power_gradient,
+  apply,
+  apply_gradient,
+  add,
+  subtract,
+  multiply,
+  divide,
+  contract,
+  sum,
+  repeat
+};
+
+/// The functions of one number that formulas can apply. device/functor.hpp and device/function.hpp
+/// define them.
+enum class function : signed char {
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  tanh,
+  sigmoid,
+  silu,
+  erf,
+  abs,
+  relu,
+  gelu
+};
+
+/// The name by which errors call an operator.
+constexpr char const* to_string(function f) {
+  constexpr char const* names[] = {"exp",  "log", "sqrt", "rsqrt", "tanh", "sigmoid",
+                                   "silu", "erf", "abs",  "relu",  "gelu"};
+  return names[static_cast<int>(f)];
+}
+constexpr char const* to_string(operation what) {
+  constexpr char const* names[] = {"x",
+                                   "the gradient of y",
+                                   "a weight",
+                                   "a * u",
+                                   "u / a",
+                                   "u + a",
+                                   "a / u",
+                                   "pow",
+                                   "the gradient of pow",
+                                   "apply",
+                                   "a gradient",
+                                   "u + v",
+                                   "u - v",
+                                   "u * v",
+                                   "u / v",
+                                   "matmul",
+                                   "sum",
+                                   "repeat"};
+  return names[static_cast<int>(what)];
+}
+
+/// One letter for each dim of a tensor, as in the tables of signature/. The letter '1' stands for a
+/// dim of extent 1 along which the tensor is repeated.
+struct dim_letters {
+  char text[max_rank + 1]{};
+  constexpr std::string_view view() const { return text; }
+  friend constexpr bool operator==(dim_letters const&, dim_letters const&) = default;
+};
+
+struct node {
+  operation what = operation::input;
+  function f = function::exp;  ///< of apply and apply_gradient
+  int a = -1, b = -1;          ///< the operands: the numbers of earlier nodes
+  int weight = 0;              ///< of a weight: its number
+  double number = 0;           ///< the number a of an operator with a number
+  shape extents;
+  dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
+  friend constexpr bool operator==(node const&, node const&) = default;
+
+  constexpr int operands() const { return a < 0 ? 0 : b < 0 ? 1 : 2; }
+  /// Returns whether the node is a tensor that a pass gets.
+  constexpr bool is_leaf() const { return a < 0; }
+  /// Returns whether each element of the result follows from one element of each operand. Such a
+  /// node costs little to compute again.
+  constexpr bool is_element_wise() const {
+    return !is_leaf() && what != operation::contract && what != operation::sum;
+  }
+};
+
+inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its gradient
+
+/// The operators of a formula in an order in which they can be computed.
+struct graph {
+  char const* name = "formula";  ///< for errors
+  inplace_vector<node, max_nodes> nodes;
+
+  constexpr int size() const { return nodes.size(); }
+  constexpr node const& operator[](int i) const { return nodes[i]; }
+
+  /// Returns the number of a node that equals `n`, and adds it first if there is none.
+  constexpr int add(node const& n) {
+    for (int i = 0; i < nodes.size(); ++i)
+      if (nodes[i] == n) return i;
+    if (nodes.size() == max_nodes)
+      throw error(name, "the formula and its gradient have more than " + std::to_string(max_nodes) +
+                            " operators. Divide it into several formulas in an nn::chain.");
+    nodes.push_back(n);
+    return nodes.size() - 1;
+  }
+};
+
+namespace detail {
+
+constexpr char letter_of(int d) { return static_cast<char>('a' + d); }
+
+/// Returns letters for dims 0 to rank - 1 of the result of an element-wise operator.
+constexpr dim_letters all_letters(int rank) {
+  dim_letters l;
+  for (int d = 0; d < rank; ++d) l.text[d] = letter_of(d);
+  return l;
+}
+
+/// Returns the letters of an operand of extents `x` in a result of extents `out`, whose dims are
+/// matched from the last one on.
+constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
+  dim_letters l;
+  int const missing = out.rank() - x.rank();
+  for (int d = 0; d < x.rank(); ++d)
+    l.text[d] = x[d] == 1 && out[d + missing] != 1 ? '1' : letter_of(d + missing);
+  return l;
+}
+
+/// Adds an operator of one operand whose result has the same extents.
+constexpr int add_map(graph& g, operation what, int a, double number, function f = function::exp) {
+  node n;
+  n.what = what;
+  n.f = f;
+  n.a = a;
+  n.number = number;
+  n.extents = g[a].extents;
+  n.in_a = n.out = all_letters(n.extents.rank());
+  return g.add(n);
+}
+
+/// Adds an element-wise operator of two operands. Their dims are matched from the last one on, and
+/// an operand is repeated along dims that it lacks or where its extent is 1. Throws ashlar::error if
+/// two extents differ and neither is 1.
+constexpr int add_pair(graph& g, operation what, int a, int b, double number = 0,
+                       function f = function::exp) {
+  shape const x = g[a].extents, y = g[b].extents;
+  int const rank = x.rank() > y.rank() ? x.rank() : y.rank();
+  node n;
+  for (int d = 0; d < rank; ++d) {
+    int const i = d - (rank - x.rank()), j = d - (rank - y.rank());
+    std::int64_t const left = i < 0 ? 1 : x[i], right = j < 0 ? 1 : y[j];
+    if (left != right && left != 1 && right != 1)
+      throw error(g.name, std::string(to_string(what)) + " of " + to_string(x) + " and " +
+                              to_string(y) + ": the extents of dim " + std::to_string(d) +
+                              " differ and neither is 1. Dims are matched from the last one on.");
+    n.extents.extent.push_back(left == 1 ? right : left);
+  }
+  n.what = what;
+  n.f = f;
+  n.a = a;
+  n.b = b;
+  n.number = number;
+  n.in_a = repeated_letters(x, n.extents);
+  n.in_b = repeated_letters(y, n.extents);
+  n.out = all_letters(rank);
+  return g.add(n);
+}
+
+/// Adds a contraction with dims given by letters.
+constexpr int add_contraction(graph& g, int a, int b, dim_letters const& in_a,
+                              dim_letters const& in_b, dim_letters const& out) {
+  node n;
+  n.what = operation::contract;
+  n.a = a;
+  n.b = b;
+  n.in_a = in_a;
+  n.in_b = in_b;
+  n.out = out;
+  for (char const letter : out.view()) {
+    auto const i = in_a.view().find(letter), j = in_b.view().find(letter);
+    n.extents.extent.push_back(i != std::string_view::npos ? g[a].extents[static_cast<int>(i)]
+                                                           : g[b].extents[static_cast<int>(j)]);
+  }
+  return g.add(n);
+}
+
+/// Adds the product of u [lead.., k] and v [k, n] or [lead.., k, n]. Throws ashlar::error if the
+/// extents do not fit.
+constexpr int add_product(graph& g, int a, int b) {
+  shape const x = g[a].extents, y = g[b].extents;
+  int const lead = x.rank() - 2, batch = y.rank() - 2;
+  bool fits = lead >= 0 && batch >= 0 && (batch == 0 || batch == lead) && x[lead + 1] == y[batch];
+  for (int d = 0; fits && d < batch; ++d) fits = x[d] == y[d];
+  if (!fits)
+    throw error(g.name, "matmul of " + to_string(x) + " and " + to_string(y) +
+                            ": the last extent of the first must be the last but one of the "
+                            "second, and the dims of a batch must be equal.");
+  dim_letters in_a, in_b, out;
+  for (int d = 0; d <= lead; ++d) in_a.text[d] = out.text[d] = letter_of(d);
+  for (int d = 0; d < batch; ++d) in_b.text[d] = letter_of(d);
+  in_a.text[lead + 1] = in_b.text[batch] = 'k';
+  in_b.text[batch + 1] = out.text[lead + 1] = 'n';
+  return add_contraction(g, a, b, in_a, in_b, out);
+}
+
+/// Adds the sum over the dims of mask `dims`, which stay with extent 1, and then removes the first
+/// `removed` dims, which must be among them. Returns a if there is nothing to do.
+constexpr int add_sum(graph& g, int a, unsigned dims, int removed) {
+  if (dims == 0) return a;
+  node n;
+  n.what = operation::sum;
+  n.a = a;
+  shape const x = g[a].extents;
+  n.in_a = all_letters(x.rank());
+  for (int d = removed; d < x.rank(); ++d) {
+    bool const summed = (dims >> d & 1u) != 0;
+    n.extents.extent.push_back(summed ? 1 : x[d]);
+    n.out.text[d - removed] = summed ? '1' : letter_of(d);
+  }
+  return g.add(n);
+}
+
+}  // namespace detail
+}  // namespace ashlar::formulas

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the passes of a formula compute, and what the forward pass keeps. The backward pass needs
+// some results of the forward pass. For each of them:
+//
+//   x and the weights      are there
+//   element-wise results   are computed again from what they were computed from, as they cost one
+//                          pass over memory, which reading a kept value would cost, too
+//   products and sums      are kept
+//
+// All counts are for the whole formula, before it is distributed.
+
+#include <ashlar/signature/formula/adjoint.hpp>
+
+namespace ashlar::formulas {
+
+/// The nodes that one pass computes, in the order of their numbers.
+struct pass_nodes {
+  bool computes[max_nodes]{};
+  bool reads[max_nodes]{};  ///< leaves and kept values that the pass reads
+};
+
+/// The parts of a backward pass: a pass may compute dx, the gradients of the weights, or both.
+enum class backward_part : signed char { input, weights, both };
+
+namespace detail {
+
+/// Marks what a pass needs to compute node i: nodes from `recomputed_from` on are computed, and of
+/// those before it the element-wise ones.
+constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
+  if (i < 0 || pass.computes[i] || pass.reads[i]) return;
+  node const& n = g[i];
+  if (n.is_leaf() || (i < recomputed_from && !n.is_element_wise())) {
+    pass.reads[i] = true;
+    return;
+  }
+  pass.computes[i] = true;
+  need(g, n.a, recomputed_from, pass);
+  if (n.what != operation::repeat) need(g, n.b, recomputed_from, pass);
+}
+
+}  // namespace detail
+
+/// Returns what the forward pass computes.
+constexpr pass_nodes forward_nodes(differentiated_formula const& f) {
+  pass_nodes pass;
+  detail::need(f.g, f.y, 0, pass);
+  return pass;
+}
+
+/// Returns what the backward pass, or a part of it, computes and which nodes of the forward pass it
+/// reads.
+constexpr pass_nodes backward_nodes(differentiated_formula const& f, backward_part part) {
+  pass_nodes pass;
+  if (part != backward_part::weights) detail::need(f.g, f.dx, f.forward, pass);
+  if (part != backward_part::input)
+    for (int const gradient : f.gradients) detail::need(f.g, gradient, f.forward, pass);
+  return pass;
+}
+
+/// Returns the nodes that the forward pass keeps besides x: those that are neither tensors of the
+/// pass nor computed again.
+constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const& f,
+                                                    pass_nodes const& backward) {
+  inplace_vector<int, max_nodes> kept;
+  for (int i = 0; i < f.forward; ++i)
+    if (backward.reads[i] && !f.g[i].is_leaf()) kept.push_back(i);
+  return kept;
+}
+
+/// The work of a pass.
+struct pass_work {
+  double flops = 0;   ///< floating-point operations of contractions
+  double values = 0;  ///< elements that other operators read and write, and results of contractions
+};
+
+/// Returns the work of the nodes that a pass computes.
+constexpr pass_work work_of(graph const& g, pass_nodes const& pass) {
+  pass_work work;
+  for (int i = 0; i < g.size(); ++i) {
+    if (!pass.computes[i]) continue;
+    node const& n = g[i];
+    work.values += static_cast<double>(n.extents.elements());
+    if (n.what == operation::contract) {
+      double products = static_cast<double>(n.extents.elements());
+      for (int d = 0; d < g[n.a].extents.rank(); ++d)
+        if (n.out.view().find(n.in_a.text[d]) == std::string_view::npos)
+          products *= static_cast<double>(g[n.a].extents[d]);
+      work.flops += 2 * products;
+      continue;
+    }
+    work.values += static_cast<double>(g[n.a].extents.elements());
+    if (n.b >= 0 && n.b != n.a && n.what != operation::repeat)
+      work.values += static_cast<double>(g[n.b].extents.elements());
+  }
+  return work;
+}
+
+}  // namespace ashlar::formulas

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The training rows of a formula (signature/training_row.hpp). A row places the tensors of a pass
+// along one mesh axis, and it is right if every operator of the formula and of its gradient is local:
+// if each has a row in its signature table. Given x, the weights and dy, the tables say where every
+// other tensor lies. So all placements of these few tensors are tried, in the order in which the
+// operators need them. A trial ends at the first operator without a row.
+//
+//   x         S(d), B, P           weight   S(d), B, P       dy    as y if y is split, else B or P
+//   dx        must be the split of x if x is split, else B or P; likewise the gradients of weights
+//
+// Of the rows that read weights as partial sums only those are kept in which these weights cannot be
+// read whole instead. They are the rows in which a weight is added to a tensor that is partial in any
+// case, such as the bias of a linear layer whose features are split.
+//
+// A sum of several uses of a tensor needs all addends in one placement. That excludes rows that a
+// layer written by hand could have by completing one addend first.
+
+#include <ashlar/placement/text.hpp>
+#include <ashlar/signature/formula/adjoint.hpp>
+
+namespace ashlar::formulas {
+
+/// Returns the signature table of node i. The node must have operands.
+constexpr signature_table table_of(graph const& g, int i) {
+  node const& n = g[i];
+  auto const a = n.in_a.view(), b = n.in_b.view(), out = n.out.view();
+  int const rank = n.extents.rank();
+  auto const only = [](signature_table const& table, auto const& holds) {
+    signature_table kept;
+    for (auto const& row : table)
+      if (holds(row)) kept.push_back(row);
+    return kept;
+  };
+  switch (n.what) {
+    case operation::scale:
+    case operation::divide_by: return linear_map_signatures(rank);
+    case operation::shift:
+    case operation::divide_into:
+    case operation::power:
+    case operation::apply: return nonlinear_map_signatures(rank);
+    case operation::power_gradient:
+    case operation::apply_gradient:  // linear in dz, which is the second operand
+      return only(multiply_signatures(a, b, out),
+                  [](signature const& row) { return !row.in[0].is_partial(); });
+    case operation::add:
+    case operation::subtract:
+      return only(add_signatures(a, b, out), [](signature const& row) {
+        return !row.out.is_partial() || row.out.op == reduction::sum;
+      });
+    case operation::multiply: return multiply_signatures(a, b, out);
+    case operation::divide: return divide_signatures(a, b, out);
+    case operation::contract: return contraction_signatures(a, b, out);
+    case operation::sum: return sum_signatures(a, out);
+    case operation::repeat: return repeat_signatures(a, out);
+    default: throw error(g.name, "a tensor of a pass has no signature table.");
+  }
+}
+
+/// Returns whether a gradient may lie at `gradient` if its tensor lies at `tensor`.
+constexpr bool is_gradient_of(axis_placement const& gradient, axis_placement const& tensor) {
+  return tensor.is_split() ? same_role(gradient, tensor) : !gradient.is_split();
+}
+
+namespace detail {
+
+/// Tries all placements on one axis.
+class row_search {
+ public:
+  static constexpr int capacity = 96;
+  using row_list = inplace_vector<training_row, capacity>;
+
+  constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
+    mark(f.dx);
+    for (int const gradient : f.gradients) mark(gradient);
+    mark(f.y);
+    for (int i = 0; i < f.forward; ++i)
+      if (needed_[i] && !g_[i].is_leaf()) visit(i);
+    visit(f.dy);
+    for (int i = f.forward; i < g_.size(); ++i)
+      if (needed_[i]) visit(i);
+    for (int const leaf : f.weights) visit(leaf);
+    visit(f.x);
+    for (int const i : order_)
+      if (!g_[i].is_leaf()) tables_[i] = table_of(g_, i);
+  }
+
+  constexpr row_list run() {
+    try_from(0);
+    return rows_;
+  }
+
+  /// Returns the first node that has no row for this placement of x and of the weights, and whose
+  /// operands have one. Returns -1 if there is no such node in the forward pass.
+  constexpr int refusing_node(axis_placement const& x,
+                              inplace_vector<axis_placement, max_parameters> const& weights) {
+    role_[f_.x] = x;
+    for (int k = 0; k < weights.size(); ++k) role_[f_.weights[k]] = weights[k];
+    for (int const i : order_) {
+      if (i >= f_.forward) return -1;
+      if (!g_[i].is_leaf() && !place(i)) return i;
+    }
+    return -1;
+  }
+  constexpr axis_placement role(int i) const { return role_[i]; }
+
+ private:
+  constexpr void mark(int i) {
+    if (i < 0 || needed_[i]) return;
+    needed_[i] = true;
+    mark(g_[i].a);
+    mark(g_[i].b);
+  }
+  /// Appends node i to the order of the trials, after its operands.
+  constexpr void visit(int i) {
+    if (i < 0 || ordered_[i]) return;
+    ordered_[i] = true;
+    visit(g_[i].a);
+    visit(g_[i].b);
+    order_.push_back(i);
+  }
+
+  /// Finds the placement of the result of node i. Returns whether there is one.
+  constexpr bool place(int i) {
+    node const& n = g_[i];
+    axis_placement const a = role_[n.a];
+    for (auto const& row : tables_[i]) {
+      if (!same_role(row.in[0], a)) continue;
+      if (n.what == operation::repeat) {  // the adjoint of a split node must be split like it
+        if (!is_gradient_of(row.out, role_[n.b])) continue;
+      } else if (n.b >= 0 && !same_role(row.in[1], role_[n.b])) {
+        continue;
+      }
+      role_[i] = row.out;
+      return true;
+    }
+    return false;
+  }
+
+  constexpr void try_from(int position) {
+    if (position == order_.size()) return add_row();
+    int const i = order_[position];
+    node const& n = g_[i];
+    if (!n.is_leaf()) {
+      if (place(i)) try_from(position + 1);
+      return;
+    }
+    auto const with = [&](axis_placement const& role) {
+      role_[i] = role;
+      try_from(position + 1);
+    };
+    if (n.what == operation::output_gradient && role_[f_.y].is_split()) return with(role_[f_.y]);
+    with(broadcast());
+    if (n.what != operation::output_gradient)
+      for (int d = 0; d < n.extents.rank(); ++d) with(split(d, 0));
+    with(partial());
+  }
+
+  constexpr void add_row() {
+    training_row row{role_[f_.x], role_[f_.y], role_[f_.dy], role_[f_.dx]};
+    if (!is_gradient_of(row.dx, row.x)) return;
+    for (int k = 0; k < f_.weights.size(); ++k) {
+      row.use.push_back(role_[f_.weights[k]]);
+      row.grad.push_back(role_[f_.gradients[k]]);
+      if (!is_gradient_of(row.grad[k], row.use[k])) return;
+    }
+    if (rows_.size() == capacity)
+      throw error(g_.name, "the formula is local in too many ways to list them.");
+    rows_.push_back(row);
+  }
+
+  differentiated_formula const& f_;
+  graph const& g_;
+  inplace_vector<int, max_nodes> order_;
+  bool needed_[max_nodes]{}, ordered_[max_nodes]{};
+  signature_table tables_[max_nodes]{};
+  axis_placement role_[max_nodes]{};
+  row_list rows_;
+};
+
+/// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row` does.
+constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
+  bool differs = false;
+  for (int k = 0; k < row.use.size(); ++k) {
+    bool const instead = row.use[k].is_partial() && whole.use[k].is_broadcast();
+    if (!instead && !same_role(row.use[k], whole.use[k])) return false;
+    differs = differs || instead;
+  }
+  return differs && same_role(row.x, whole.x);
+}
+
+}  // namespace detail
+
+/// Returns the training rows of a formula. Throws ashlar::error if there are more than a
+/// training_table has room for.
+constexpr training_table training_rows(differentiated_formula const& f) {
+  auto const all = detail::row_search(f).run();
+  training_table table;
+  for (auto const& row : all) {
+    bool dominated = false;
+    for (auto const& other : all) dominated = dominated || detail::reads_whole_instead(other, row);
+    if (dominated) continue;
+    if (table.size() == training_table::capacity())
+      throw error(f.g.name, "the formula is local in more than " +
+                                std::to_string(training_table::capacity()) +
+                                " ways. Divide it into several formulas in an nn::chain.");
+    table.push_back(row);
+  }
+  return table;
+}
+
+}  // namespace ashlar::formulas

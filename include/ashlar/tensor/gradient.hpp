@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Gradients of functions of tensors:
+//
+//   auto const loss = [](auto x, auto w, auto t) { return mean(pow(matmul(x, w) - t, 2), 0); };
+//   auto const [y, dx, dw, dt] = ashlar::gradient(loss)(x, w, t);
+//
+// The function is called with symbols (signature/formula/symbol.hpp lists the operators) and becomes
+// a graph, to which its gradient is added. Both are then computed on the tensors' shards. The
+// gradient is that of the sum of all elements of y. Nothing is communicated: the placements of the
+// results follow from those of the operands, and a gradient that needs a reduction is P. Where x is
+// split by rows and w is whole, dw is P, and dw | to<B> adds it up.
+//
+//   typed operands     typed results, if the function captures nothing; a compile error if an
+//                      operator of the function or of its gradient is not local
+//   dynamic operands   dynamic results; ashlar::error if an operator is not local
+//
+// Dims of typed tensors are taken to be of equal extents or of extents that are not 1, as in all
+// typed operators. If the program finds an extent of 1 that changes a placement, it throws.
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <ashlar/signature/formula/placements.hpp>
+#include <ashlar/signature/formula/symbol.hpp>
+#include <ashlar/tensor/evaluate.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// Builds the graph of f and its gradient for operands of the given ranks and extents.
+template <int... Rank, class F>
+constexpr formulas::differentiated_formula formula_of(F const& f, shape const* extents) {
+  static_assert(sizeof...(Rank) >= 1 && sizeof...(Rank) <= max_parameters + 1,
+                "gradient: a function has one to five operands.");
+  formulas::differentiated_formula made;
+  made.g.name = "gradient";
+  for (int i = 0; i < static_cast<int>(sizeof...(Rank)); ++i) {
+    formulas::node leaf;
+    leaf.what = i == 0 ? formulas::operation::input : formulas::operation::weight;
+    leaf.weight = i;
+    leaf.extents = extents[i];
+    int const number = made.g.add(leaf);
+    if (i > 0) made.weights.push_back(number);
+  }
+  auto const y = [&]<int... I>(std::integer_sequence<int, I...>) {
+    return f(formulas::symbol<Rank>{&made.g, I}...);
+  }(std::make_integer_sequence<int, static_cast<int>(sizeof...(Rank))>());
+  static_assert(formulas::is_symbol<std::remove_cvref_t<decltype(y)>>,
+                "gradient: the function must return a tensor that it computes from its operands.");
+  made.y = y.node;
+  formulas::differentiate(made);
+  return made;
+}
+
+/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands for
+/// an extent that is not 1.
+template <class F, int... Rank>
+constexpr formulas::differentiated_formula formula_of_unknown_extents() {
+  int const ranks[] = {Rank...};
+  shape extents[sizeof...(Rank)];
+  for (std::size_t i = 0; i < sizeof...(Rank); ++i)
+    for (int d = 0; d < ranks[i]; ++d) extents[i].extent.push_back(-1);
+  return formula_of<Rank...>(F(), extents);
+}
+
+template <class First, class... Rest>
+constexpr formulas::formula_placements
+placements_of_operands(formulas::differentiated_formula const& f, First const& x,
+                       Rest const&... weights) {
+  inplace_vector<placement, max_parameters> at;
+  (at.push_back(weights), ...);
+  return formulas::placements_of(f, x, at);
+}
+
+/// What the compiler knows about the gradient of F with typed operands.
+template <class F, class... X>
+struct typed_gradient {
+  static constexpr auto formula = formula_of_unknown_extents<F, X::rank...>();
+  static constexpr auto at = placements_of_operands(formula, static_value<X>...);
+  static constexpr auto failing = at.failing_node < 0 ? formulas::operation::input
+                                                      : formula.g[at.failing_node].what;
+  /// The placement of node `Node`, as a type.
+  template <int Node>
+  using tag = tag_of<at.of[Node]>;
+};
+
+template <class F, class... X>
+inline constexpr bool has_typed_gradient = all_static<X...> && std::is_empty_v<F> &&
+                                           std::is_default_constructible_v<F>;
+
+/// Throws ashlar::error that names the operator that is not local.
+[[noreturn]] inline void refuse_gradient(formulas::differentiated_formula const& f,
+                                         formulas::formula_placements const& at,
+                                         topology const& mesh) {
+  auto const& n = f.g[at.failing_node];
+  auto const operand = [&](int i) { return to_string(f.g[i].extents) + " " + to_string(at.of[i]); };
+  throw error(
+      "gradient",
+      std::string(n.what == formulas::operation::apply ? to_string(n.f) : to_string(n.what)) +
+          (at.failing_node < f.forward ? "" : " of the backward pass") + " of " + operand(n.a) +
+          (n.b < 0 ? "" : " and " + operand(n.b)) + " needs communication along axis " +
+          std::string(mesh.axis[at.failing_axis].name.view()) +
+          ". Redistribute the operands of the function so that each operator is local.");
+}
+
+}  // namespace detail
+
+/// A function whose call returns its value and the gradients of all its operands, as a tuple.
+template <class F>
+class gradient_of_function {
+ public:
+  explicit gradient_of_function(F f) : f_(std::move(f)) {}
+
+  /// Returns y = f(x...) and the gradients of the sum of all elements of y, one for each operand.
+  /// Communicates nothing. Throws ashlar::error if an operator is not local, if extents do not fit,
+  /// or if the function does not use an operand.
+  template <distributed... X>
+  auto operator()(X const&... x) const {
+    using first = std::tuple_element_t<0, std::tuple<X...>>;
+    using T = typename first::value_type;
+    using processor = typename first::processor_type;
+    static_assert((std::is_same_v<typename X::value_type, T> && ...) &&
+                      (std::is_same_v<typename X::processor_type, processor> && ...),
+                  "gradient: the operands must have one element type and one kind of processor.");
+    static_assert(std::is_floating_point_v<T>,
+                  "gradient: the operands must be tensors of float or double.");
+    detail::same_mesh("gradient", x...);
+    shape const extents[] = {x.extents()...};
+    auto const f = detail::formula_of<X::rank...>(f_, extents);
+    auto const at = detail::placements_of_operands(f, x.placement()...);
+    auto const& m = std::get<0>(std::tie(x...)).mesh();
+    if (at.failing_node >= 0) detail::refuse_gradient(f, at, m.topology());
+
+    formulas::evaluation<T, processor> pass(m, f);
+    int node = 0;
+    (pass.set_extents(node++, local_sizes(x)), ...);
+    pass.infer_extents();
+    node = 0;
+    (pass.read(node++, x.data()), ...);
+    constexpr int y_rank = decltype(std::declval<F const&>()(formulas::symbol<X::rank>()...))::rank;
+    tensor<T, y_rank, dynamic, processor> y(m, f.g[f.y].extents, at.of[f.y]);
+    auto ones = tensor<T, y_rank, dynamic, processor>(m, y.extents(), at.of[f.dy]);
+    fill(m.processor(), T(1), ones.local_elements(), ones.data());
+    pass.read(f.dy, ones.data());
+    pass.write_to(f.y, y.data());
+    auto const gradient_node = [&](int i) { return i == 0 ? f.dx : f.gradients[i - 1]; };
+    auto gradients = [&]<int... I>(std::integer_sequence<int, I...>) {
+      return std::tuple<tensor<T, X::rank, dynamic, processor>...>(
+          tensor<T, X::rank, dynamic, processor>(m, x.extents(), at.of[gradient_node(I)])...);
+    }(std::make_integer_sequence<int, static_cast<int>(sizeof...(X))>());
+    auto nodes = formulas::forward_nodes(f);
+    formulas::detail::need(f.g, f.dx, 0, nodes);
+    for (int const gradient : f.gradients) formulas::detail::need(f.g, gradient, 0, nodes);
+    std::apply(
+        [&](auto&... g) {
+          int i = 0;
+          (pass.write_to(gradient_node(i++), g.data()), ...);
+        },
+        gradients);
+    pass.run(nodes);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{typed<-1, X...>(y, at), typed<int(I), X...>(std::get<I>(gradients), at)...};
+    }(std::index_sequence_for<X...>());
+  }
+
+ private:
+  template <class X>
+  static auto local_sizes(X const& x) {
+    std::array<std::int64_t, max_rank> sizes{};
+    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
+    return sizes;
+  }
+
+  /// Returns y (which = -1) or a gradient with its placement in its type, if the compiler knows it.
+  template <int Which, class... X, class Result>
+  static auto typed(Result const& result, formulas::formula_placements const&) {
+    if constexpr (!detail::has_typed_gradient<F, X...>) {
+      return result;
+    } else {
+      using known = detail::typed_gradient<F, X...>;
+      using formulas::operation;
+      static_assert(known::failing != operation::apply && known::failing != operation::power &&
+                        known::failing != operation::shift &&
+                        known::failing != operation::divide_into,
+                    "gradient: the function applies a non-linear function to a partial tensor. "
+                    "Reduce the operand first, as in x | to<B, ...>.");
+      static_assert(known::failing != operation::contract,
+                    "gradient: a matmul of the function or of its gradient needs communication. "
+                    "Split the operands so that it is local: see matmul in docs/03_products.md.");
+      static_assert(known::failing == operation::input || known::failing == operation::apply ||
+                        known::failing == operation::power || known::failing == operation::shift ||
+                        known::failing == operation::divide_into ||
+                        known::failing == operation::contract,
+                    "gradient: an operator of the function or of its gradient needs communication. "
+                    "Its operands must lie alike, or one partial and one whole in a product.");
+      constexpr int node = Which < 0    ? known::formula.y
+                           : Which == 0 ? known::formula.dx
+                                        : known::formula.gradients[Which > 0 ? Which - 1 : 0];
+      return result.template as_static<typename known::template tag<node>>();
+    }
+  }
+
+  F f_;
+};
+
+/// Returns a function that computes f and its gradients: gradient(f)(x, w) is the tuple of f(x, w),
+/// dx and dw. `f` is a function of symbols such as [](auto x, auto w) { return matmul(x, w); }.
+template <class F>
+gradient_of_function<F> gradient(F f) {
+  return gradient_of_function<F>(std::move(f));
+}
+
+}  // namespace ashlar

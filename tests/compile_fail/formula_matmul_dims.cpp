@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: formula: matmul takes a tensor of at least two dims and a matrix, or two batches of matrices of equally many dims.
+
+// A vector is no operand of matmul.
+
+#include <ashlar/nn/formula.hpp>
+
+namespace nn = ashlar::nn;
+
+#ifdef ASHLAR_CONTROL
+using ashlar::formulas::symbol;
+auto product(symbol<3> x, symbol<2> w) { return matmul(x, w); }
+#else
+using ashlar::formulas::symbol;
+auto product(symbol<3> x, symbol<1> w) { return matmul(x, w); }
+#endif

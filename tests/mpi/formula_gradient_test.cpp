@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4
+// thorough: ASHLAR_GRADIENT_PROGRAMS=1000 2 4
+
+// Tests ashlar::gradient. Random programs run on tensors at random placements. Their values and
+// gradients are compared with those of one process, and these with finite differences.
+
+#include <cstdlib>
+#include <random>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/gradient.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::placements;
+using ashlar::placement, ashlar::sbp;
+
+/// One operator of a random program: its operands are earlier results.
+struct random_step {
+  int what, u, v, dim;
+};
+
+/// A function of three matrices that applies a list of operators. It returns the last result.
+struct random_program {
+  std::vector<random_step> steps;
+
+  template <class X>
+  X operator()(X x, X a, X b) const {
+    std::vector<X> all{x, a, b};
+    for (auto const& s : steps) {
+      X const u = all[static_cast<std::size_t>(s.u)], v = all[static_cast<std::size_t>(s.v)];
+      switch (s.what) {
+        case 0: all.push_back(u + v); break;
+        case 1: all.push_back(u - v); break;
+        case 2: all.push_back(u * v); break;
+        case 3: all.push_back(u / (v * v + 1)); break;
+        case 4: all.push_back(matmul(u, v)); break;
+        case 5: all.push_back(tanh(u)); break;
+        case 6: all.push_back(0.5 * u); break;
+        case 7: all.push_back(sum(u, s.dim)); break;
+        case 8: all.push_back(sigmoid(u) * v); break;
+        default: all.push_back(mean(matmul(u, v), s.dim)); break;
+      }
+    }
+    return all.back();
+  }
+};
+
+constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
+
+/// Draws a program that uses all its operands and whose extents fit, and its formula.
+std::pair<random_program, ashlar::formulas::differentiated_formula>
+draw_program(std::mt19937& random) {
+  auto const below = [&](std::size_t n) {
+    return static_cast<int>(random() % static_cast<unsigned>(n));
+  };
+  ashlar::shape const extents[] = {{extent, extent}, {extent, extent}, {extent, extent}};
+  for (;;) {
+    random_program program;
+    std::size_t const count = 2 + static_cast<std::size_t>(below(7));
+    for (std::size_t i = 0; i < count; ++i)
+      program.steps.push_back({below(10), below(3 + i), below(3 + i), below(2)});
+    try {
+      return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
+    } catch (ashlar::error const&) {
+      // It does not use an operand, or a sum and a matrix have no product.
+    }
+  }
+}
+
+using matrix = ashlar::tensor<double, 2>;
+using matrices = std::array<std::vector<double>, 4>;  // y, dx, da, db
+
+matrices results_of(random_program const& program, std::array<matrix, 3> const& x) {
+  auto const [y, dx, da, db] = ashlar::gradient(program)(x[0], x[1], x[2]);
+  return {ashlar::to_full(y), ashlar::to_full(dx), ashlar::to_full(da), ashlar::to_full(db)};
+}
+
+std::array<matrix, 3> operands(ashlar::mesh const& m, std::array<placement, 3> const& p,
+                               std::uint64_t seed) {
+  std::array<matrix, 3> x;
+  for (std::size_t i = 0; i < 3; ++i)
+    x[i] = ashlar::normal<double>(m, {extent, extent}, p[i], {.seed = seed + i});
+  return x;
+}
+
+/// Returns the largest difference of two lists, relative to their largest element if it exceeds 1.
+double apart(std::vector<double> const& a, std::vector<double> const& b) {
+  double most = 1, difference = 0;
+  if (a.size() != b.size()) return 1e300;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    most = std::max(most, std::abs(a[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  return difference / most;
+}
+
+/// Returns the gradients by differences at five points of the sum of all elements of y.
+matrices differences(random_program const& program, std::array<matrix, 3> const& x) {
+  matrices slopes;
+  double const h = 1e-3;
+  for (std::size_t k = 0; k < 3; ++k)
+    for (double& value : x[k].local()) {
+      double const before = value;
+      auto const at = [&](double offset) {
+        value = before + offset;
+        double total = 0;
+        for (double const y : results_of(program, x)[0]) total += y;
+        return total;
+      };
+      slopes[k + 1].push_back((at(-2 * h) - 8 * at(-h) + 8 * at(h) - at(2 * h)) / (12 * h));
+      value = before;
+    }
+  return slopes;
+}
+
+}  // namespace
+
+TEST_CASE("random programs: finite differences on one process, and every mesh as one process") {
+  char const* const asked = std::getenv("ASHLAR_GRADIENT_PROGRAMS");
+  int const programs = asked != nullptr ? std::atoi(asked) : 60;
+  ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
+  std::mt19937 random(11);
+  int split_programs = 0;
+  for (int i = 0; i < programs; ++i) {
+    auto const [program, formula] = draw_program(random);
+    auto const seed = static_cast<std::uint64_t>(1 + 3 * i);
+    auto const whole = placement::all_broadcast(1);
+    auto const x = operands(alone, {whole, whole, whole}, seed);
+    auto const known = results_of(program, x);
+    auto const numeric = differences(program, x);
+    INFO("program ", i);
+    for (std::size_t k = 1; k < 4; ++k) CHECK(apart(known[k], numeric[k]) < 1e-7);
+
+    std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives
+    for (auto const& row : ashlar::formulas::detail::row_search(formula).run())
+      if (!row.dy.is_partial()) all.push_back(row);
+    for (auto const& t : world_topologies()) {
+      std::array<placement, 3> p;
+      for (auto& each : p) each = placement::all_broadcast(t.axes());
+      for (int a = 0; a < t.axes(); ++a) {
+        auto const& row = all[random() % all.size()];
+        axis_placement const roles[] = {row.x, row.use[0], row.use[1]};
+        for (std::size_t k = 0; k < 3; ++k) {
+          p[k].axis[a] = roles[k];
+          for (int b = 0; b < a; ++b)
+            if (roles[k].is_split() && p[k][b].is_split_of(roles[k].dim)) ++p[k].axis[a].depth;
+        }
+        split_programs += row.x.is_split() || row.use[0].is_split() || row.use[1].is_split();
+      }
+      ashlar::mesh const m(MPI_COMM_WORLD, t);
+      auto const here = results_of(program, operands(m, p, seed));
+      INFO("on ", ashlar::to_string(t), ": x ", ashlar::to_string(p[0]), ", a ",
+           ashlar::to_string(p[1]), ", b ", ashlar::to_string(p[2]));
+      for (std::size_t k = 0; k < 4; ++k) CHECK(apart(known[k], here[k]) < 1e-12);
+    }
+  }
+  CHECK(split_programs > programs / 4);
+}
+
+TEST_CASE("the types of results say where a reduction is due") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const loss = [](auto x, auto w, auto bias) { return mean(pow(matmul(x, w) + bias, 2), -1); };
+  auto const x = ashlar::normal<double>(m, {5, 4}, sbp<S<0>>{}, {.seed = 1});
+  auto const w = ashlar::normal<double>(m, {4, 3}, sbp<B>{}, {.seed = 2});
+  auto const bias = ashlar::normal<double>(m, {3}, sbp<B>{}, {.seed = 3});
+  auto const [y, dx, dw, dbias] = ashlar::gradient(loss)(x, w, bias);
+  static_assert(std::is_same_v<decltype(y), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dx), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dw), ashlar::tensor<double, 2, sbp<P>> const>);
+  static_assert(std::is_same_v<decltype(dbias), ashlar::tensor<double, 1, sbp<P>> const>);
+  // dbias is the sum of dz over the rows, and dw = xᵀ dz with dz = 2 (x w + bias) / 3.
+  auto const all_x = ashlar::to_full(x), all_w = ashlar::to_full(w), b = ashlar::to_full(bias);
+  std::vector<double> expected(12), expected_bias(3);
+  for (std::size_t r = 0; r < 5; ++r)
+    for (std::size_t n = 0; n < 3; ++n) {
+      double z = b[n];
+      for (std::size_t k = 0; k < 4; ++k) z += all_x[4 * r + k] * all_w[3 * k + n];
+      expected_bias[n] += 2 * z / 3;
+      for (std::size_t k = 0; k < 4; ++k) expected[3 * k + n] += all_x[4 * r + k] * 2 * z / 3;
+    }
+  CHECK(apart(expected, ashlar::to_full(dw | ashlar::to<B>)) < 1e-13);
+  CHECK(apart(expected_bias, ashlar::to_full(dbias)) < 1e-13);
+}
+
+TEST_CASE("columns and inner dims: gradients lie as their tensors, or are partial") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const two_products = [](auto x, auto in, auto out) {
+    return matmul(relu(matmul(x, in)), out);
+  };
+  auto const x = ashlar::normal<float>(m, {5, 4}, sbp<B>{}, {.seed = 1});
+  auto const in = ashlar::normal<float>(m, {4, 6}, sbp<S<1>>{}, {.seed = 2});
+  auto const out = ashlar::normal<float>(m, {6, 3}, sbp<S<0>>{}, {.seed = 3});
+  auto const [y, dx, din, dout] = ashlar::gradient(two_products)(x, in, out);
+  static_assert(std::is_same_v<decltype(y), ashlar::tensor<float, 2, sbp<P>> const>);
+  static_assert(std::is_same_v<decltype(dx), ashlar::tensor<float, 2, sbp<P>> const>);
+  static_assert(std::is_same_v<decltype(din), ashlar::tensor<float, 2, sbp<S<1>>> const>);
+  static_assert(std::is_same_v<decltype(dout), ashlar::tensor<float, 2, sbp<S<0>>> const>);
+  CHECK(dx.extents() == x.extents());
+}
+
+TEST_CASE("what is not local is refused by the operator, its operands and the axis") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const make = [&](placement const& p) { return ashlar::full<double>(m, {4, 4}, p, 1.0); };
+  placement const rows{ashlar::split(0)}, columns{ashlar::split(1)}, whole{ashlar::broadcast()};
+  auto const product = [](auto x, auto w) { return exp(matmul(x, w)); };
+  CHECK(
+      message_of([&] { ashlar::gradient(product)(make(columns), make(rows)); }) ==
+      "gradient: exp of 4x4 P needs communication along axis gpu. Redistribute the operands of the "
+      "function so that each operator is local.");
+  CHECK(
+      message_of([&] { ashlar::gradient(product)(make(columns), make(whole)); }) ==
+      "gradient: matmul of 4x4 S(1) and 4x4 B needs communication along axis gpu. Redistribute the "
+      "operands of the function so that each operator is local.");
+  auto const first = [](auto x, auto) { return x; };
+  CHECK(
+      message_of([&] { ashlar::gradient(first)(make(rows), make(rows)); }) ==
+      "gradient: the formula does not use a weight 4x4. Remove it from the function's parameters.");
+}
+
+}  // namespace ashlar_test

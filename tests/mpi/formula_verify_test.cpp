@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2
+
+// nn::verify finds nothing wrong with a formula: its rows and its passes follow from the same
+// operators. It tries every row on several meshes with uneven and empty shards, and compares the
+// gradients with finite differences. So this tests the adjoint and the table of every operator.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/nn/rms_norm.hpp>
+#include <ashlar/nn/swiglu.hpp>
+#include <ashlar/nn/verify.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+/// Returns what nn::verify says of a layer. The ranks divide the trials.
+template <class Layer, int Rank>
+std::string fault_of(Layer const& layer, std::int64_t const (&x)[Rank]) {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"rank", ranks}});
+  return message_of([&] { nn::verify(layer, x, m); });
+}
+constexpr char const* nothing = "nothing was thrown";
+
+}  // namespace
+
+TEST_CASE("nn::verify finds nothing wrong with the formulas of the library") {
+  CHECK(fault_of(nn::swiglu(5, 7), {4, 5}) == nothing);
+  CHECK(fault_of(nn::rms_norm(5), {3, 4, 5}) == nothing);
+}
+
+TEST_CASE("nn::verify finds nothing wrong with functions and numbers") {
+  auto const functions = nn::formula(
+      "functions",
+      [](auto x, auto w) {
+        auto const u = 2 / (sigmoid(x) + 1) - x / w + exp(-x) * tanh(x);
+        auto const v = sqrt(x * x + 1) * log(2 + x * x) - abs(x) + erf(x);
+        return u / 3 - pow(x * x + 1, 1.5) + v * rsqrt(1 + x * x) - relu(x) + gelu(x) - silu(w);
+      },
+      nn::weight("w", {5}, nn::all_equal(1)));
+  CHECK(fault_of(functions, {4, 5}) == nothing);
+}
+
+TEST_CASE("nn::verify finds nothing wrong with sums, repeated operands and several uses") {
+  // The adjoint of a sum meets a product, whose gradients need it repeated, and operands that are
+  // repeated along the same dim.
+  auto const sums = nn::formula(
+      "sums",
+      [](auto x, auto w, auto column, auto one) {
+        auto const products = sum(matmul(x * x, w * w) * matmul(x, w), -1);
+        auto const means = mean(matmul(x, w), -1) + sum(matmul(x, w) + column, 0) * one;
+        return products * x + sum(means, 1) - (sum(x, 0) - column * x) / (2 + column * column);
+      },
+      nn::weight("w", {5, 3}), nn::weight("column", {4, 1}), nn::weight("one", {1, 1}));
+  CHECK(fault_of(sums, {4, 5}) == nothing);
+}
+
+TEST_CASE("nn::verify finds nothing wrong with products of batches of matrices") {
+  auto const batches = nn::formula(
+      "batches", [](auto x, auto w) { return matmul(matmul(x, w), x) + matmul(x, w) * 2; },
+      nn::weight("w", {2, 3, 3}));
+  CHECK(fault_of(batches, {2, 3, 3}) == nothing);
+}
+
+TEST_CASE("nn::verify finds nothing wrong with formulas that compute little") {
+  CHECK(fault_of(nn::formula("identity", [](auto x) { return x; }), {4, 5}) == nothing);
+  CHECK(fault_of(nn::formula("softmax", [](auto x) { return exp(x) / sum(exp(x), -1); }), {4, 5}) ==
+        nothing);
+}
+
+}  // namespace ashlar_test

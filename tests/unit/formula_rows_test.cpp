@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Compares the training rows of formulas with those of the layers that the library has written by
+// hand, and checks what else follows from a formula: errors, costs, and which values are kept.
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/nn/activation.hpp>
+#include <ashlar/nn/formula.hpp>
+#include <ashlar/nn/layer_norm.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/rms_norm.hpp>
+#include <ashlar/nn/swiglu.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+using ashlar::broadcast, ashlar::partial, ashlar::split;
+
+std::string text(ashlar::training_row const& r) {
+  std::string t = "x " + ashlar::to_string(r.x) + " y " + ashlar::to_string(r.y) + " dy " +
+                  ashlar::to_string(r.dy) + " dx " + ashlar::to_string(r.dx);
+  for (int i = 0; i < r.use.size(); ++i)
+    t += " use " + ashlar::to_string(r.use[i]) + " grad " + ashlar::to_string(r.grad[i]);
+  return t;
+}
+std::set<std::string> rows_of(ashlar::training_table const& table) {
+  std::set<std::string> rows;
+  for (auto const& row : table) CHECK(rows.insert(text(row)).second);
+  return rows;
+}
+
+constexpr auto gain_of = [](auto x, auto gain) { return x * gain; };
+constexpr auto product = [](auto x, auto w) { return matmul(x, w); };
+constexpr auto product_and_bias = [](auto x, auto w, auto bias) { return matmul(x, w) + bias; };
+constexpr auto zero = nn::all_equal(0);
+
+}  // namespace
+
+TEST_CASE("a product has the rows of the linear layer, with and without bias") {
+  for (auto const& x : {ashlar::shape{6, 4}, ashlar::shape{2, 3, 4}, ashlar::shape{2, 3, 5, 4}}) {
+    CHECK(rows_of(nn::formula("f", product, nn::weight("w", {4, 7})).spec(x).rows) ==
+          rows_of(nn::linear(4, 7, false).spec(x).rows));
+    CHECK(rows_of(nn::formula("f", product_and_bias, nn::weight("w", {4, 7}),
+                              nn::weight("b", {7}, zero))
+                      .spec(x)
+                      .rows) == rows_of(nn::linear(4, 7).spec(x).rows));
+  }
+}
+
+TEST_CASE("functions have the rows of the activations") {
+  for (auto const& x : {ashlar::shape{6, 4}, ashlar::shape{2, 3, 4}}) {
+    auto const hand = rows_of(nn::gelu().spec(x).rows);
+    CHECK(rows_of(nn::formula("f", [](auto u) { return gelu(u); }).spec(x).rows) == hand);
+    CHECK(rows_of(nn::formula("f", [](auto u) { return relu(u); }).spec(x).rows) == hand);
+    CHECK(rows_of(nn::formula("f", [](auto u) { return silu(u); }).spec(x).rows) == hand);
+    CHECK(rows_of(nn::formula("f", [](auto u) { return 1 / (1 + exp(-u)); }).spec(x).rows) == hand);
+  }
+}
+
+TEST_CASE("a map without parameters that is linear has the rows of the identity") {
+  auto const linear = nn::formula("f", [](auto u) { return -(2 * u) / 3 + u; });
+  CHECK(rows_of(linear.spec({4, 5, 6}).rows) == rows_of(ashlar::independent_training_rows(3)));
+}
+
+TEST_CASE("rms_norm has the rows of layer norm without the bias") {
+  for (auto const& x : {ashlar::shape{6, 4}, ashlar::shape{2, 3, 4}}) {
+    auto hand = nn::layer_norm(4).spec(x).rows;
+    for (auto& row : hand) row.use.pop_back(), row.grad.pop_back();
+    CHECK(rows_of(nn::rms_norm(4).spec(x).rows) == rows_of(hand));
+  }
+}
+
+TEST_CASE("a gain has the rows that hands write, and two more") {
+  auto const rows = rows_of(
+      nn::formula("gain", gain_of, nn::weight("g", {5}, nn::all_equal(1))).spec({3, 4, 5}).rows);
+  std::set<std::string> expected;
+  auto const add = [&](ashlar::training_row const& row) { expected.insert(text(row)); };
+  auto const b = broadcast(), p = partial(), f = split(2, 0);
+  for (int d : {0, 1}) add({split(d, 0), split(d, 0), split(d, 0), split(d, 0), {b}, {p}});
+  add({f, f, f, f, {split(0, 0)}, {split(0, 0)}});
+  add({b, b, b, b, {b}, {b}});
+  add({b, b, p, p, {b}, {p}});  // not written by hand: a partial gradient passes through
+  add({p, p, b, b, {b}, {p}});  // not written by hand: so does a partial input
+  CHECK(rows == expected);
+}
+
+TEST_CASE("swiglu may split its rows, its features and its hidden features") {
+  auto const rows = rows_of(nn::swiglu(4, 6).spec({5, 4}).rows);
+  std::set<std::string> expected;
+  auto const add = [&](ashlar::training_row const& row) { expected.insert(text(row)); };
+  auto const b = broadcast(), p = partial(), s0 = split(0, 0), s1 = split(1, 0);
+  add({b, b, b, b, {b, b, b}, {b, b, b}});
+  add({b, b, p, p, {b, b, b}, {p, p, p}});
+  add({s0, s0, s0, s0, {b, b, b}, {p, p, p}});
+  add({b, p, b, p, {s1, s1, s0}, {s1, s1, s0}});
+  add({b, s1, s1, p, {b, b, s1}, {p, p, s1}});
+  CHECK(rows == expected);
+}
+
+TEST_CASE("a bias is read as a partial sum only where what it is added to is partial") {
+  auto const mlp = nn::formula(
+      "mlp",
+      [](auto x, auto a, auto b, auto c, auto d) { return matmul(gelu(matmul(x, a) + b), c) + d; },
+      nn::weight("a", {4, 6}), nn::weight("b", {6}, zero), nn::weight("c", {6, 5}),
+      nn::weight("d", {5}, zero));
+  int partial_biases = 0;
+  for (auto const& row : mlp.spec({5, 4}).rows) {
+    for (int k : {0, 1, 2}) CHECK(!row.use[k].is_partial());
+    partial_biases += row.use[3].is_partial();
+    CHECK(row.use[3].is_partial() == row.y.is_partial());
+  }
+  CHECK(partial_biases == 1);
+}
+
+TEST_CASE("a formula can be described in a constant expression") {
+  constexpr auto layer = nn::swiglu(4, 6);
+  constexpr auto spec = layer.spec({5, 4});
+  static_assert(spec.y == ashlar::shape{5, 4} && spec.rows.size() == 5);
+  static_assert(nn::rms_norm(8).spec({2, 3, 8}).rows.size() == 4);
+}
+
+TEST_CASE("costs and kept values follow from the operators") {
+  auto const linear = nn::formula("f", product, nn::weight("w", {4, 7})).spec({6, 4});
+  auto const hand = nn::linear(4, 7, false).spec({6, 4});
+  CHECK(linear.forward_flops == hand.forward_flops);
+  CHECK(linear.backward_flops == hand.backward_flops);
+  CHECK(linear.gradient_flops == hand.gradient_flops);
+  CHECK(linear.saved_values == hand.saved_values);
+  CHECK(linear.backward == hand.backward);
+  auto const gelu = nn::formula("f", [](auto u) { return ashlar::formulas::gelu(u); });
+  CHECK(gelu.spec({6, 4}).forward_values == nn::gelu().spec({6, 4}).forward_values);
+  CHECK(gelu.spec({6, 4}).backward_values == nn::gelu().spec({6, 4}).backward_values);
+  // swiglu keeps x and both products of 5x6, and computes the gated product again. The gradients of
+  // its weights read other weights, so they are not computed alone.
+  auto const swiglu = nn::swiglu(4, 6).spec({5, 4});
+  CHECK(swiglu.saved_values == 5 * 4 + 2 * 5 * 6);
+  CHECK(swiglu.backward == ashlar::search::backward_form::whole);
+  CHECK(swiglu.forward_flops == 3 * 2 * 5 * 4 * 6);
+  CHECK(swiglu.backward_flops == 2 * swiglu.forward_flops);
+  // rms_norm keeps x and one number a row.
+  CHECK(nn::rms_norm(4).spec({5, 4}).saved_values == 5 * 4 + 5);
+  // A bias keeps nothing.
+  auto const bias = nn::formula(
+      "f", [](auto x, auto b) { return x + b; }, nn::weight("b", {4}, zero));
+  CHECK(bias.spec({5, 4}).saved_values == 0);
+}
+
+TEST_CASE("formulas that cannot be right are refused") {
+  auto const refuses = [](auto const& layer, ashlar::shape const& x, std::string const& sentence) {
+    CHECK(message_of([&] { layer.spec(x); }) == sentence);
+  };
+  refuses(nn::swiglu(4, 6), {5, 3},
+          "swiglu: matmul of 5x3 and 4x6: the last extent of the first must be the last but one of "
+          "the second, and the dims of a batch must be equal.");
+  refuses(nn::formula("f", gain_of, nn::weight("g", {4}, zero)), {5, 3},
+          "f: u * v of 5x3 and 4: the extents of dim 1 differ and neither is 1. Dims are matched "
+          "from the last one on.");
+  refuses(nn::formula("f", [](auto x) { return sum(x, 2); }), {5, 3},
+          "f: sum over dim 2 of a tensor 5x3. Dims count from 0, and from the last one with -1.");
+  refuses(nn::formula(
+              "f", [](auto x, auto) { return x; }, nn::weight("g", {4}, zero)),
+          {5, 4},
+          "f: the formula does not use a weight 4. Remove it from the function's parameters.");
+  refuses(nn::formula(
+              "f", [](auto, auto g) { return exp(g); }, nn::weight("g", {4}, zero)),
+          {5, 4}, "f: the formula does not use x 5x4. Remove it from the function's parameters.");
+  refuses(nn::formula("f",
+                      [](auto x) {
+                        for (int i = 0; i < 80; ++i) x = exp(x);
+                        return x;
+                      }),
+          {5, 4},
+          "f: the formula and its gradient have more than 128 operators. Divide it into several "
+          "formulas in an nn::chain.");
+}
+
+}  // namespace ashlar_test
