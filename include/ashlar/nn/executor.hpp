@@ -24,6 +24,9 @@
 //   add_gradient            adds the gradient of a tied parameter's later use (nn/tied.hpp)
 //   update                  skipped: the trainer's optimizer updates the parameters
 //
+// A redistribution that renews a stored parameter (step/visit.hpp) replaces the parameter's tensor.
+// So between runs the slots of such parameters are empty.
+//
 // On the host, pending transfers make progress between the blocks of a computation and between
 // actions. On a device they proceed by themselves. The input of a micro-batch is requested when an
 // action first reads it.
@@ -70,8 +73,13 @@ class executor {
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
-      if (value.kind == step::value_kind::stored)
-        on_.slots[v].tensor = parameter_at(value.element, value.index).source();
+      if (value.kind == step::value_kind::stored) {
+        auto const& own = parameter_at(value.element, value.index);
+        if (own.is_updated_apart()) renewed_.push_back(static_cast<int>(v));
+        else on_.slots[v].tensor = own.source();
+      }
+      if (value.kind == step::value_kind::master)
+        on_.slots[v].tensor = parameter_at(value.element, value.index).updated();
       if (value.kind == step::value_kind::sum)
         on_.slots[v].tensor = parameter_at(value.element, value.index).sum();
     }
@@ -100,11 +108,16 @@ class executor {
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = {};
     waited_ = 0;
-    cleaner const guard{*this};
-    on_.saves = true;
-    for (int i = first; i < last; ++i) i += do_timed(i, input);
-    drop_context();
-    ranges_.leave_pass();
+    perform(first, last, input);
+  }
+
+  /// Redistributes updated parameters to where they are stored, if a parameter is updated elsewhere.
+  /// Must be called after the updates of a step, and counts as a part of the last run. Communicates:
+  /// these redistributions.
+  void renew() {
+    int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
+    int const last = static_cast<int>(program_->actions.size());
+    if (first < last) perform(first, last, {});
   }
 
   /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a
@@ -112,6 +125,7 @@ class executor {
   /// made it.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
     cleaner const guard{*this};
+    take_stored();
     on_.saves = false;
     any_tensor<Processor> last;
     auto const& actions = program_->actions;
@@ -142,6 +156,36 @@ class executor {
   }
 
  private:
+  void perform(int first, int last, step_input<Processor> const& input) {
+    cleaner const guard{*this};
+    take_stored();
+    on_.saves = true;
+    for (int i = first; i < last; ++i) i += do_timed(i, input);
+    drop_context();
+    drop_stored();
+    ranges_.leave_pass();
+  }
+
+  /// Fills the slots of the stored parameters that redistributions renew, or empties them.
+  void take_stored() {
+    for (int const v : renewed_) {
+      auto const& of = program_->value_of(v);
+      on_.set(v, parameter_at(of.element, of.index).source());
+    }
+  }
+  void drop_stored() {
+    for (int const v : renewed_) on_.set(v, {});
+  }
+  /// Takes the result of a redistribution.
+  void put(int value, any_tensor<Processor> made) {
+    auto const& is = program_->value_of(value);
+    if (is.kind != step::value_kind::renewed) return on_.set(value, std::move(made));
+    for (int const v : renewed_)
+      if (auto const& of = program_->value_of(v); of.element == is.element && of.index == is.index)
+        on_.set(v, {});
+    parameter_at(is.element, is.index).set_stored(std::move(made));
+  }
+
   /// Empties the slots if an exception ends a run. Stack unwinding then destroys pending transfers,
   /// and their destructors do not wait. Instead they abandon the mesh: later transfers on the mesh
   /// throw (tensor/running_plan.hpp).
@@ -218,7 +262,7 @@ class executor {
                       all[next].move == a.move;
     auto const& own = program_->move_of(a);
     if (ends || source_of(own).extents().is_routed()) {  // rows never move in the background
-      on_.set(own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
+      put(own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
       return ends ? 1 : 0;
     }
     // On the host, the redistributions of a bucket begin together. On a device, each redistribution
@@ -253,7 +297,7 @@ class executor {
     auto& moving = moving_[static_cast<std::size_t>(a.move)];
     if (moving.run == nullptr) return;  // rows, which are there already
     mesh_.wait(*moving.run);
-    on_.set(program_->move_of(a).to, moving.run->result(moving.place));
+    put(program_->move_of(a).to, moving.run->result(moving.place));
     moving = {};
   }
 
@@ -344,7 +388,8 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Empties all slots except those of stored parameters and of gradient sums.
+  /// Empties all slots except those of parameters, which no redistribution renews, and of gradient
+  /// sums.
   void forget() {
     for (auto& run : moving_) run = {};
     for (auto& run : crossing_) {
@@ -355,9 +400,8 @@ class executor {
     on_.batch.targets = {};
     drop_context();
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
-      if (auto const kind = program_->values[v].kind;
-          kind != step::value_kind::stored && kind != step::value_kind::sum)
-        on_.slots[v] = {};
+      if (!program_->values[v].lasts()) on_.slots[v] = {};
+    drop_stored();
   }
 
   basic_mesh<Processor> mesh_;
@@ -365,6 +409,8 @@ class executor {
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
+  std::vector<int>
+      renewed_;  // the stored parameters that redistributions renew, as indices of values
   int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_; -1: none
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // of the moves

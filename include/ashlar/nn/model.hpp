@@ -212,9 +212,9 @@ class model {
     });
   }
 
-  /// Reduces the gradient sums of all parameters to the placements where the parameters are stored.
+  /// Reduces the gradient sums of all parameters to the placements where the parameters are updated.
   /// Communicates: one redistribution of each gradient sum whose placement differs from that of the
-  /// parameter. Throws ashlar::error if a net with tied parameters is synchronized twice without
+  /// parameter's value. Throws ashlar::error if a net with tied parameters is synchronized twice without
   /// clear_gradients() in between, which would count the gradient of a later use twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
@@ -225,6 +225,10 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
+  /// Redistributes the values of parameters that are updated apart from their storage to where they
+  /// are stored. A trainer does so in every step. Needed after code other than a trainer has changed
+  /// values. Communicates: one redistribution of each of these parameters; nothing if there are none.
+  void renew() { one_micro_batch().renew(); }
   void clear_gradients() {
     state_->is_synchronized = false;
     for (auto& node : state_->nodes)

@@ -70,7 +70,7 @@ class pinned_choices {
     if (!any)
       detail::refuse_pin(p.text, "none of these layers has a tensor \"" + p.tensor +
                                      "\". The tensors are x, y, dy, dx and the parameters by "
-                                     "name, optionally with .use, .grad or .store.");
+                                     "name, optionally with .use, .grad, .update or .store.");
   }
 
   /// If no choice satisfies all pins of element i, throws an error that lists the nearest choices.

@@ -29,7 +29,8 @@
 
 namespace ashlar::search {
 
-/// The seconds of one element for one micro-batch, and `synchronize` per step. The moves between it
+/// The seconds of one element for one micro-batch, and `synchronize` per step, before and after the
+/// update. The moves between it
 /// and its neighbours are apart from its own seconds.
 struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
@@ -58,7 +59,7 @@ class stage_model {
       auto& e = elements_[static_cast<std::size_t>(i)];
       if (what == spent::work) e.work += p.seconds;
       bool const enters = what == spent::activation && i > 0;
-      (when == phase::synchronize ? e.synchronize
+      (!repeats(when)             ? e.synchronize
        : what == spent::gradient  ? e.leave
        : when == phase::forward   ? (enters ? e.enter : e.forward)
        : when == phase::recompute ? (enters ? e.reenter : e.again)
@@ -142,11 +143,12 @@ class stage_model {
   /// between the parts of its two uses.
   double tie_seconds(tie const& t) const {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
-    auto const& store = whole_[t.first].parameters[t.first_index].store;
+    auto const& own = whole_[t.first].parameters[t.first_index];
     double seconds = 0;
-    for (auto const when : {phase::forward, phase::synchronize})
-      seconds +=
-          crossings_(extents, element_size(chain_, moved::parameter, when), store, store).seconds;
+    for (auto const when : {phase::forward, phase::synchronize}) {
+      auto const& at = when == phase::forward ? own.store : own.updated_at();
+      seconds += crossings_(extents, element_size(chain_, moved::parameter, when), at, at).seconds;
+    }
     return seconds;
   }
   /// Adds these seconds to the stages of the later uses.

@@ -21,7 +21,7 @@
 //
 //   m · Σ elements (work + statistics + gathering of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
-//   + Σ parameters (grad -> store)
+//   + Σ parameters (grad -> update  and  update -> store)
 //
 // Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
 // data, which every rank has. The last element's y is the scalar loss.

@@ -21,9 +21,10 @@ namespace step_detail {
 struct element_tensors {
   int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
 };
-/// The parameters of one element, their gradient sums, and their gradients, as such indices.
+/// The parameters of one element, their gradient sums, their gradients, and their masters, as such
+/// indices.
 struct element_parameters {
-  inplace_vector<int, max_parameters> stored, sum, gradient;
+  inplace_vector<int, max_parameters> stored, sum, gradient, master;
 };
 
 class program_writer {
