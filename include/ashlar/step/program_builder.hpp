@@ -140,26 +140,18 @@ class program_builder : public halo_writer {
   }
 
   /// Adds the redistributions of the gradients of parameters.
-  constexpr void synchronize(int first, int last) {
-    micro_batch_ = 0;
-    for (int i = first; i < last; ++i) visit(phase::synchronize, i);
-  }
+  constexpr void synchronize(int first, int last) { visit_once(phase::synchronize, first, last); }
   constexpr void update(int first, int last) {
     for (int i = first; i < last; ++i)
       for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
         if (net_.spec(i).parameters[k].tie == tie_role::later) continue;
-        action a{.kind = action_kind::update, .phase = phase::synchronize, .element = i, .part = k};
-        a.reads.push_back(parameters(i).gradient[k]);
-        int const master = parameters(i).master[k];
-        a.adds.push_back(master >= 0 ? master : parameters(i).stored[k]);
-        made_.actions.push_back(a);
+        auto const& own = parameters(i);
+        add_once(action_kind::update, i, k, own.gradient[k],
+                 own.master[k] >= 0 ? own.master[k] : own.stored[k]);
       }
   }
   /// Adds the redistributions of updated parameters to where they are stored.
-  constexpr void renew(int first, int last) {
-    micro_batch_ = 0;
-    for (int i = first; i < last; ++i) visit(phase::renew, i);
-  }
+  constexpr void renew(int first, int last) { visit_once(phase::renew, first, last); }
   constexpr program finished() const { return with_releases(made_); }
 
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
@@ -197,11 +189,8 @@ class program_builder : public halo_writer {
       case moved::gradient: gradient_ = made; break;
       case moved::statistic: statistics_[index] = made; break;
       case moved::parameter:
-        if (when == phase::renew) break;
-        if (when != phase::synchronize) {
-          used_[index] = made;
-          break;
-        }
+        if (repeats(when)) used_[index] = made;
+        if (when != phase::synchronize) break;
         parameters(element_).gradient[index] = made;
         if (auto const* t = tie_of_later(index); t != nullptr && has(t->first))
           add_gradient(*t, made);
@@ -224,13 +213,8 @@ class program_builder : public halo_writer {
   }
   /// Adds the gradient of a later use to that of the first use.
   constexpr void add_gradient(tie const& t, int gradient) {
-    action a{.kind = action_kind::add_gradient,
-             .phase = phase::synchronize,
-             .element = t.first,
-             .part = t.first_index};
-    a.reads.push_back(gradient);
-    a.adds.push_back(parameters(t.first).gradient[t.first_index]);
-    made_.actions.push_back(a);
+    add_once(action_kind::add_gradient, t.first, t.first_index, gradient,
+             parameters(t.first).gradient[t.first_index]);
   }
 
   constexpr std::size_t elements() const { return static_cast<std::size_t>(net_.size()); }
@@ -244,15 +228,10 @@ class program_builder : public halo_writer {
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source) {
-    bool const synchronizes = what == moved::parameter && when == phase::synchronize;
-    bool const is_addend = synchronizes &&
+    bool const is_addend = what == moved::parameter && when == phase::synchronize &&
                            net_.spec(element_).parameters[index].tie == tie_role::later;
-    value_kind const own = is_addend              ? value_kind::addend
-                           : synchronizes         ? value_kind::gradient
-                           : when == phase::renew ? value_kind::renewed
-                                                  : value_kind::used;
-    value_kind const kinds[] = {value_kind::x, value_kind::dy, own, value_kind::reduced};
-    return add_move(when, what, index, extents, from, to, source, kinds[static_cast<int>(what)]);
+    return add_move(when, what, index, extents, from, to, source,
+                    is_addend ? value_kind::addend : result_of(when, what));
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source, value_kind kind) {
@@ -305,6 +284,11 @@ class program_builder : public halo_writer {
                             chosen_[0].x, *this);
     input_ = own(i - 1).y;
     visit_boundary(when, boundary_extents(net_, i - 1), y_at(i - 1), chosen_[i].x, *this);
+  }
+  /// Adds the actions of a phase that runs once per step.
+  constexpr void visit_once(phase when, int first, int last) {
+    micro_batch_ = 0;
+    for (int i = first; i < last; ++i) visit(when, i);
   }
   constexpr void visit(phase when, int i) {
     element_ = i;
