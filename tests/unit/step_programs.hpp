@@ -132,6 +132,8 @@ struct programmed {
       list.push_back(early_moves(list.back()).made);
       list.push_back(prefetch(early_synchronization(list.back(), 100).made).made);
     }
+    for (std::int64_t const bytes : {0, 100, 1 << 20})
+      list.push_back(early_renewal(bytes == 0 ? serial : list[1], bytes).made);
     list.push_back(overlapped(serial, machine).made);
     return list;
   }

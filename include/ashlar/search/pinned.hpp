@@ -78,7 +78,9 @@ class pinned_choices {
     auto const& own = of_[static_cast<std::size_t>(i)];
     auto const& spec = net_.spec(i);
     std::vector<std::pair<int, std::string>> found;
-    for (auto const& c : layer_choices(spec, topology_)) {
+    for (auto const& c :
+         layer_choices(spec, topology_, trivial_axes::one_row, shard_orders::all,
+                       net_.updates_apart ? update_places::also_apart : update_places::as_stored)) {
       int far = 0;
       std::string text;
       for (auto const k : own) {

@@ -148,7 +148,9 @@ struct work_sum {
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, machine const& m,
                               int element_size, work_factors const& by, forward_runs runs) {
   step_detail::work_sum sum{spec, m, element_size, by};
-  for_each_phase(runs, [&](phase when) { visit_element(when, spec, c, sum); });
+  for_each_phase(runs, [&](phase when) {
+    if (repeats(when)) visit_element(when, spec, c, sum);  // the others compute nothing
+  });
   return sum.seconds;
 }
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
