@@ -26,6 +26,7 @@
 #include <ashlar/search/search_on_mesh.hpp>
 #include <ashlar/step/text.hpp>
 
+#include "../support/sync_option.hpp"
 #include "models.hpp"
 #include "options.hpp"
 #include "pipeline.hpp"
@@ -117,9 +118,10 @@ void run(example::options const& o) {
     for (auto const& text : o.pins) pins.push_back(search::parse_pin(text));
     permits = search::pinned_choices(t.problem, t.mesh, pins);
   }
-  auto const found = t.run(permits);
+  auto found = t.run(permits);
   t.line.show("");
   t.problem.interleaved = found.plan.interleaved;  // with value auto, the search has chosen it
+  found.plan = example::synchronized_by(o.sync, t.problem, found.plan, t.machine);
   std::string const text = search::explain(t.problem, found.plan, t.machine).text;
   // Without --explain, prints only the totals: the text before the first empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));
@@ -128,6 +130,8 @@ void run(example::options const& o) {
               : o.pins.empty() ? "proved to be the optimum"
                                : "proved to be the optimum under the pins",
               o.algorithm.c_str(), found.seconds);
+  if (!o.sync.empty() && !example::search_chooses_updates(o.sync))
+    std::printf(", then synchronized by %s", o.sync.c_str());
   std::printf("\n\n");
   if (!o.pins.empty()) {
     search::pinned_plan<search::dynamic_size> const pinned{found.plan, t.run({}).plan,

@@ -21,6 +21,8 @@
 #include <ashlar/search/schedule_choice.hpp>
 #include <ashlar/support/parse_bytes.hpp>
 
+#include "../support/sync_option.hpp"
+
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 
@@ -173,6 +175,7 @@ search::problem choose_model(options const& o) {
     problem.optimizer_states = o.optimizer_states;
     problem.interleaved = o.interleaved;
     problem.overlap = o.overlap;
+    problem.updates_apart = search_chooses_updates(o.sync);
     return problem;
   }
   throw ashlar::error("plan", "there is no model " + o.model + ".");

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "../support/auto_or_number.hpp"
+#include "../support/sync_option.hpp"
 #include "models.hpp"
 
 namespace example {
@@ -148,6 +149,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       ->group(how)
       ->take_all();
 
+  add_sync_option(app, o.sync)->group(how);
   bool pipeline = false;
   app.add_flag("--pipeline", pipeline,
                "short for --stages auto --micro-batches auto; either may be given, too")
@@ -192,7 +194,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
     if (pipeline && stages->count() == 0) o.stages = 0;
     if (o.stages != 1 && micro_batches->count() == 0) o.micro_batches = 0;
     for (char const* other : {"--algorithm", "--evaluations", "--seconds", "--pin", "--pareto",
-                              "--header", "--overlap"})
+                              "--header", "--overlap", "--sync"})
       if (o.stages != 1 && app.count(other) > 0)
         throw CLI::ValidationError(
             std::string(other) +

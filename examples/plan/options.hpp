@@ -37,7 +37,7 @@ struct options {
   double seconds = 0;
   std::vector<std::string> pins;
 
-  std::string out, html, header, name = "plan", diff;
+  std::string out, html, header, name = "plan", diff, sync;
   bool explain = false, program = false, quiet = false;
   int pareto = 0;
 };

@@ -11,6 +11,8 @@
 #include <ashlar/search/explain.hpp>
 #include <ashlar/support/parse_bytes.hpp>
 
+#include "sync_option.hpp"
+
 namespace search = ashlar::search;
 
 namespace example {
@@ -33,11 +35,12 @@ ashlar::machine choose_machine(training_options const& o, ashlar::machine const&
 
 search::plan choose_layout(training_options const& o, search::problem const& problem,
                            ashlar::topology const& mesh, ashlar::machine const& machine) {
-  if (auto const found = search_layout(o.layout, problem, mesh, machine)) return *found;
-  if (problem.interleaved != 0) return ashlar::io::load_plan(o.layout, problem, mesh, machine);
+  auto const found = search_layout(o.layout, problem, mesh, machine);
   auto as_in_file = problem;
-  as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
-  return ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
+  if (!found && problem.interleaved == 0)
+    as_in_file.interleaved = ashlar::io::load_plan_head(o.layout).interleaved;
+  auto const plan = found ? *found : ashlar::io::load_plan(o.layout, as_in_file, mesh, machine);
+  return synchronized_by(o.sync, problem, plan, machine);
 }
 
 std::string report_layout(training_options const& o, search::problem const& problem,

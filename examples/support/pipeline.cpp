@@ -20,6 +20,7 @@
 #include <ashlar/step/pipeline/text.hpp>
 
 #include "layout.hpp"
+#include "sync_option.hpp"
 
 namespace search = ashlar::search;
 namespace pipelines = ashlar::pipelines;
@@ -132,13 +133,13 @@ std::optional<search::pipeline_plan> choose_pipeline(training_options const& o,
               : o.pipeline == "auto"
                   ? in_stages({})
                   : ashlar::io::load_pipeline(o.pipeline, problem, mesh, machine);
-  if (plan.stages.size() == 1) return plan;
+  if (plan.stages.size() == 1) return synchronized_by(o.sync, problem, plan, machine);
   bool const is_file = parts == 0 && o.pipeline != "auto";
   if (!o.schedule.empty()) plan = with_schedule(problem, plan, o.schedule, is_file, machine);
   if (o.in_flight > 0)
     pipelines::refuse_in_flight(search::schedule_of(plan),
                                 std::vector<int>(plan.stages.size(), o.in_flight));
-  return plan;
+  return synchronized_by(o.sync, problem, plan, machine);
 }
 
 double predicted_bubble(search::pipeline_plan const& plan) {

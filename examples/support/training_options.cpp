@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "sync_option.hpp"
+
 namespace example {
 
 void add_number(CLI::App& app, char const* name, int& value, int least, char const* help) {
@@ -26,6 +28,7 @@ void add_training_options(CLI::App& app, training_options& o) {
   app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
   app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
       ->capture_default_str();
+  add_sync_option(app, o.sync);
   app.add_option("--save-layout", o.save_layout, "write the plan to this file");
   app.add_option(
       "--machine", o.machine,

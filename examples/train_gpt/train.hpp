@@ -13,6 +13,7 @@
 
 #include "../support/layout.hpp"
 #include "../support/pipeline.hpp"
+#include "../support/sync_option.hpp"
 #include "../support/training_loop.hpp"
 #include "generate.hpp"
 #include "options.hpp"
@@ -64,6 +65,7 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
 
   auto problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
   problem.interleaved = o.interleaved;
+  problem.updates_apart = search_chooses_updates(o.sync);
   problem.overlap = o.interleaved == 0;  // the search then minimizes the overlapped time
   auto const stages = choose_pipeline(o, problem, mesh.topology(), mesh.machine());
   auto const plan = stages ? stages->chosen

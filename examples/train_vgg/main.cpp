@@ -16,6 +16,7 @@
 #include <ashlar/nn/vgg.hpp>
 
 #include "../support/layout.hpp"
+#include "../support/sync_option.hpp"
 #include "../support/training_loop.hpp"
 #include "shapes.hpp"
 
@@ -76,8 +77,9 @@ void run(options const& o, ashlar::mpi::environment const& env) {
                               .width = o.width,
                               .hidden = o.hidden,
                               .classes = std::ssize(example::shape_names)});
-  auto const problem = ashlar::search::any_length(
+  auto problem = ashlar::search::any_length(
       nn::describe(net, nn::image_batch{o.batch, 3, o.image, o.image}));
+  problem.updates_apart = example::search_chooses_updates(o.sync);
   auto const plan = example::choose_layout(o, problem, mesh.topology(), machine);
   auto model = nn::place<float>(net, mesh, plan, o.seed);
   auto const layout = example::report_layout(o, problem, plan, machine);

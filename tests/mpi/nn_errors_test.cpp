@@ -194,6 +194,24 @@ TEST_CASE("choices that no rule of the layer permits") {
             "the two ends of the residual"));
 }
 
+TEST_CASE("a parameter that cannot be updated where the plan says") {
+  auto const net = nn::linear(4, 6);
+  auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{2, 4}));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const refused = [&](ashlar::axis_placement const& at) {
+    auto plan = plan_source(problem, m).whole();
+    plan.choices[0].parameters[0].update = ashlar::placement{at};
+    return message_of([&] { nn::place<double>(net, m, plan); });
+  };
+  CHECK(
+      refused(ashlar::partial()) ==
+      "nn::place: element 0 (linear) of the plan, parameter weight: a parameter cannot be updated "
+      "where its gradient is partial: write B, S(d) or O(k) for update on that axis.");
+  CHECK(has(refused(ashlar::owned(world_size())), "an owner that the axis does not have"));
+  CHECK(has(refused(ashlar::split(2)), "parameter weight: "));
+  CHECK(has(refused(ashlar::broadcast()), "update is the same as store: leave it out."));
+}
+
 TEST_CASE("a tied parameter with two storages") {
   auto const net = nn::tied(nn::embedding(6, 4), nn::output_embedding(4, 6));
   auto const problem = any_length(nn::describe<double>(net, nn::token_batch{2, 3}));
@@ -201,8 +219,11 @@ TEST_CASE("a tied parameter with two storages") {
   auto plan = plan_source(problem, m).whole();
   plan.choices[1].parameters[0].store = ashlar::placement{ashlar::split(0)};
   CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
-        "nn::place: the plan stores the parameter that elements 0 and 1 share at two placements. "
-        "It is one parameter: give both the same storage.");
+        "nn::place: the plan stores or updates the parameter that elements 0 and 1 share at two "
+        "placements. It is one parameter: give both uses the same store and update.");
+  plan.choices[1].parameters[0].store = plan.choices[0].parameters[0].store;
+  plan.choices[1].parameters[0].update = ashlar::placement{ashlar::split(0)};
+  CHECK(has(message_of([&] { nn::place<double>(net, m, plan); }), "stores or updates"));
 }
 
 TEST_CASE("gradients of a tied net are synchronized once") {

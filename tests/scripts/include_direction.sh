@@ -23,10 +23,10 @@ cd -- "$include"
 find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort -z |
   xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
   BEGIN {
-    n = split("config support placement mesh layout signature machine plan step search " \
+    n = split("config support placement mesh layout signature machine plan step search sync " \
               "device comm tensor io nn train checkpoint umbrella", rooms, " ")
     for (i = 1; i <= n; ++i) level[rooms[i]] = i
-    core = level["search"]
+    core = level["sync"]
   }
   # Returns the room of a path below ashlar/, or "?" if it belongs to none.
   function room(path, parts, count) {

@@ -58,7 +58,8 @@ class plan_source {
   /// Returns a random plan. An element of a plan is a layer, or the begin or the end of a residual.
   ///
   ///   placements      random legal choices, the same for both ends of a residual
-  ///   storage         one element in four stores its parameters in random placements
+  ///   storage         one element in four stores its parameters in random placements, and updates
+  ///                   half of them in others
   ///   recomputation   of a random number of segments
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {
@@ -72,6 +73,7 @@ class plan_source {
           auto const all = all_placements(net_.spec(i).parameters[k].extents.rank(), mesh_.axes(),
                                           {});
           choice.parameters[k].store = all[below(all.size())];
+          if (below(2) == 0) choice.parameters[k].set_update(all[below(all.size())]);
         }
       return choice;
     };
@@ -93,9 +95,12 @@ class plan_source {
       bool const end = net_[i].kind == search::element_kind::residual_end;
       plan.choices.push_back(end ? search::layer_choice(plan[net_[i].partner]) : choose(i));
     }
-    for (auto const& t : net_.ties)
-      plan.choices[static_cast<std::size_t>(t.later)].parameters[t.later_index].store =
-          plan[t.first].parameters[t.first_index].store;
+    for (auto const& t : net_.ties) {
+      auto const first = plan[t.first].parameters[t.first_index];
+      auto& later = plan.choices[static_cast<std::size_t>(t.later)].parameters[t.later_index];
+      later.store = first.store;
+      later.update = first.update;
+    }
     search::predict(plan, net_, machine_);
     return plan;
   }
@@ -131,8 +136,9 @@ ashlar::collective_record record_of_sums(std::int64_t n, ashlar::basic_mesh<Proc
 
 /// Returns the collectives that this rank must record in a training step. First come the
 /// collectives of each micro-batch, then the synchronization of gradients. Then comes the trainer's
-/// all-reduce of the loss and the gradient norms. In the checked mode, another all-reduce compares
-/// the hashes of all parameters of all ranks.
+/// all-reduce of the loss and the gradient norms, and the redistributions of parameters that are
+/// updated apart from their storage. In the checked mode, another all-reduce compares the hashes of
+/// all parameters of all ranks, and of the stored copies.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,
@@ -141,7 +147,7 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   std::vector<ashlar::collective_record> records;
   for (int batch = 0; batch < net.micro_batches; ++batch)
     for (auto const& move : moves)
-      if (move.phase != search::phase::synchronize) append_records(records, move, m);
+      if (search::repeats(move.phase)) append_records(records, move, m);
   for (auto const& move : moves)
     if (move.phase == search::phase::synchronize) append_records(records, move, m);
 
@@ -152,7 +158,14 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   // parameter.
   auto const sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends) + parameters;
   records.push_back(record_of_sums(sums, m));
-  if (m.is_checked()) records.push_back(record_of_sums(parameters * m.ranks(), m));
+  std::int64_t hashes = parameters;
+  for (auto const& move : moves)
+    if (move.phase == search::phase::renew) append_records(records, move, m);
+  for (int i = 0; i < net.size(); ++i)
+    for (int k = 0; k < net.spec(i).parameters.size(); ++k)
+      hashes += plan[i].parameters[k].is_updated_apart() &&
+                net.spec(i).parameters[k].tie != search::tie_role::later;
+  if (m.is_checked()) records.push_back(record_of_sums(hashes * m.ranks(), m));
   return records;
 }
 
@@ -176,7 +189,8 @@ inline std::string describe(search::problem const& net, search::plan const& plan
             " y " + to_string(c.y) + " dy " + to_string(c.dy) + " dx " + to_string(c.dx);
     for (auto const& p : c.parameters)
       text += " | use " + to_string(p.use) + " grad " + to_string(p.grad) + " store " +
-              to_string(p.store);
+              to_string(p.store) +
+              (p.is_updated_apart() ? " update " + to_string(p.update) : std::string());
     text += '\n';
   }
   return text;

@@ -101,6 +101,53 @@ TEST_CASE("the number of recomputed segments is kept, in version 2") {
   CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }), "recomputed: "));
 }
 
+TEST_CASE("where parameters are updated is kept, in version 4") {
+  temporary_folder const f;
+  saved_plan s;
+  auto const path = f.file("plan.json");
+  auto const there = fingerprint(s.plan);
+  std::size_t e = 0;  // the first element with parameters
+  while (s.plan.choices[e].parameters.empty()) ++e;
+  auto& weight = s.plan.choices[e].parameters[0];
+  auto const whole = ashlar::placement::all_broadcast(s.mesh.axes());
+  weight.store = whole;
+  weight.set_update(whole.with_split(0, 0));
+  predict(s.plan, s.net, s.machine);
+  CHECK(fingerprint(s.plan) != there);
+  save_plan(path, s.net, s.plan);
+  auto const good = json::parse(text_of_file(path));
+  CHECK(good.at("version") == 4);
+  auto const load = [&](json const& j) {
+    write(path, j.dump());
+    return load_plan(path, s.net, s.mesh, s.machine);
+  };
+  auto const loaded = load(good);
+  CHECK(loaded.choices == s.plan.choices);
+  CHECK(loaded.memory == s.plan.memory);
+  CHECK(loaded.seconds == s.plan.seconds);
+  CHECK(fingerprint(loaded) == fingerprint(s.plan));
+  auto const with_update = [&](char const* at) {
+    auto j = good;
+    j["elements"][e]["parameters"][0]["update"] = at;
+    return j;
+  };
+  auto const store = good["elements"][e]["parameters"][0]["store"].get<std::string>();
+  CHECK_FALSE(load(with_update(store.c_str())).choices[e].parameters[0].is_updated_apart());
+  for (auto const& [at, says] :
+       {std::pair{"[P,B]", "update: a parameter cannot be updated where its gradient is partial"},
+        std::pair{"[O(7),B]", "an owner that the axis does not have"},
+        std::pair{"[S(4),B]", "update: "}, std::pair{"[B]", "update: "}}) {
+    auto const said = message_of([&] { load(with_update(at)); });
+    CHECK_MESSAGE(has(said, says), said);
+  }
+  auto old = good;
+  old["version"] = 3;
+  CHECK(has(message_of([&] { load(old); }), "update"));
+  old["elements"][e]["parameters"][0].erase("update");
+  CHECK_FALSE(load(old).choices[e].parameters[0].is_updated_apart());
+  CHECK(has(ashlar::io::plan_header_text(s.net, s.plan, "plan"), "{use, grad, store[, update]}"));
+}
+
 TEST_CASE("the number of micro-batches that take turns is kept, in version 3") {
   temporary_folder const f;
   saved_plan s;

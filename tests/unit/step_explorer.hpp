@@ -34,6 +34,16 @@
 
 namespace ashlar_test {
 
+/// Returns the stored parameter that value v replaces, or -1 if it replaces none.
+inline int replaced_by(search::program const& p, int v) {
+  auto const& is = p.value_of(v);
+  for (std::size_t k = 0; is.kind == search::value_kind::renewed && k < p.values.size(); ++k)
+    if (p.values[k].kind == search::value_kind::stored && p.values[k].element == is.element &&
+        p.values[k].index == is.index)
+      return static_cast<int>(k);
+  return -1;
+}
+
 class explorer {
  public:
   /// Runs `first` and `second` on the two ranks. Both programs contain the actions of `reference`
@@ -242,6 +252,10 @@ class explorer {
       at(v).symbol = mixed(at(v).symbol, symbol);
     }
     for (int const v : a.makes) {
+      if (int const old = replaced_by(reference_, v); old >= 0) {
+        say(at(old).held > 0, "a value replaced while a transfer has it");
+        at(old).symbol = mixed(at(old).symbol, symbol);
+      }
       say(at(v).alive, "a value made twice");
       at(v) = {true, 0, mixed(symbol, static_cast<std::uint64_t>(reference_.value_of(v).kind))};
     }

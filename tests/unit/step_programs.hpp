@@ -68,7 +68,7 @@ inline void vary(search::problem& net, random_cases& draw) {
 }
 
 /// Returns a plan in which each layer and residual gets a random legal choice. Some layers store
-/// their parameters in random placements.
+/// their parameters in random placements, and update some of them in others.
 inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
                              ashlar::machine const& m, random_cases& draw) {
   search::plan plan;
@@ -87,8 +87,11 @@ inline search::plan any_plan(search::problem const& net, ashlar::topology const&
     if (draw.below(3) == 0)
       for (int k = 0; k < choice.parameters.size(); ++k) {
         auto const all = all_placements(net.spec(i).parameters[k].extents.rank(), t.axes(), {});
-        choice.parameters[k].store =
-            all[static_cast<std::size_t>(draw.below(static_cast<int>(all.size())))];
+        auto const any = [&] {
+          return all[static_cast<std::size_t>(draw.below(static_cast<int>(all.size())))];
+        };
+        choice.parameters[k].store = any();
+        if (draw.below(2) == 0) choice.parameters[k].set_update(any());
       }
     plan.choices.push_back(choice);
   }
@@ -129,6 +132,8 @@ struct programmed {
       list.push_back(early_moves(list.back()).made);
       list.push_back(prefetch(early_synchronization(list.back(), 100).made).made);
     }
+    for (std::int64_t const bytes : {0, 100, 1 << 20})
+      list.push_back(early_renewal(bytes == 0 ? serial : list[1], bytes).made);
     list.push_back(overlapped(serial, machine).made);
     return list;
   }

@@ -52,6 +52,7 @@ void load_parameters(std::vector<std::filesystem::path> const& files, Model& mod
   });
   load_files(files, model.mesh(), arrays, map, options);
   model.for_each_parameter([](auto& p) { p.round(); });
+  model.renew();
 }
 
 /// The key of the model's seed in the metadata of a checkpoint.

@@ -63,12 +63,14 @@ class run_time_choice {
 };
 
 /// The placements of one parameter, as types: where the layer reads it (use), where backward passes
-/// make its gradient (grad), and where it is stored (store).
-template <class Use, class Grad, class Store>
+/// make its gradient (grad), where it is stored (store), and where it is updated if it is not there
+/// (update).
+template <class Use, class Grad, class Store, class Update = sbp<>>
 struct typed_parameter {
   using use = Use;
   using grad = Grad;
   using store = Store;
+  using update = Update;
 };
 /// The placements of one statistic, as types. A statistic is a tensor that the plan redistributes
 /// between two parts of a layer's forward pass, from placement From to placement To.
@@ -119,7 +121,8 @@ struct compile_time_choice {
   static constexpr search::parameter_choice parameter_at(int k) {
     return []<class... P>(std::type_identity<std::tuple<P...>>, int i) {
       search::parameter_choice const all[] = {
-          {value_of<typename P::use>, value_of<typename P::grad>, value_of<typename P::store>}...,
+          {value_of<typename P::use>, value_of<typename P::grad>, value_of<typename P::store>,
+           value_of<typename P::update>}...,
           {}};
       return all[i];
     }(std::type_identity<Parameters>(), k);
@@ -143,7 +146,8 @@ constexpr auto choice_of() {
   auto const parameters = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::tuple<typed_parameter<tag_of<Plan[Index].parameters[int(K)].use>,
                                       tag_of<Plan[Index].parameters[int(K)].grad>,
-                                      tag_of<Plan[Index].parameters[int(K)].store>>...>{};
+                                      tag_of<Plan[Index].parameters[int(K)].store>,
+                                      tag_of<Plan[Index].parameters[int(K)].update>>...>{};
   }(std::make_index_sequence<std::size_t(c.parameters.size())>{});
   auto const statistics = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::tuple<typed_statistic<tag_of<Plan[Index].statistics[int(K)].from>,

@@ -33,13 +33,14 @@
 #include <utility>
 
 #include <ashlar/comm/operation_label.hpp>
-#include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/move_names.hpp>
+#include <ashlar/nn/parameter_slots.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
+#include <ashlar/nn/running_crossings.hpp>
 #include <ashlar/step/program.hpp>
 #include <ashlar/step/time_span.hpp>
 #include <ashlar/step/transfer.hpp>
@@ -61,20 +62,12 @@ class executor {
            element_type activations)
       : mesh_(m), activations_(activations), elements_(&elements), program_(&p),
         ranges_(m, elements, p), names_(move_names(elements, p)),
-        halo_names_(halo_names(elements, p)), moving_(p.moves.size()), buckets_(p.moves.size()),
-        crossing_(p.crossings.size()) {
-    for (auto const& plan : p.crossing_plans)
-      crossing_plans_.push_back(prepared_for(plan, m.whole(), m.rank_of_whole()));
+        halo_names_(halo_names(elements, p)), parameters_(elements, p), moving_(p.moves.size()),
+        buckets_(p.moves.size()), crossings_(m, p) {
     for (auto const& halo : p.halos)
       halos_.push_back(prepared_for(halo, m.topology(), m.coordinate()));
     on_.slots.resize(p.values.size());
-    for (std::size_t v = 0; v < p.values.size(); ++v) {
-      auto const& value = p.values[v];
-      if (value.kind == step::value_kind::stored)
-        on_.slots[v].tensor = parameter_at(value.element, value.index).source();
-      if (value.kind == step::value_kind::sum)
-        on_.slots[v].tensor = parameter_at(value.element, value.index).sum();
-    }
+    parameters_.fill(on_);
   }
 
   /// Returns the index of the first action that reduces gradients of parameters over the ranks.
@@ -100,11 +93,16 @@ class executor {
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = {};
     waited_ = 0;
-    cleaner const guard{*this};
-    on_.saves = true;
-    for (int i = first; i < last; ++i) i += do_timed(i, input);
-    drop_context();
-    ranges_.leave_pass();
+    perform(first, last, input);
+  }
+
+  /// Redistributes updated parameters to where they are stored, if a parameter is updated elsewhere.
+  /// Must be called after the updates of a step, and counts as a part of the last run. Communicates:
+  /// these redistributions.
+  void renew() {
+    int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
+    int const last = static_cast<int>(program_->actions.size());
+    if (first < last) perform(first, last, {});
   }
 
   /// Runs the forward passes of elements 0 .. end-1 on micro-batch 0. Keeps no values for a
@@ -112,6 +110,7 @@ class executor {
   /// made it.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
     cleaner const guard{*this};
+    parameters_.take(on_);
     on_.saves = false;
     any_tensor<Processor> last;
     auto const& actions = program_->actions;
@@ -124,8 +123,7 @@ class executor {
       i += do_action(i, input);
       if (a.kind == step::action_kind::forward) last = on_.tensor(a.makes[0]);
     }
-    for (auto const& run : crossing_)
-      if (run.under_way != nullptr) mesh_.wait(*run.under_way);
+    crossings_.wait_for_all(mesh_);
     forget();
     return last;
   }
@@ -142,6 +140,16 @@ class executor {
   }
 
  private:
+  void perform(int first, int last, step_input<Processor> const& input) {
+    cleaner const guard{*this};
+    parameters_.take(on_);
+    on_.saves = true;
+    for (int i = first; i < last; ++i) i += do_timed(i, input);
+    drop_context();
+    parameters_.drop(on_);
+    ranges_.leave_pass();
+  }
+
   /// Empties the slots if an exception ends a run. Stack unwinding then destroys pending transfers,
   /// and their destructors do not wait. Instead they abandon the mesh: later transfers on the mesh
   /// throw (tensor/running_plan.hpp).
@@ -218,7 +226,7 @@ class executor {
                       all[next].move == a.move;
     auto const& own = program_->move_of(a);
     if (ends || source_of(own).extents().is_routed()) {  // rows never move in the background
-      on_.set(own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
+      parameters_.put(on_, own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
       return ends ? 1 : 0;
     }
     // On the host, the redistributions of a bucket begin together. On a device, each redistribution
@@ -253,34 +261,22 @@ class executor {
     auto& moving = moving_[static_cast<std::size_t>(a.move)];
     if (moving.run == nullptr) return;  // rows, which are there already
     mesh_.wait(*moving.run);
-    on_.set(program_->move_of(a).to, moving.run->result(moving.place));
+    parameters_.put(on_, program_->move_of(a).to, moving.run->result(moving.place));
     moving = {};
   }
 
   void begin_crossing(step::action const& a) {
     auto const& c = program_->crossing_of(a);
-    auto const& crossing = crossing_plans_[static_cast<std::size_t>(c.plan)];
-    auto const& plan = crossing.plan;
-    auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
     auto const& value = program_->value_of(c.value);
     auto const type = value.kind == step::value_kind::addend
-                          ? parameter_at(value.element, value.index).sum().type()
+                          ? parameters_.parameter_of(value).sum().type()
                           : activations_;
-    run.tensor = c.is_send
-                     ? on_.tensor(c.value)
-                     : any_tensor<Processor>(mesh_, plan.after.extents, plan.after.from, type);
-    run.under_way = mesh_.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
-                                         static_cast<std::size_t>(size_of(run.tensor.type())),
-                                         2 * c.number);  // even: next_crossing() gives odd ones
+    crossings_.begin(mesh_, a, c.is_send ? &on_.tensor(c.value) : nullptr, type);
   }
   void end_crossing(step::action const& a) {
-    auto& run = crossing_[static_cast<std::size_t>(a.crossing)];
-    stopwatch const time;
-    mesh_.wait(*run.under_way);
-    waited_ += time.seconds();
     auto const& c = program_->crossing_of(a);
-    if (!c.is_send) on_.set(c.value, std::move(run.tensor));
-    run = {};
+    auto tensor = crossings_.end(mesh_, a, waited_);
+    if (!c.is_send) on_.set(c.value, std::move(tensor));
   }
 
   void exchange_halo(step::action const& a, step_input<Processor> const& input) {
@@ -344,20 +340,17 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Empties all slots except those of stored parameters and of gradient sums.
+  /// Empties all slots except those of parameters, which no redistribution renews, and of gradient
+  /// sums.
   void forget() {
     for (auto& run : moving_) run = {};
-    for (auto& run : crossing_) {
-      run.under_way.reset();  // before the tensor, whose memory its messages may still use
-      run.tensor = {};
-    }
+    crossings_.forget();
     ranges_.leave_pass();
     on_.batch.targets = {};
     drop_context();
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
-      if (auto const kind = program_->values[v].kind;
-          kind != step::value_kind::stored && kind != step::value_kind::sum)
-        on_.slots[v] = {};
+      if (!program_->values[v].lasts()) on_.slots[v] = {};
+    parameters_.drop(on_);
   }
 
   basic_mesh<Processor> mesh_;
@@ -369,6 +362,7 @@ class executor {
   profile_ranges<Processor> ranges_;
   std::vector<std::string> names_;       // of the moves
   std::vector<std::string> halo_names_;  // per action, of its exchange of halos
+  parameter_slots<Processor> parameters_;
   /// A pending redistribution: the running transfer of its bucket (redistributions that share their
   /// messages), and the position of the redistribution in the bucket.
   struct move_run {
@@ -377,14 +371,8 @@ class executor {
   };
   std::vector<move_run> moving_;  // one per move of the program
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
-  /// A crossing under way, and the tensor that it sends or receives.
-  struct crossing_run {
-    any_tensor<Processor> tensor;
-    std::unique_ptr<pending_operation> under_way;  // destroyed before the tensor
-  };
-  std::vector<prepared_crossing> crossing_plans_;  // as program::crossing_plans
-  std::vector<crossing_run> crossing_;             // one per crossing of the program
-  std::vector<halo_transfers> halos_;              // as program::halos
+  running_crossings<Processor> crossings_;
+  std::vector<halo_transfers> halos_;  // as program::halos
   std::vector<step::time_span> times_;
   stopwatch begun_;
   double waited_ = 0;

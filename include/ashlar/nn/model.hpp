@@ -85,7 +85,7 @@ class model {
   /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Returns the program of a whole step in serial order: no transfer overlaps with a computation.
+  /// Returns the program of a whole step in serial order: nothing overlaps.
   step::program program() const { return program_of(state_->problem, state_->pipeline); }
   /// Returns an executor of a program of this model. The model and the program must outlive it.
   executor<Processor> make_executor(step::program const& p) const {
@@ -212,10 +212,9 @@ class model {
     });
   }
 
-  /// Reduces the gradient sums of all parameters to the placements where the parameters are stored.
-  /// Communicates: one redistribution of each gradient sum whose placement differs from that of the
-  /// parameter. Throws ashlar::error if a net with tied parameters is synchronized twice without
-  /// clear_gradients() in between, which would count the gradient of a later use twice.
+  /// Reduces the gradient sums of all parameters to where these are updated. Communicates: one
+  /// redistribution of each sum that is not there. Throws ashlar::error if a net with ties does so
+  /// twice without clear_gradients() in between, which would count later uses twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
@@ -225,13 +224,15 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
+  /// Redistributes parameters that are updated apart from their storage to where they are stored,
+  /// which is needed after code other than a trainer has changed values. Communicates: just this.
+  void renew() { one_micro_batch().renew(); }
   void clear_gradients() {
     state_->is_synchronized = false;
     for (auto& node : state_->nodes)
       for (auto& p : node->parameters()) p.clear();
   }
-  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter counts once,
-  /// at its first use (nn/tied.hpp).
+  /// Calls f(parameter) for each parameter, in the order of the net: a tied one at its first use.
   template <class F>
   void for_each_parameter(F f) {
     for (auto& node : state_->nodes)
@@ -239,8 +240,7 @@ class model {
         if (!p.is_tied()) f(p);
   }
 
-  /// Returns the number of elements of all parameters. Elements that several ranks store count
-  /// once.
+  /// Returns the number of elements of all parameters. What several ranks store counts once.
   std::int64_t parameter_count() {
     std::int64_t n = 0;
     for_each_parameter([&](parameter<Processor> const& p) { n += p.value().extents().elements(); });

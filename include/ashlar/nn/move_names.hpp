@@ -37,7 +37,9 @@ move_names(std::vector<std::unique_ptr<element_node<Processor>>> const& elements
       case step::moved::statistic: names.push_back(of_element("statistic")); break;
       case step::moved::parameter: {
         auto const& path = element.parameters()[static_cast<std::size_t>(m.index)].path();
-        names.push_back(m.phase == step::phase::synchronize ? "gradient of " + path : path);
+        names.push_back(m.phase == step::phase::synchronize ? "gradient of " + path
+                        : m.phase == step::phase::renew     ? "updated " + path
+                                                            : path);
       }
     }
   }

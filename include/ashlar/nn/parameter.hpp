@@ -3,24 +3,30 @@
 
 #pragma once
 
-// A parameter of a layer, which training updates. It consists of a stored value, a gradient sum,
-// and a gradient. The backward passes of the micro-batches add to the gradient sum. The gradient
-// has the placement of the stored value.
+// A parameter of a layer, which training updates. It consists of a value, a gradient sum, and a
+// gradient. The backward passes of the micro-batches add to the gradient sum. The gradient has the
+// placement of the value, at which the optimizer updates it.
 //
+//   value()      the value, at the placement at which it is updated
 //   source()     the tensor that the step's program redistributes before the layer reads it
 //   sum()        the tensor to which backward passes add, at a placement of its own (grad)
-//   gradient()   the sum, redistributed to the placement of the stored value, for the optimizer
+//   gradient()   the sum, redistributed to the placement of the value, for the optimizer
+//
+// If a plan stores the parameter at another placement than that of the update, source() is a copy
+// at that placement. After the updates of a step the program replaces it: it redistributes
+// updated() to where the parameter is stored, and calls set_stored().
 //
 // The class is the same for every layer, number of dims and placement. So code that works on all
 // parameters (optimizers, norms, checkpoints) is compiled once.
 //
 // In a net of element type T, value and gradients are of type accumulation_t<T>. If T is bfloat16,
-// the parameter also has a copy of the stored shard rounded to T. Then source() returns this copy,
+// the parameter also has a copy of the value's shard rounded to T. Then updated() returns this copy,
 // and an optimizer updates both. The placement of the value never changes, and an optimizer works
-// on the stored shards only. The redistributions between these placements are actions of the step's
+// on the shards of the value only. The redistributions between these placements are actions of the step's
 // program (step/program.hpp). The parameter does not run them.
 
 #include <string>
+#include <utility>
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -45,11 +51,18 @@ class parameter {
   using tensor_type = any_tensor<Processor>;
 
   /// Makes a parameter with this value, and a gradient sum of zero at placement `grad`. `rounded`
-  /// must be true if the net computes with bfloat16.
+  /// must be true if the net computes with bfloat16. `stored` is the same value at the placement at
+  /// which it is stored, or empty if that is where it is updated.
   parameter(step::label const& name, std::string const& path, int element, tensor_type value,
-            placement const& grad, bool decays, bool rounded)
+            placement const& grad, bool decays, bool rounded, tensor_type stored = {})
       : name_(name), path_(path + name.text), element_(element), decays_(decays),
-        value_(std::move(value)), sum_(value_.like(grad)) {
+        value_(std::move(value)), stored_(std::move(stored)), sum_(value_.like(grad)) {
+    if (rounded && !stored_.empty()) {
+      auto const exact = std::exchange(
+          stored_, {value_.mesh(), value_.extents(), stored_.placement(), element_type::bf16});
+      convert(processor(), static_cast<float const*>(exact.template data_as<float>()),
+              exact.local_elements(), stored_.template data_as<bfloat16>());
+    }
     if (rounded) {
       copy_ = {value_.mesh(), value_.extents(), value_.placement(), element_type::bf16};
       round();
@@ -83,10 +96,16 @@ class parameter {
   /// and only a gradient sum of its own.
   bool is_tied() const { return is_tied_; }
   decltype(auto) processor() const { return value_.mesh().processor(); }
+  /// Returns the value that the optimizer updates.
   tensor_type const& value() const { return value_; }
-  /// Returns the tensor that the step's program redistributes before the layer reads it: the value,
-  /// or its copy rounded to bfloat16.
-  tensor_type const& source() const { return copy_.empty() ? value_ : copy_; }
+  /// Returns the value as layers read it: the value, or its copy rounded to bfloat16.
+  tensor_type const& updated() const { return copy_.empty() ? value_ : copy_; }
+  /// Returns the tensor that the step's program redistributes before the layer reads it.
+  tensor_type const& source() const { return is_updated_apart() ? stored_ : updated(); }
+  /// Returns whether the parameter is stored at another placement than that of the value.
+  bool is_updated_apart() const { return !stored_.empty(); }
+  /// Replaces source() by the updated value at the same placement. Expects is_updated_apart().
+  void set_stored(tensor_type renewed) { stored_ = std::move(renewed); }
   tensor_type const& sum() const { return sum_; }
   /// Returns the gradient. It is valid from the end of a step's synchronization until clear().
   tensor_type const& gradient() const { return gradient_; }
@@ -110,7 +129,7 @@ class parameter {
             static_cast<bfloat16*>(copy_.data())};
   }
   /// Rounds the value into the copy again. Needed after code other than an optimizer has written to
-  /// the value.
+  /// the value. If the parameter is updated apart from its storage, model::renew() must follow.
   void round() {
     if (!copy_.empty())
       convert(processor(), static_cast<float const*>(value_.template data_as<float>()),
@@ -131,7 +150,8 @@ class parameter {
   bool decays_;
   bool is_tied_ = false;
   tensor_type value_;
-  tensor_type copy_;  // empty if the net does not compute with bfloat16
+  tensor_type copy_;    // empty if the net does not compute with bfloat16
+  tensor_type stored_;  // empty if the parameter is stored where it is updated
   tensor_type sum_;
   tensor_type gradient_;
 };
@@ -157,22 +177,26 @@ make_parameter(step::parameter_spec const& spec, int element, basic_mesh<Process
                step::parameter_choice const& at, initial_values const& initial, std::uint64_t seed,
                std::uint64_t stream, std::string const& path) {
   using A = accumulation_t<T>;
-  any_tensor<Processor> value(m, spec.extents, at.store, element_type_of<A>);
-  A* const shard = value.template data_as<A>();
-  if (initial.is_random())
-    ashlar::detail::fill_normal_shard(
-        m.processor(), spec.extents, value.local_box(), shard,
-        {.seed = seed, .stream = stream, .deviation = initial.deviation});
-  else
-    fill(m.processor(), static_cast<A>(static_cast<T>(initial.value)), value.local_elements(),
-         shard);
+  auto const made_at = [&](placement const& where) {
+    any_tensor<Processor> value(m, spec.extents, where, element_type_of<A>);
+    A* const shard = value.template data_as<A>();
+    if (initial.is_random())
+      ashlar::detail::fill_normal_shard(
+          m.processor(), spec.extents, value.local_box(), shard,
+          {.seed = seed, .stream = stream, .deviation = initial.deviation});
+    else
+      fill(m.processor(), static_cast<A>(static_cast<T>(initial.value)), value.local_elements(),
+           shard);
+    return value;
+  };
   return {spec.name,
           path,
           element,
-          std::move(value),
+          made_at(at.updated_at()),
           at.grad,
           initial.is_random(),
-          std::is_same_v<T, bfloat16>};
+          std::is_same_v<T, bfloat16>,
+          at.is_updated_apart() ? made_at(at.store) : any_tensor<Processor>{}};
 }
 
 }  // namespace ashlar::nn

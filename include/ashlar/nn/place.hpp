@@ -115,6 +115,13 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                  ".");
   search::check_turns(problem, "nn::place");
   for (int i = 0; i < plan.size(); ++i) {
+    auto const& spec = problem.spec(i);
+    for (int k = 0; k < plan[i].parameters.size() && k < spec.parameters.size(); ++k)
+      if (char const* const wrong = search::storage_fault(plan[i].parameters[k],
+                                                          spec.parameters[k].extents, plan.mesh))
+        throw error("nn::place", "element " + std::to_string(i) + " (" + spec.name.text +
+                                     ") of the plan, parameter " + spec.parameters[k].name.text +
+                                     ": " + wrong);
     if (!search::is_legal(plan[i], problem.spec(i), plan.mesh))
       throw error("nn::place",
                   "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
@@ -126,12 +133,14 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
                                    std::to_string(i) + " of the plan, have different placements.");
   }
   for (auto const& t : problem.ties)
-    if (!(plan[t.first].parameters[t.first_index].store ==
-          plan[t.later].parameters[t.later_index].store))
-      throw error("nn::place", "the plan stores the parameter that elements " +
-                                   std::to_string(t.first) + " and " + std::to_string(t.later) +
-                                   " share at two placements. It is one parameter: give both the "
-                                   "same storage.");
+    if (auto const &first = plan[t.first].parameters[t.first_index],
+        &later = plan[t.later].parameters[t.later_index];
+        !(first.store == later.store && first.update == later.update))
+      throw error("nn::place",
+                  "the plan stores or updates the parameter that elements " +
+                      std::to_string(t.first) + " and " + std::to_string(t.later) +
+                      " share at two placements. It is one parameter: give both uses the same "
+                      "store and update.");
 }
 
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem) {

@@ -133,7 +133,7 @@ class axis_assignments {
   static bool all_of_placements(layer_choice const& c, Visit const& visit) {
     bool good = visit(c.x) && visit(c.y) && visit(c.dy) && visit(c.dx);
     for (auto const& p : c.parameters)
-      good = good && visit(p.use) && visit(p.grad) && visit(p.store);
+      good = good && visit(p.use) && visit(p.grad) && visit(p.store) && visit(p.updated_at());
     for (auto const& s : c.statistics) good = good && visit(s.from) && visit(s.to);
     return good;
   }

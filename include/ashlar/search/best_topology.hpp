@@ -59,8 +59,10 @@ basic_plan<N> refined(basic_plan<N> chosen, refinement const& parts, topology co
   chosen.mesh = t;
   for (auto& c : chosen.choices) {
     for (auto* p : {&c.x, &c.y, &c.dy, &c.dx}) change(*p);
-    for (auto& p : c.parameters)
+    for (auto& p : c.parameters) {
       for (auto* it : {&p.use, &p.grad, &p.store}) change(*it);
+      if (p.is_updated_apart()) change(p.update);
+    }
     for (auto& s : c.statistics)
       for (auto* it : {&s.from, &s.to}) change(*it);
   }

@@ -225,7 +225,9 @@ class chain_model {
   constexpr std::vector<layer_choice> const& all_choices(int layer) {
     auto& list = of_layer_.data()[layer];
     if (list.empty())
-      list = layer_choices(net_.layer(layer), paths_.mesh(), trivial_axes::one_row, Paths::orders);
+      list = layer_choices(net_.layer(layer), paths_.mesh(), trivial_axes::one_row, Paths::orders,
+                           net_.updates_apart ? update_places::also_apart
+                                              : update_places::as_stored);
     return list;
   }
 

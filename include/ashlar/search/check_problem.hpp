@@ -100,7 +100,8 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
                 "search::exact minimize it, at run time. Leave it off for other searches.");
   checked_count sum;
   int const parameter_copies = 4 + net.optimizer_states +
-                               (net.accumulation_size == net.element_size ? 0 : 1);
+                               (net.accumulation_size == net.element_size ? 0 : 1) +
+                               (net.updates_apart ? 1 : 0);
   for (int i = 0; i < net.size(); ++i) {
     layer_spec const& spec = net.spec(i);
     bool const begin = net[i].kind == element_kind::residual_begin;

@@ -17,6 +17,8 @@
 //             on which the layer uses the parameter replicated and the gradient is not split.
 //             These splits nest inside other splits of dim 0.
 //             A parameter with a prescribed storage (parameter_spec::store) has that one.
+//             updated apart (ZeRO-1), on request: parameters are stored replicated, but updated
+//             where the sharded storage would be. Tied parameters are not.
 //
 // On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
 // tensors are replicated, if the layer has one (`one_row`). Plans written by people may use any row
@@ -39,6 +41,11 @@ enum class trivial_axes : signed char { one_row, all_rows };
 ///               axes (equal extent and network tier) are enumerated once: row indices ascend along
 ///               them
 enum class shard_orders : signed char { all, canonical, multisets };
+
+/// Selects where parameters are updated in the choices that are enumerated.
+///   as_stored    where they are stored
+///   also_apart   also apart from a replicated storage
+enum class update_places : signed char { as_stored, also_apart };
 
 namespace detail {
 
@@ -147,6 +154,20 @@ constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology c
   return changed;
 }
 
+/// Changes the choice from sharded storage to one that is stored as in `whole`, and updated where the
+/// sharded storage was. Returns false if no parameter can be updated apart.
+constexpr bool update_apart(layer_choice& c, layer_choice const& whole, layer_spec const& spec) {
+  bool changed = false;
+  for (int k = 0; k < c.parameters.size(); ++k) {
+    auto& p = c.parameters.items[k];
+    placement const sharded = p.store;
+    p.store = whole.parameters.items[k].store;
+    if (spec.parameters.items[k].tie == tie_role::none) p.set_update(sharded);
+    changed = changed || p.is_updated_apart();
+  }
+  return changed;
+}
+
 /// Returns whether every placement of the choice is valid for its tensor.
 constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology const& t) {
   int const axes = t.axes();
@@ -223,11 +244,12 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 }  // namespace detail
 
 /// Returns all choices of a layer on a mesh, without duplicates. For the same rows and shard order,
-/// replicated storage comes before sharded storage. Expects that every row has an entry for each
-/// parameter and statistic of the layer.
+/// replicated storage comes before sharded storage, and that before updates apart. Expects that every
+/// row has an entry for each parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
                                                   trivial_axes trivial = trivial_axes::one_row,
-                                                  shard_orders orders = shard_orders::all) {
+                                                  shard_orders orders = shard_orders::all,
+                                                  update_places places = update_places::as_stored) {
   std::vector<layer_choice> choices;
   choices.reserve(64);
   int const axes = t.axes();
@@ -266,7 +288,12 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
         fresh = !detail::same_placements(choice, choices[i]);
       if (fresh) {
         choices.push_back(choice);
-        if (detail::shard_storage(choice, spec, t, order)) choices.push_back(choice);
+        if (detail::shard_storage(choice, spec, t, order)) {
+          choices.push_back(choice);
+          if (places == update_places::also_apart &&
+              detail::update_apart(choice, choices[choices.size() - 2], spec))
+            choices.push_back(choice);
+        }
       }
       more = orders == shard_orders::all && detail::nests(choice) && detail::next_order(order);
     }

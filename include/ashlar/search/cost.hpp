@@ -106,6 +106,8 @@ class element_prices {
              prices.move(extents, element_size(of.net_, what, when), from, to));
       } else if (when == phase::synchronize) {
         take(when, spent::parameter, prices.move(of.tables_.items[index].gradient, from, to));
+      } else if (when == phase::renew) {
+        take(when, spent::parameter, prices.move(of.tables_.items[index].value, from, to));
       } else {  // store -> use: the forward pass computes the price for all passes
         if (when == phase::forward)
           gathered.push_back(prices.move(of.tables_.items[index].value, from, to));

@@ -65,6 +65,8 @@ inline std::vector<std::string> unlike(layer_spec const& spec, layer_choice cons
   for (int k = 0; k < c.parameters.size(); ++k) {
     std::string const name = spec.parameters[k].name.text;
     add(name + " stored", c.parameters[k].store, other.parameters[k].store);
+    if (c.parameters[k].is_updated_apart() || other.parameters[k].is_updated_apart())
+      add(name + " updated", c.parameters[k].updated_at(), other.parameters[k].updated_at());
     add(name + " used", c.parameters[k].use, other.parameters[k].use);
     add("d " + name, c.parameters[k].grad, other.parameters[k].grad);
   }

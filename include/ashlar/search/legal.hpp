@@ -9,7 +9,7 @@
 //   rows      On every axis, the placements of all tensors form one row of the layer's signature.
 //   order     The shards of all tensors nest in the same order of the axes.
 //   blocks    No shard of x cuts a block that a rank must have whole (step::block_spec).
-//   storage   Parameters may be stored in any placement without P.
+//   storage   Parameters may be stored and updated in any placements without P.
 //
 // choices.hpp lists the choices that obey these rules with common storage placements. This check
 // does not enumerate that list.
@@ -35,17 +35,30 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 
 }  // namespace detail
 
+/// Returns why a parameter with these extents cannot be stored and updated as chosen on the mesh, or
+/// null if it can.
+constexpr char const* storage_fault(parameter_choice const& p, shape const& extents,
+                                    topology const& t) {
+  if (char const* const wrong = check(p.store, extents.rank(), t)) return wrong;
+  if (p.store.has_partial()) return "a parameter cannot be stored partial.";
+  if (!p.is_updated_apart()) return nullptr;
+  if (char const* const wrong = check(p.update, extents.rank(), t)) return wrong;
+  if (p.update.has_partial())
+    return "a parameter cannot be updated where its gradient is partial: write B, S(d) or O(k) for "
+           "update on that axis.";
+  if (p.update == p.store) return "update is the same as store: leave it out.";
+  return nullptr;
+}
+
 /// Returns whether `c` is a legal placement of the layer on the mesh. Its rows and shard order must
-/// fit the signature table of the layer, and no parameter may be stored partial.
+/// fit the signature table of the layer, and no parameter may be stored or updated partial.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
       c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t) ||
       !detail::keeps_blocks(c, spec, t))
     return false;
   for (int k = 0; k < c.parameters.size(); ++k) {
-    auto const& store = c.parameters[k].store;
-    if (check(store, spec.parameters[k].extents.rank(), t.axes()) || store.has_partial())
-      return false;
+    if (storage_fault(c.parameters[k], spec.parameters[k].extents, t) != nullptr) return false;
   }
   detail::axis_rows rows;
   detail::axis_order order = all_axes(t.axes());
@@ -58,7 +71,8 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
   do {
     layer_choice candidate = detail::assemble_choice(spec, rows, order);
     for (int k = 0; k < c.parameters.size(); ++k)
-      candidate.parameters[k].store = c.parameters[k].store;
+      candidate.parameters[k].store = c.parameters[k].store,
+      candidate.parameters[k].update = c.parameters[k].update;
     if (candidate == c) return true;
   } while (detail::next_order(order));
   return false;

@@ -60,7 +60,9 @@ inline std::string moved_name(scheduled_move const& move, layer_spec const& spec
     default: break;
   }
   std::string const name = spec.parameters[move.index].name.text;
-  return move.phase == phase::synchronize ? "d " + name : name;
+  return move.phase == phase::synchronize ? "d " + name
+         : move.phase == phase::renew     ? "new " + name
+                                          : name;
 }
 
 /// Returns the placements of a layer's tensors as pieces of text. wrapped() (text.hpp) joins them
@@ -75,6 +77,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
     for (next = k + 1; next < c.parameters.size() && c.parameters[next] == p; ++next)
       text += std::string(", ") + spec.parameters[next].name.text;
     text += " " + to_string(p.store);
+    if (p.is_updated_apart()) text += ", updated " + to_string(p.update);
     if (!(p.use == p.store)) text += ", used " + to_string(p.use);
     if (!(p.grad == p.store)) text += ", grad " + to_string(p.grad);
     pieces.push_back(text);

@@ -126,6 +126,7 @@ inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, laye
     if (p.tensor == name || p.tensor == name + ".use") return &c.parameters[k].use;
     if (p.tensor == name + ".grad") return &c.parameters[k].grad;
     if (p.tensor == name + ".store") return &c.parameters[k].store;
+    if (p.tensor == name + ".update") return &c.parameters[k].updated_at();
   }
   return nullptr;
 }

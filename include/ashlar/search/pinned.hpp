@@ -70,7 +70,7 @@ class pinned_choices {
     if (!any)
       detail::refuse_pin(p.text, "none of these layers has a tensor \"" + p.tensor +
                                      "\". The tensors are x, y, dy, dx and the parameters by "
-                                     "name, optionally with .use, .grad or .store.");
+                                     "name, optionally with .use, .grad, .update or .store.");
   }
 
   /// If no choice satisfies all pins of element i, throws an error that lists the nearest choices.
@@ -78,7 +78,9 @@ class pinned_choices {
     auto const& own = of_[static_cast<std::size_t>(i)];
     auto const& spec = net_.spec(i);
     std::vector<std::pair<int, std::string>> found;
-    for (auto const& c : layer_choices(spec, topology_)) {
+    for (auto const& c :
+         layer_choices(spec, topology_, trivial_axes::one_row, shard_orders::all,
+                       net_.updates_apart ? update_places::also_apart : update_places::as_stored)) {
       int far = 0;
       std::string text;
       for (auto const k : own) {

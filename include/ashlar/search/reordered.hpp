@@ -21,12 +21,17 @@ constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_o
   };
   for (placement* p : {&c.x, &c.y, &c.dy, &c.dx}) nest(*p);
   for (auto& p : c.parameters) {
-    placement const stored = p.store;
+    placement const stored = p.store, updated = p.update;
     nest(p.use);
     nest(p.grad);
     p.store = ashlar::detail::reduced(p.use);
     for (auto const a : order)
       if (stored[from[a]].is_split() && !p.store[a].is_split()) p.store = p.store.with_split(a, 0);
+    if (!(updated.axes() > 0)) continue;
+    placement update = ashlar::detail::reduced(p.use);
+    for (auto const a : order)
+      if (updated[from[a]].is_split() && !update[a].is_split()) update = update.with_split(a, 0);
+    p.set_update(update);
   }
   for (auto& s : c.statistics) nest(s.from), nest(s.to);
   return c;

@@ -32,9 +32,9 @@
 
 namespace ashlar::search {
 
-/// The seconds of one element for one micro-batch; `synchronize` is per step. The last three
-/// members are moves between the element and its neighbours. The other members do not include these
-/// moves.
+/// The seconds of one element for one micro-batch; `synchronize` is per step, before and after the
+/// update. The last three members are moves between the element and its neighbours. The other
+/// members do not include these moves.
 struct element_seconds {
   double forward = 0, again = 0, backward = 0, synchronize = 0;
   double weights = 0;             ///< part of `backward`
@@ -62,7 +62,7 @@ class stage_model {
       auto& e = elements_[static_cast<std::size_t>(i)];
       if (what == spent::work) e.work += p.seconds;
       bool const enters = what == spent::activation && i > 0;
-      (when == phase::synchronize ? e.synchronize
+      (!repeats(when)             ? e.synchronize
        : what == spent::gradient  ? e.leave
        : when == phase::forward   ? (enters ? e.enter : e.forward)
        : when == phase::recompute ? (enters ? e.reenter : e.again)
@@ -146,11 +146,12 @@ class stage_model {
   /// between the parts of its two uses.
   double tie_seconds(tie const& t) const {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
-    auto const& store = whole_[t.first].parameters[t.first_index].store;
+    auto const& own = whole_[t.first].parameters[t.first_index];
     double seconds = 0;
-    for (auto const when : {phase::forward, phase::synchronize})
-      seconds +=
-          crossings_(extents, element_size(chain_, moved::parameter, when), store, store).seconds;
+    for (auto const when : {phase::forward, phase::synchronize}) {
+      auto const& at = when == phase::forward ? own.store : own.updated_at();
+      seconds += crossings_(extents, element_size(chain_, moved::parameter, when), at, at).seconds;
+    }
     return seconds;
   }
   /// Adds tie_seconds of each tied parameter to the stage of its later use, if its uses are on two

@@ -120,6 +120,7 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
   stage.element_size = net.element_size;
   stage.accumulation_size = net.accumulation_size;
   stage.micro_batches = net.micro_batches;
+  stage.updates_apart = net.updates_apart;
   stage.in_flight = in_flight;
   stage.stages_before = first > 0;
   stage.stages_after = last < net.size();

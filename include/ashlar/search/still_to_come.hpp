@@ -29,9 +29,11 @@ class still_to_come {
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
   /// Returns an upper bound of the bytes that are needed while an element after i synchronizes its
-  /// gradients. The bound also includes the gradients of the other elements after i that are
-  /// already synchronized.
-  constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
+  /// gradients or renews its parameters. The bound also includes the gradients of the other elements
+  /// after i that are already synchronized.
+  constexpr std::int64_t synchronize(int i) const {
+    return behind_.data()[i].synchronize + behind_.data()[i].renew;
+  }
 
   /// Returns a lower bound of the peak memory of every complete plan that begins like a partial
   /// plan. `memory` is the memory of the partial plan, which ends with element i. The bound does
@@ -56,6 +58,8 @@ class still_to_come {
     /// An upper bound of the bytes that the elements need to synchronize their gradients, in
     /// addition to memory_so_far::synchronize.
     std::int64_t synchronize = 0;
+    /// An upper bound of the bytes that one of the elements needs to renew its parameters.
+    std::int64_t renew = 0;
   };
 
   /// Returns the memory needs of element i and all later elements. `here` are the memory needs of
@@ -63,7 +67,7 @@ class still_to_come {
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
     std::int64_t running = -1;  // least bytes that element i needs while it runs; -1: not known yet
-    needed all{here.lasting, 0, 0, 0};
+    needed all{here.lasting, 0, 0, 0, here.renew};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
     bool const back = !ends_in_sum(model_.net(), i) || i + 1 == model_.size();
     for (int j = 0; j < model_.choices(i).size(); ++j) {
@@ -77,6 +81,7 @@ class still_to_come {
       running = running < 0 || most < running ? most : running;
       all.synchronize = std::max(
           {all.synchronize, own.synchronize, own.gradients + here.synchronize});
+      all.renew = std::max(all.renew, own.renew);
     }
     all.lasting += low.lasting;
     all.forward = std::max(low.forward, low.held + here.forward);

@@ -15,7 +15,8 @@
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
 //   add_gradient     no        the gradient of a parameter's later use               its gradient
-//   update           yes       the gradient                                          the parameter
+//   update           yes       the gradient                                          the parameter or
+//                                                                                    its master
 //   begin_send       no        a value that goes to another part of the mesh
 //   end_send         no        the same value
 //   begin_receive    no
@@ -108,15 +109,17 @@ enum class value_kind : signed char {
   sum,        ///< a parameter's gradient, summed over the micro-batches
   gradient,   ///< a parameter's gradient, at the placement at which the parameter is stored
   stored,     ///< a parameter as stored between steps
+  master,     ///< a parameter where the optimizer updates it, if it is stored at another placement
+  renewed,    ///< the updated parameter, which replaces the stored one
   copy,       ///< a tied parameter that another part of a pipeline stores, on its way to this one
   addend      ///< the gradient of a tied parameter's later use, on its way to that of the first
 };
 
 constexpr char const* to_string(value_kind kind) {
   constexpr char const* names[] = {
-      "data",         "x",     "y",     "dy",        "dx",      "skipped", "x with halo",
-      "dx with halo", "saved", "used",  "statistic", "reduced", "sum",     "gradient",
-      "stored",       "copy",  "addend"};
+      "data",         "x",      "y",       "dy",        "dx",      "skipped", "x with halo",
+      "dx with halo", "saved",  "used",    "statistic", "reduced", "sum",     "gradient",
+      "stored",       "master", "renewed", "copy",      "addend"};
   return names[static_cast<int>(kind)];
 }
 
@@ -135,7 +138,9 @@ struct value {
   /// a step.
   constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
   /// Returns whether the value exists both before and after the step.
-  constexpr bool lasts() const { return kind == value_kind::sum || kind == value_kind::stored; }
+  constexpr bool lasts() const {
+    return kind == value_kind::sum || kind == value_kind::stored || kind == value_kind::master;
+  }
   friend constexpr bool operator==(value const&, value const&) = default;
 };
 

@@ -19,7 +19,9 @@
 //                micro-batch has the same computations.
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
 //                order. No action reads it before the last addend.
-//   parameters   Each is updated once, from its own gradient, after all readers of its old value.
+//   parameters   Each is updated once, from its own gradient, after all readers of its old value. If
+//                it is updated apart from where it is stored, the stored value is replaced once,
+//                after the update and after all readers of the old one.
 //   ties         The gradient of a tied parameter's later use is added once, before the gradient of
 //                the first use is read.
 //   crossings    Each send and each receive begins once and then ends once.
@@ -106,6 +108,8 @@ class program_check {
       demand(s.addends == p_.micro_batches, "reads an incomplete sum", v);
     if (is.kind == value_kind::stored)
       demand(s.addends == 0, "reads a parameter that is updated already", v);
+    if (is.kind == value_kind::master)
+      demand(s.addends == 1, "reads a parameter that is not updated yet", v);
     s.read = true;
   }
 
@@ -133,6 +137,19 @@ class program_check {
              v);
     }
     s.alive = s.made = true;
+    if (is.kind == value_kind::renewed) replace(is, v);
+  }
+
+  /// Checks the value `is`, which replaces the stored value of its parameter.
+  constexpr void replace(value const& is, int v) {
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      value const& old = p_.values[k];
+      if (old.kind != value_kind::stored || old.element != is.element || old.index != is.index)
+        continue;
+      demand(values_[k].addends == 0, "replaces a parameter that is updated already", v);
+      demand(values_[k].moving == 0, "replaces a parameter while a transfer reads it", v);
+      ++values_[k].addends;
+    }
   }
 
   constexpr void add(action const& a, int v) {
@@ -141,7 +158,8 @@ class program_check {
     demand(s.moving == 0, "adds to a value while a transfer reads it", v);
     demand(is.element == a.element, "adds to a value of another element", v);
     if (a.kind == action_kind::update) {
-      demand(is.kind == value_kind::stored && is.index == a.part, "updates another parameter", v);
+      demand((is.kind == value_kind::stored || is.kind == value_kind::master) && is.index == a.part,
+             "updates another parameter", v);
       demand(s.addends == 0, "updates a parameter twice", v);
       for (int const g : a.reads)
         demand(p_.value_of(g).element == is.element && p_.value_of(g).index == is.index,
@@ -266,7 +284,8 @@ class program_check {
       demand(!is_released(is) || s.released, "never releases a value", v);
       demand(is.kind != value_kind::sum || s.addends == p_.micro_batches, "omits addends of a sum",
              v);
-      demand(is.kind != value_kind::stored || s.addends == 1, "never updates a parameter", v);
+      bool const is_updated = is.kind == value_kind::stored || is.kind == value_kind::master;
+      demand(!is_updated || s.addends == 1, "never updates a parameter", v);
       demand((is.kind != value_kind::sum && is.kind != value_kind::addend) || s.read,
              "never uses a gradient", v);
     }

@@ -78,7 +78,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     bool const value = when == phase::forward;
     int const k = enter_tie(t, value);
     auto& own = parameters(element_);
-    auto const& from = chosen_[element_].parameters[k].store;
+    auto const& chosen = chosen_[element_].parameters[k];
+    auto const& from = value ? chosen.store : chosen.updated_at();
     int sent = value ? own.stored[k] : own.gradient[k];
     if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
     return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
@@ -97,8 +98,9 @@ class crossing_builder : public program_builder<dynamic_size> {
     end_crossing(index);
     int const k = enter_tie(t, when != phase::forward);
     int value = made_.crossings[static_cast<std::size_t>(index)].value;
-    auto const& store = chosen_[element_].parameters[k].store;
-    if (!(store == at)) value = add_tie_move(when, k, at, store, value);
+    auto const& chosen = chosen_[element_].parameters[k];
+    auto const& to = when == phase::forward ? chosen.store : chosen.updated_at();
+    if (!(to == at)) value = add_tie_move(when, k, at, to, value);
     if (when == phase::forward) parameters(element_).stored[k] = value;
     else add_gradient(t, value);
   }

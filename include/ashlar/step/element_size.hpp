@@ -15,14 +15,20 @@
 // If the sizes differ, a rank also keeps a copy of its stored parameters in type T. Redistributions
 // of parameters read this copy, so they have element_size. Redistributions of gradients have
 // accumulation_size.
+//
+// A parameter that is updated at another placement than that at which it is stored has both of them
+// where it is updated. What it stores is a copy in type T.
 
 #include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
 inline namespace step {
 
-enum class phase : signed char { forward, recompute, backward, synchronize };
+enum class phase : signed char { forward, recompute, backward, synchronize, renew };
 enum class moved : signed char { activation, gradient, parameter, statistic };
+
+/// Returns whether a phase runs once per micro-batch rather than once per step.
+constexpr bool repeats(phase when) { return when != phase::synchronize && when != phase::renew; }
 
 /// Returns the bytes per element of a redistribution. They depend on `what`, the kind of its
 /// tensor, and on `when`, the phase in which it runs.
@@ -33,8 +39,8 @@ constexpr int element_size(basic_problem<N> const& net, moved what, phase when =
   return accumulated ? net.accumulation_size : net.element_size;
 }
 
-/// Returns the bytes that a rank stores per element of a parameter: its value, its copy in type T
-/// if there is one, its gradient and its optimizer states.
+/// Returns the bytes that a rank has per element of a parameter where it is updated: its value, its
+/// copy in type T if there is one, its gradient and its optimizer states.
 template <int N>
 constexpr int stored_size(basic_problem<N> const& net) {
   int const copy = net.accumulation_size == net.element_size ? 0 : net.element_size;

@@ -9,7 +9,8 @@
 //   the whole step           values that outlast it, optimizer states, parameter copies in the
 //                            element type (program::resident)
 //   from making to release   every other value except statistics; one that is received counts from
-//                            the begin of its receive
+//                            the begin of its receive. A renewed parameter takes the place of the
+//                            stored one, and so counts only until its redistribution has ended
 //   during a computation     workspace
 //   during an exchange of    its buffers
 //   halos
@@ -41,9 +42,12 @@ struct memory_change {
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// Returns the bytes of a value. A statistic counts as 0.
+/// Returns the bytes of a value. A statistic, and a parameter that replaces the stored one, count as
+/// 0.
 constexpr std::int64_t counted_bytes(value const& v) {
-  return v.kind == value_kind::statistic || v.kind == value_kind::reduced ? 0 : v.bytes;
+  bool const is_free = v.kind == value_kind::statistic || v.kind == value_kind::reduced ||
+                       v.kind == value_kind::renewed;
+  return is_free ? 0 : v.bytes;
 }
 
 /// Returns the effect of one action on memory.

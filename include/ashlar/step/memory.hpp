@@ -9,8 +9,9 @@
 // of a chain.
 //
 //   lasting    held for the whole step:
-//              Σ parameters  |store| · (1 + optimizer_states) · a  +  |grad| · a
-//                            + |store| · e if e differs from a
+//              Σ parameters  |update| · (1 + optimizer_states) · a  +  |grad| · a
+//                            + |update| · e if e differs from a
+//                            + |store| · e if update is not store
 //              + the saved values of other micro-batches in flight in a pipeline stage
 //   saved      held from the forward to the backward pass: saved_values · |x| / (elements of x),
 //              because these values are distributed like x, which has its halo here; and
@@ -20,8 +21,9 @@
 //              redistributed
 //
 // For a placement x, |x| is the number of elements of its largest shard. A parameter is stored at
-// placement store and read at placement use. Its gradient is summed at placement grad. e is
-// element_size and a is accumulation_size, both in bytes (element_size.hpp).
+// placement store and read at placement use. Its gradient is summed at placement grad, and it is
+// updated at placement update. e is element_size and a is accumulation_size, both in bytes
+// (element_size.hpp).
 //
 // If K micro-batches take turns (turns.hpp), everything that belongs to a micro-batch counts K times.
 // This is an upper bound, since they do not need their peaks at the same time. A parameter that is
@@ -94,6 +96,7 @@ struct element_bytes {
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
   std::int64_t synchronize = 0;  ///< peak while its gradients are synchronized
   std::int64_t gradients = 0;    ///< synchronized gradients, held until the step ends
+  std::int64_t renew = 0;        ///< peak while updated parameters move to where they are stored
 
   /// Multiplies the bytes that belong to a micro-batch.
   constexpr void multiply(int micro_batches) {
@@ -109,7 +112,7 @@ struct element_bytes {
          {&element_bytes::lasting, &element_bytes::held, &element_bytes::saved, &element_bytes::x,
           &element_bytes::y, &element_bytes::dy, &element_bytes::dx, &element_bytes::skipped,
           &element_bytes::forward, &element_bytes::again, &element_bytes::backward,
-          &element_bytes::synchronize, &element_bytes::gradients})
+          &element_bytes::synchronize, &element_bytes::gradients, &element_bytes::renew})
       if (this->*which > other.*which) return false;
     return true;
   }
@@ -196,6 +199,7 @@ namespace step_detail {
 /// begins.
 struct phase_memory {
   layer_spec const& spec;
+  layer_choice const& choice;
   topology const& mesh;
   halo_memory const& halo;
   int element_size, accumulation_size;
@@ -218,9 +222,13 @@ struct phase_memory {
   constexpr void move(phase when, moved what, int index, shape const& extents,
                       placement const& from, placement const& to) {
     if (what != moved::parameter || from == to) return;
-    std::int64_t const source = max_local_elements(extents, mesh, from) * accumulation_size;
+    // A parameter that is updated apart is stored as a copy in the element type of activations.
+    bool const is_copy = repeats(when) && choice.parameters.items[index].is_updated_apart();
+    std::int64_t const source = max_local_elements(extents, mesh, from) *
+                                (is_copy ? element_size : accumulation_size);
     std::int64_t const target = max_local_elements(extents, mesh, to) *
                                 (when == phase::synchronize ? accumulation_size : element_size);
+    if (when == phase::renew) return raise(moving_bytes(source, target, mesh.ranks()));
     raise(held + most_of_move(source, target, mesh.ranks()));
     if (!is_added_at_once(when, index)) held += target;
   }
@@ -273,14 +281,17 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     shape const& extents = spec.parameters.items[k].extents;
     std::int64_t const store = max_local_elements(extents, t, p.store);
     std::int64_t const grad = p.grad == p.store ? store : max_local_elements(extents, t, p.grad);
+    std::int64_t const update = p.is_updated_apart() ? max_local_elements(extents, t, p.update)
+                                                     : store;
     auto const& tied = spec.parameters.items[k];
     bytes.lasting += a * grad;
-    if (tied.tie != tie_role::later) bytes.lasting += (stored_size(net) - a) * store;
+    if (tied.tie != tie_role::later)
+      bytes.lasting += (stored_size(net) - a) * update + (p.is_updated_apart() ? e * store : 0);
     else if (tied.is_apart) bytes.lasting += e * store;  // the copy of this part of a pipeline
   }
   halo_memory const halo = spec.halo.dim < 0 ? halo_memory{} : halo_memory_of(spec, c, t, e);
   auto const running = [&](phase when, std::int64_t made) {
-    step_detail::phase_memory run{spec, t, halo, e, a, made};
+    step_detail::phase_memory run{spec, c, t, halo, e, a, made};
     visit_element(when, spec, c, run);
     return run;
   };
@@ -294,12 +305,15 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   auto const synchronized = running(phase::synchronize, 0);
   bytes.synchronize = synchronized.most;
   bytes.gradients = synchronized.held;
+  bytes.renew = running(phase::renew, 0).most;
   for (int k = 0; k < spec.parameters.size(); ++k) {  // a gradient that arrives from a later stage
     auto const& p = spec.parameters.items[k];
     if (p.tie != tie_role::first || !p.is_apart) continue;
-    std::int64_t const store = max_local_elements(p.extents, t, c.parameters.items[k].store) * a;
-    bytes.synchronize += store + packing_bound(store, t.ranks());
-    bytes.gradients += store;
+    std::int64_t const arrives = max_local_elements(p.extents, t,
+                                                    c.parameters.items[k].updated_at()) *
+                                 a;
+    bytes.synchronize += arrives + packing_bound(arrives, t.ranks());
+    bytes.gradients += arrives;
   }
   if (net.interleaved > 1 && net.micro_batches > 1) bytes.multiply(turns_at_once(net));
   return bytes;

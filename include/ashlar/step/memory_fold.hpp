@@ -15,6 +15,8 @@
 //          + the larger of  max over i of ( saved before i + bytes that i needs in either pass )
 //            and            max over i of ( gradients synchronized before i
 //                                           + bytes that i needs to synchronize its gradients )
+//            and            all synchronized gradients
+//                           + max over i of bytes that i needs to renew its stored parameters
 //
 // Three cases need additional rules:
 //
@@ -50,14 +52,15 @@ struct held_by_residuals {
 };
 
 /// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
-/// more element. It adds the lasting bytes of this element to all members but `y`, `y_own` and
-/// `residuals`. "Last element" means the last one that was added, and "next element" the one after
+/// more element. It adds the lasting bytes of this element to all members but `renew`, `y`,
+/// `y_own` and `residuals`. "Last element" means the last one that was added, and "next element" the one after
 /// it.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins
   std::int64_t again = -1;       ///< peak of an unfinished recomputation; -1: there is none
   std::int64_t synchronize = 0;  ///< in memory when the next element synchronizes gradients
+  std::int64_t renew = 0;        ///< most bytes that an element needs to renew its parameters
   std::int64_t peak = 0;
   std::int64_t y = 0;      ///< bytes of the last element's output
   std::int64_t y_own = 0;  ///< y, or 0 if these bytes are already counted elsewhere
@@ -69,12 +72,13 @@ struct memory_so_far {
   ///
   ///   least   lower bound of the memory of any step that begins like `other`, without the lasting
   ///           bytes of later elements
-  ///   later   upper bound of the bytes that later elements need to synchronize their gradients
+  ///   later   upper bound of the bytes that later elements need to synchronize their gradients and
+  ///           to renew their parameters
   constexpr bool is_within(memory_so_far const& other, std::int64_t least,
                            std::int64_t later) const {
     return backward <= other.backward && forward <= other.forward && peak <= least &&
-           again <= other.again &&
-           (synchronize <= other.synchronize || synchronize + later <= least);
+           again <= other.again && renew <= other.renew &&
+           (synchronize <= other.synchronize || synchronize + renew + later <= least);
   }
 };
 
@@ -120,6 +124,7 @@ class memory_fold {
     }
     raise(m, m.synchronize + own.synchronize);
     m.synchronize += own.gradients;
+    m.renew = own.renew > m.renew ? own.renew : m.renew;
     return m;
   }
 
@@ -134,6 +139,7 @@ class memory_fold {
     bool const hands_on = net_.stages_after && ends_in_sum(net_, net_.size() - 1);
     raise(m, base + dy + (hands_on ? 0 : last.backward));
     if (m.again >= 0) raise(m, m.again + dy);
+    raise(m, m.synchronize + m.renew);
     return m.peak;
   }
 

@@ -36,7 +36,7 @@ struct overlap_result {
   program made;
   double serial = 0;   ///< seconds of the original program, without any overlap
   double seconds = 0;  ///< seconds of the timeline of `made`
-  inplace_vector<pass_report, 4> passes;
+  inplace_vector<pass_report, 5> passes;
 
   /// Returns whether the result of any pass was kept. If not, `made` is the original program.
   constexpr bool pays() const {

@@ -12,6 +12,8 @@
 //   early synchronization   tried with the best buckets (buckets.hpp) and without buckets
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
+//   early renewal           if parameters are updated apart from their storage; tried with larger and
+//                           with smaller buckets
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there
 // is a memory limit. Without a limit they would always win and keep all parameters on every rank. A
@@ -20,6 +22,7 @@
 // To add a pass, add a line to with_what_pays.
 
 #include <ashlar/step/early_moves.hpp>
+#include <ashlar/step/early_renewal.hpp>
 #include <ashlar/step/early_synchronization.hpp>
 #include <ashlar/step/overlap_result.hpp>
 #include <ashlar/step/prefetch.hpp>
@@ -73,6 +76,13 @@ class pass_trial {
   program best_;
 };
 
+/// Returns whether the program renews a parameter.
+constexpr bool renews(program const& p) {
+  for (auto const& m : p.moves)
+    if (m.phase == phase::renew) return true;
+  return false;
+}
+
 constexpr overlap_result with_what_pays(program const& p, machine const& m,
                                         overlap_options const& options) {
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
@@ -97,6 +107,12 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
       gathers.consider(prefetch(result.made, g, options.limit), g);
   gathers.finish();
   if (result.passes.back().kept) synchronize();
+  if (renews(p)) {
+    pass_trial renewals(result, m, "early renewal");
+    for (std::int64_t const bytes : {25 << 20, 4 << 20})
+      renewals.consider(early_renewal(result.made, bytes, options.limit));
+    renewals.finish();
+  }
   return result;
 }
 

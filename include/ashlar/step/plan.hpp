@@ -20,11 +20,22 @@ struct placement_move {
   friend constexpr bool operator==(placement_move const&, placement_move const&) = default;
 };
 
-/// The placements of one parameter.
+/// The placements of one parameter. Its gradient moves from `grad` to `update`, where the optimizer
+/// updates the parameter. If `update` is not `store`, the updated value moves to `store` then.
 struct parameter_choice {
   placement use;    ///< placement at which the layer computes with the parameter
   placement grad;   ///< placement of its gradient after the backward pass, before synchronization
-  placement store;  ///< placement of its stored value, synchronized gradient and optimizer state
+  placement store;  ///< placement of its value between two steps
+  /// Placement of its synchronized gradient, of the optimizer's state, and of the value that the
+  /// optimizer updates. No axes: these are at `store`. It is never equal to `store` (set_update).
+  placement update{};
+
+  /// Returns whether the parameter is updated at another placement than that at which it is stored.
+  constexpr bool is_updated_apart() const { return update.axes() > 0; }
+  /// Returns the placement at which the parameter is updated.
+  constexpr placement const& updated_at() const { return is_updated_apart() ? update : store; }
+  /// Lets the parameter be updated at placement `at`.
+  constexpr void set_update(placement const& at) { update = at == store ? placement{} : at; }
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
 
@@ -124,8 +135,10 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   };
   for (int i = 0; i < p.size(); ++i) {
     for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix(*it);
-    for (auto const& parameter : p[i].parameters)
+    for (auto const& parameter : p[i].parameters) {
       for (auto const* it : {&parameter.use, &parameter.grad, &parameter.store}) mix(*it);
+      if (parameter.is_updated_apart()) mix(parameter.update);
+    }
   }
   return h;
 }

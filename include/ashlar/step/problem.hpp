@@ -21,7 +21,7 @@
 //
 //   m · Σ elements (work + statistics + gathering of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
-//   + Σ parameters (grad -> store)
+//   + Σ parameters (grad -> update  and  update -> store)
 //
 // Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
 // data, which every rank has. The last element's y is the scalar loss.
@@ -93,7 +93,8 @@ struct basic_problem {
   /// computations of the others. 1: each micro-batch ends before the next one begins.
   int interleaved = 1;
   bool overlap = false;  ///< whether the overlapped time of a step is the objective (timeline.hpp)
-  int in_flight = 1;     ///< micro-batches in flight at a time; above 1 in a pipeline stage
+  bool updates_apart = false;  ///< whether searches may update parameters apart from their storage
+  int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
   /// it.
   bool stages_before = false, stages_after = false;
@@ -276,6 +277,7 @@ problem any_length(basic_problem<N> const& fixed) {
   net.micro_batches = fixed.micro_batches;
   net.interleaved = fixed.interleaved;
   net.overlap = fixed.overlap;
+  net.updates_apart = fixed.updates_apart;
   net.in_flight = fixed.in_flight;
   net.stages_before = fixed.stages_before;
   net.stages_after = fixed.stages_after;

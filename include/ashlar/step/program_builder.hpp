@@ -12,6 +12,7 @@
 //                          segment, the forward computations of that segment run once more
 //   synchronize            elements 0 .. n-1, parameter by parameter
 //   update                 elements 0 .. n-1, parameter by parameter
+//   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
 //
 // visit.hpp decides which actions an element and a boundary contribute. A redistribution between
 // equal placements makes no action: the reader of its result reads its source instead. halo_writer.hpp
@@ -57,6 +58,7 @@ class program_builder : public halo_writer {
     }
     synchronize(0, n);
     update(0, n);
+    renew(0, n);
     return finished();
   }
 
@@ -73,14 +75,19 @@ class program_builder : public halo_writer {
       auto& own = parameters(element_);
       for (int k = 0; k < spec.parameters.size(); ++k) {
         shape const& extents = spec.parameters[k].extents;
+        bool const is_apart = c.parameters[k].is_updated_apart();
         std::int64_t const store = bytes_of(extents, c.parameters[k].store, 1);
+        std::int64_t const update = is_apart ? bytes_of(extents, c.parameters[k].update, 1) : store;
         bool const is_later = spec.parameters[k].tie == tie_role::later;
         own.stored.push_back(is_later ? stored_by_first_use(k)
-                                      : add_value(value_kind::stored, k, store * a));
+                                      : add_value(value_kind::stored, k,
+                                                  store * (is_apart ? net_.element_size : a)));
+        own.master.push_back(is_apart && !is_later ? add_value(value_kind::master, k, update * a)
+                                                   : -1);
         own.sum.push_back(
             add_value(value_kind::sum, k, bytes_of(extents, c.parameters[k].grad, a)));
         own.gradient.push_back(-1);
-        if (!is_later) made_.resident += store * (stored_size(net_) - 2 * a);
+        if (!is_later) made_.resident += update * (stored_size(net_) - 2 * a);
       }
     }
   }
@@ -133,20 +140,18 @@ class program_builder : public halo_writer {
   }
 
   /// Adds the redistributions of the gradients of parameters.
-  constexpr void synchronize(int first, int last) {
-    micro_batch_ = 0;
-    for (int i = first; i < last; ++i) visit(phase::synchronize, i);
-  }
+  constexpr void synchronize(int first, int last) { visit_once(phase::synchronize, first, last); }
   constexpr void update(int first, int last) {
     for (int i = first; i < last; ++i)
       for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
         if (net_.spec(i).parameters[k].tie == tie_role::later) continue;
-        action a{.kind = action_kind::update, .phase = phase::synchronize, .element = i, .part = k};
-        a.reads.push_back(parameters(i).gradient[k]);
-        a.adds.push_back(parameters(i).stored[k]);
-        made_.actions.push_back(a);
+        auto const& own = parameters(i);
+        add_once(action_kind::update, i, k, own.gradient[k],
+                 own.master[k] >= 0 ? own.master[k] : own.stored[k]);
       }
   }
+  /// Adds the redistributions of updated parameters to where they are stored.
+  constexpr void renew(int first, int last) { visit_once(phase::renew, first, last); }
   constexpr program finished() const { return with_releases(made_); }
 
   // The functions `compute` and `move` make this class a visitor: visit.hpp calls them for each
@@ -184,10 +189,8 @@ class program_builder : public halo_writer {
       case moved::gradient: gradient_ = made; break;
       case moved::statistic: statistics_[index] = made; break;
       case moved::parameter:
-        if (when != phase::synchronize) {
-          used_[index] = made;
-          break;
-        }
+        if (repeats(when)) used_[index] = made;
+        if (when != phase::synchronize) break;
         parameters(element_).gradient[index] = made;
         if (auto const* t = tie_of_later(index); t != nullptr && has(t->first))
           add_gradient(*t, made);
@@ -210,13 +213,8 @@ class program_builder : public halo_writer {
   }
   /// Adds the gradient of a later use to that of the first use.
   constexpr void add_gradient(tie const& t, int gradient) {
-    action a{.kind = action_kind::add_gradient,
-             .phase = phase::synchronize,
-             .element = t.first,
-             .part = t.first_index};
-    a.reads.push_back(gradient);
-    a.adds.push_back(parameters(t.first).gradient[t.first_index]);
-    made_.actions.push_back(a);
+    add_once(action_kind::add_gradient, t.first, t.first_index, gradient,
+             parameters(t.first).gradient[t.first_index]);
   }
 
   constexpr std::size_t elements() const { return static_cast<std::size_t>(net_.size()); }
@@ -230,14 +228,10 @@ class program_builder : public halo_writer {
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source) {
-    bool const synchronizes = what == moved::parameter && when == phase::synchronize;
-    bool const is_addend = synchronizes &&
+    bool const is_addend = what == moved::parameter && when == phase::synchronize &&
                            net_.spec(element_).parameters[index].tie == tie_role::later;
-    value_kind const own = is_addend      ? value_kind::addend
-                           : synchronizes ? value_kind::gradient
-                                          : value_kind::used;
-    value_kind const kinds[] = {value_kind::x, value_kind::dy, own, value_kind::reduced};
-    return add_move(when, what, index, extents, from, to, source, kinds[static_cast<int>(what)]);
+    return add_move(when, what, index, extents, from, to, source,
+                    is_addend ? value_kind::addend : result_of(when, what));
   }
   constexpr int add_move(phase when, moved what, int index, shape const& extents,
                          placement const& from, placement const& to, int source, value_kind kind) {
@@ -291,6 +285,11 @@ class program_builder : public halo_writer {
     input_ = own(i - 1).y;
     visit_boundary(when, boundary_extents(net_, i - 1), y_at(i - 1), chosen_[i].x, *this);
   }
+  /// Adds the actions of a phase that runs once per step.
+  constexpr void visit_once(phase when, int first, int last) {
+    micro_batch_ = 0;
+    for (int i = first; i < last; ++i) visit(when, i);
+  }
   constexpr void visit(phase when, int i) {
     element_ = i;
     if (when == phase::forward && net_.runs(i, chosen_.recomputed) == forward_runs::twice_from_here)
@@ -307,7 +306,9 @@ class program_builder : public halo_writer {
       case moved::parameter: break;
     }
     auto& own_parameters = parameters(element_);
-    return when == phase::synchronize ? own_parameters.sum[index] : own_parameters.stored[index];
+    return when == phase::synchronize ? own_parameters.sum[index]
+           : when == phase::renew     ? own_parameters.master[index]
+                                      : own_parameters.stored[index];
   }
 
   constexpr halo_user halo_user_here() const {

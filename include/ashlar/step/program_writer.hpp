@@ -21,10 +21,24 @@ namespace step_detail {
 struct element_tensors {
   int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
 };
-/// The parameters of one element, their gradient sums, and their gradients, as such indices.
+/// The parameters of one element, their gradient sums, their gradients, and their masters, as such
+/// indices.
 struct element_parameters {
-  inplace_vector<int, max_parameters> stored, sum, gradient;
+  inplace_vector<int, max_parameters> stored, sum, gradient, master;
 };
+
+/// Returns the kind of the value that a redistribution makes in a phase.
+constexpr value_kind result_of(phase when, moved what) {
+  switch (what) {
+    case moved::activation: return value_kind::x;
+    case moved::gradient: return value_kind::dy;
+    case moved::statistic: return value_kind::reduced;
+    case moved::parameter: break;
+  }
+  return when == phase::synchronize ? value_kind::gradient
+         : when == phase::renew     ? value_kind::renewed
+                                    : value_kind::used;
+}
 
 class program_writer {
  public:
@@ -55,6 +69,15 @@ class program_writer {
   /// Returns the bytes of the largest shard of a tensor.
   constexpr std::int64_t bytes_of(shape const& extents, placement const& p, int size) const {
     return max_local_elements(extents, made_.mesh, p) * size;
+  }
+
+  /// Adds an action that runs once per step, for parameter k of element i: it reads the gradient and
+  /// adds to value `to`.
+  constexpr void add_once(action_kind kind, int i, int k, int gradient, int to) {
+    action a{.kind = kind, .phase = phase::synchronize, .element = i, .part = k};
+    a.reads.push_back(gradient);
+    a.adds.push_back(to);
+    made_.actions.push_back(a);
   }
 
   /// Returns the index of a redistribution's plan in program::paths.

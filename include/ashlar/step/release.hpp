@@ -7,8 +7,8 @@
 // right after the last action that reads it, adds to it or makes it. A redistribution reads its
 // source until its end_move. Passes that reorder actions call with_releases again.
 //
-// Values that outlast the step are never released. Neither are the gradients of parameters, which
-// stay readable until the next step begins.
+// Values that outlast the step are never released, nor are those that replace stored parameters.
+// Neither are the gradients of parameters, which stay readable until the next step begins.
 
 #include <vector>
 
@@ -18,7 +18,9 @@ namespace ashlar::search {
 inline namespace step {
 
 /// Returns whether a program must release this value before the step ends.
-constexpr bool is_released(value const& v) { return !v.lasts() && v.kind != value_kind::gradient; }
+constexpr bool is_released(value const& v) {
+  return !v.lasts() && v.kind != value_kind::gradient && v.kind != value_kind::renewed;
+}
 
 /// Returns the program with releases in the right places. Its old releases are removed.
 constexpr program with_releases(program const& from) {

@@ -15,11 +15,12 @@
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
 //                                    its parameters store -> use, if the backward pass reads them
 //                                    and this redistribution communicates
-//   synchronize, elements 0 .. n-1   its parameters' gradients -> store
+//   synchronize, elements 0 .. n-1   its parameters' gradients -> update
+//   renew, elements 0 .. n-1         its parameters update -> store
 //
-// A parameter is stored at placement store, and the layer reads it at placement use. The phase
-// synchronize runs once per step, the others once per micro-batch. Redistributions between equal
-// placements are left out.
+// A parameter is stored at placement store, the layer reads it at placement use, and the optimizer
+// updates it at placement update. The phases synchronize and renew run once per step, the others
+// once per micro-batch. Redistributions between equal placements are left out.
 
 #include <vector>
 
@@ -86,6 +87,7 @@ constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& c
     visit(phase::backward, i);
   }
   for (int i = 0; i < n; ++i) visit(phase::synchronize, i);
+  for (int i = 0; i < n; ++i) visit(phase::renew, i);
 }
 
 }  // namespace step_detail

@@ -63,6 +63,7 @@ class stage_builder {
     for (auto& [target, sends] : sends_) end(sends);
     synchronize(number);
     for_own_stages([&](int first, int last) { to_.update(first, last); });
+    for_own_stages([&](int first, int last) { to_.renew(first, last); });
     return to_.finished();
   }
 
@@ -148,11 +149,12 @@ class stage_builder {
     auto const& first = part_.parts[static_cast<std::size_t>(position_of(t.first))];
     auto const& later = part_.parts[static_cast<std::size_t>(position_of(t.later))];
     bool const value = when == phase::forward;
-    auto const& store = chosen_[t.first].parameters[t.first_index].store;
+    auto const& own = chosen_[t.first].parameters[t.first_index];
+    auto const& at = value ? own.store : own.updated_at();
     return to_.add_crossing_plan(plan_cross_mesh(
         net_.spec(t.first).parameters[t.first_index].extents,
-        search::step::element_size(net_, moved::parameter, when), value ? first : later, store,
-        value ? later : first, store, part_.whole, machine_));
+        search::step::element_size(net_, moved::parameter, when), value ? first : later, at,
+        value ? later : first, at, part_.whole, machine_));
   }
 
   void begin_ties() {

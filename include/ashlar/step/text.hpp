@@ -49,7 +49,7 @@ struct program_text {
 };
 
 /// Returns the name of the tensor of a move (a redistribution), such as "weight", "x", "dy", "d
-/// weight" or "statistic 0".
+/// weight", "new weight" or "statistic 0".
 inline std::string name_of(program_move const& m, layer_spec const& spec) {
   switch (m.what) {
     case moved::activation: return "x";
@@ -57,7 +57,9 @@ inline std::string name_of(program_move const& m, layer_spec const& spec) {
     case moved::statistic: return "statistic " + std::to_string(m.index);
     case moved::parameter: break;
   }
-  return (m.phase == phase::synchronize ? "d " : "") +
+  return (m.phase == phase::synchronize ? "d "
+          : m.phase == phase::renew     ? "new "
+                                        : "") +
          std::string(spec.parameters[m.index].name.text);
 }
 

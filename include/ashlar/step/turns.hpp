@@ -50,7 +50,7 @@ class turns_pass {
     for (std::size_t v = 0; v < stands_for_.size(); ++v) stands_for_[v] = static_cast<int>(v);
     for (auto const& a : unreleased(p.actions)) {
       auto const b = static_cast<std::size_t>(a.micro_batch);
-      if (a.phase == phase::synchronize) once_.push_back(a);
+      if (!repeats(a.phase)) once_.push_back(a);
       else if (a.move >= 0 && is_gather(p, p.move_of(a)))
         gathers_[b].push_back({own_[b].size(), a});
       else own_[b].push_back(a);

@@ -14,10 +14,11 @@
 //   backward      gradients of parameters and dx, in one or two     dx of the element after -> dy
 //                 computations; parameters store -> use again if
 //                 dx depends on them
-//   synchronize   gradients of parameters grad -> store             none
+//   synchronize   gradients of parameters grad -> update            none
+//   renew         parameters update -> store                        none
 //
-// A parameter has three placements: it is stored at store, the layer reads it at use, and its
-// gradient is made at grad. An element with k statistics has a forward computation of k + 1 parts.
+// A parameter has four placements: it is stored at store, the layer reads it at use, its gradient
+// is made at grad, and the optimizer updates it at update, which is mostly store. An element with k statistics has a forward computation of k + 1 parts.
 // After each part but the last, one statistic is redistributed.
 //
 // A visitor has two functions. `move` is called for a redistribution, even between equal
@@ -26,7 +27,8 @@
 //   compute(phase, computation, part, parts)
 //   move(phase, moved, index, extents, from, to)
 //
-// The phases forward, recompute and backward run once per micro-batch, synchronize once per step.
+// The phases forward, recompute and backward run once per micro-batch, synchronize and renew once per
+// step, before and after the updates.
 // times_per_step says how often a step runs an action.
 
 #include <ashlar/step/element_size.hpp>
@@ -80,7 +82,14 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
     case phase::synchronize:
       for (int k = 0; k < spec.parameters.size(); ++k)
         visit.move(when, moved::parameter, k, spec.parameters.items[k].extents,
-                   c.parameters.items[k].grad, c.parameters.items[k].store);
+                   c.parameters.items[k].grad, c.parameters.items[k].updated_at());
+      break;
+    case phase::renew:
+      for (int k = 0; k < spec.parameters.size(); ++k)
+        if (c.parameters.items[k].is_updated_apart() &&
+            spec.parameters.items[k].tie != tie_role::later)
+          visit.move(when, moved::parameter, k, spec.parameters.items[k].extents,
+                     c.parameters.items[k].update, c.parameters.items[k].store);
       break;
   }
 }
@@ -90,13 +99,10 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
 template <class Visitor>
 constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
                               placement const& to, Visitor&& visit) {
-  if (when == phase::synchronize) return;
+  if (!repeats(when)) return;
   visit.move(when, when == phase::backward ? moved::gradient : moved::activation, 0, extents, from,
              to);
 }
-
-/// Returns whether a phase runs once per micro-batch rather than once per step.
-constexpr bool repeats(phase when) { return when != phase::synchronize; }
 
 /// Returns how often a step moves a tensor of kind `what` in a phase, or computes: once, or once per
 /// micro-batch. A parameter is gathered once for the micro-batches that take turns (turns.hpp).
@@ -116,6 +122,7 @@ constexpr void for_each_phase(forward_runs runs, F f) {
   if (runs != forward_runs::once) f(phase::recompute);
   f(phase::backward);
   f(phase::synchronize);
+  f(phase::renew);
 }
 
 namespace step_detail {
@@ -141,7 +148,9 @@ struct work_sum {
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, machine const& m,
                               int element_size, work_factors const& by, forward_runs runs) {
   step_detail::work_sum sum{spec, m, element_size, by};
-  for_each_phase(runs, [&](phase when) { visit_element(when, spec, c, sum); });
+  for_each_phase(runs, [&](phase when) {
+    if (repeats(when)) visit_element(when, spec, c, sum);  // the others compute nothing
+  });
   return sum.seconds;
 }
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,

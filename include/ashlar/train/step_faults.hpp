@@ -39,12 +39,30 @@ template <class Model>
                              "inputs and targets, on every rank, or on every rank its part.");
 }
 
-/// Returns this rank's values of parameter `p`, in host memory.
+/// Returns this rank's values of a tensor of elements of type T, in host memory.
+template <class T, class Model, class Tensor>
+auto values_of(Model& model, Tensor const& tensor) {
+  return ashlar::detail::host_values<T>(model.mesh().processor(), tensor.template data_as<T>(),
+                                        tensor.local_elements());
+}
+/// Returns this rank's values of parameter `p`, where it is updated.
 template <class Model, class Parameter>
 auto values_of(Model& model, Parameter const& p) {
-  using stored = accumulation_t<typename Model::value_type>;
-  return ashlar::detail::host_values<stored>(
-      model.mesh().processor(), p.value().template data_as<stored>(), p.value().local_elements());
+  return values_of<accumulation_t<typename Model::value_type>>(model, p.value());
+}
+
+/// Calls f(parameter, tensor, hash) for each tensor of parameters that outlasts a step: the values,
+/// and the copies where parameters are stored that are updated elsewhere. hash() returns the hash of
+/// this rank's part.
+template <class Model, class F>
+void for_each_lasting(Model& model, F f) {
+  model.for_each_parameter([&](auto const& p) {
+    auto const hash_of = [](auto const& values) { return content_hash(std::span(values)); };
+    f(p, p.value(), [&] { return hash_of(values_of(model, p)); });
+    if (p.is_updated_apart())
+      f(p, p.source(),
+        [&] { return hash_of(values_of<typename Model::value_type>(model, p.source())); });
+  });
 }
 
 /// Names the first parameter that is not finite, and the first rank on which it is not. Must be
@@ -96,29 +114,28 @@ template <class Model>
 }
 
 /// The usual cause of differences is a wrong row in the rules of a layer. Communicates: one
-/// all-reduce of 8 bytes for each parameter and rank.
+/// all-reduce of 8 bytes for each parameter and rank, and for each stored copy of one.
 template <class Model>
 void compare_replicas(Model& model, std::int64_t step) {
   auto const& mesh = model.mesh();
   auto const ranks = static_cast<std::size_t>(mesh.ranks());
   std::vector<std::int64_t> hashes;
-  model.for_each_parameter([&](auto const& p) {
-    auto const values = values_of(model, p);
+  for_each_lasting(model, [&](auto const&, auto const&, auto const& hash) {
     hashes.resize(hashes.size() + ranks);
     hashes[hashes.size() - ranks + static_cast<std::size_t>(mesh.rank())] =
-        static_cast<std::int64_t>(content_hash(std::span(values)));
+        static_cast<std::int64_t>(hash());
   });
   mesh.all_reduce(std::span(hashes));
-  std::size_t first = 0;  // the position of the parameter's hashes
-  model.for_each_parameter([&](auto const& p) {
-    auto const& own = p.value().mesh();
+  std::size_t first = 0;  // the position of the tensor's hashes
+  for_each_lasting(model, [&](auto const& p, auto const& tensor, auto const&) {
+    auto const& own = tensor.mesh();
     auto const of_model = [&](int rank) {
       return position_in(mesh.as_part(), own.as_part().ranks[static_cast<std::size_t>(rank)]);
     };
     for (int k = 0; k < own.ranks(); ++k) {
       auto c = own.topology().coordinates_of(k);
       for (int a = 0; a < own.axes(); ++a)
-        if (p.value().placement()[a].is_broadcast()) c[static_cast<std::size_t>(a)] = 0;
+        if (tensor.placement()[a].is_broadcast()) c[static_cast<std::size_t>(a)] = 0;
       int const r = of_model(k), other = of_model(own.topology().rank_of(c));
       if (hashes[first + static_cast<std::size_t>(r)] ==
           hashes[first + static_cast<std::size_t>(other)])

@@ -5,7 +5,8 @@
 
 // The trainer, which performs training steps of a model. In each step, an executor runs the program
 // of the model up to the first parameter update. Then the trainer itself computes the global
-// gradient norm, clips the gradients and updates the parameters.
+// gradient norm, clips the gradients and updates the parameters. Parameters that are updated apart
+// from their storage then go to where they are stored, as the rest of the program says.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
@@ -100,6 +101,15 @@ class trainer {
       throw error("trainer",
                   "CUDA graphs need a device, but the model is in the host's memory. Leave "
                   "trainer_options.graph off, or place it on a mesh of nccl::environment.");
+    if (options_.graph)
+      model.for_each_parameter([](auto const& p) {
+        if (p.is_updated_apart())
+          throw error("trainer",
+                      "a CUDA graph reads parameters at fixed addresses, but " + p.path() +
+                          " is updated apart from its storage and gets a new one in every step. "
+                          "Leave trainer_options.graph off, or let the plan update parameters "
+                          "where it stores them.");
+      });
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
@@ -168,10 +178,12 @@ class trainer {
     });
   }
   /// Lets the next step be the one after `steps` steps. Call this function on all ranks after code
-  /// other than step() has written the arrays, such as a checkpoint.
+  /// other than step() has written the arrays, such as a checkpoint. Communicates: a redistribution
+  /// of each parameter that is updated apart from its storage.
   void continue_after(std::int64_t steps) {
     step_ = steps;
     model_->for_each_parameter([](auto& p) { p.round(); });
+    walker_.renew();
   }
   Model const& model() const { return *model_; }
   /// Returns the program of a step.
@@ -238,6 +250,7 @@ class trainer {
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
+    walker_.renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
     report.seconds = time.seconds();

@@ -15,7 +15,9 @@
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/place.hpp>
 #include <ashlar/nn/residual.hpp>
+#include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/sync/named.hpp>
 #include <ashlar/train/trainer.hpp>
 
 #include "fake_ranks.hpp"
@@ -128,6 +130,29 @@ TEST_CASE("a replayed step is a few calls of the host and does not allocate memo
     CHECK(replayed.calls < 45);
     CHECK(anew.calls > 3 * replayed.calls);
   });
+}
+
+TEST_CASE("parameters that are updated apart from their storage: the same bits, but no graph") {
+  ashlar::topology const t{{"gpu", 2}};
+  fake::pause_up_to(20);
+  fake::all_ranks(2, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, t);
+    auto const problem = any_length(
+        nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 2}));
+    auto const plain = ashlar::search::data_parallel(problem, t, slow_ranks);
+    auto const expected = steps(m, plain, false, 4);
+    for (auto const name : {"zero1", "owners", "zero3"}) {
+      auto const plan = ashlar::sync::named(name, problem, plain, slow_ranks);
+      if (steps(m, plan, false, 4).numbers != expected.numbers)
+        throw std::logic_error(std::string("other losses or norms with ") + name);
+    }
+    auto const divided = ashlar::sync::zero<1>{}(problem, plain, slow_ranks);
+    auto const said = message_of([&] { steps(m, divided, true, 1); });
+    if (!has(said,
+             "a CUDA graph reads parameters at fixed addresses, but 0.table is updated apart"))
+      throw std::logic_error(said);
+  });
+  fake::pause_up_to(0);
 }
 
 TEST_CASE("dropout is refused") {

@@ -34,6 +34,10 @@
 //                 each part, a text each (step/pipeline/text.hpp):
 //                 ["0: F0 F1 B0 B1", "1: F0 B0 F1 B1"]
 //
+// If a parameter is updated at another placement than that at which it is stored, the version is 4.
+// Then it has an entry "update", as in plan_file.hpp, and the other entries are as in one of the
+// versions above.
+//
 // Loading a file checks that
 //
 //   the file is for the given mesh and net,
@@ -53,7 +57,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int pipeline_version = 3;
+inline constexpr int pipeline_version = 4;
 
 namespace detail {
 
@@ -81,7 +85,8 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();
-  j["version"] = own_order ? pipeline_version : p.chosen.recomputed > 0 ? 2 : 1;
+  bool const is_apart = detail::updates_apart(p.chosen);
+  j["version"] = is_apart ? pipeline_version : own_order ? 3 : p.chosen.recomputed > 0 ? 2 : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);
   if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
@@ -222,22 +227,28 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
     refuse_unknown_keys(j, "pipeline",
                         {"format", "version", "mesh", "axis", "stages", "recomputed", "input",
                          "micro_batches", "elements"});
-  else
+  else if (version == 3)
     refuse_unknown_keys(j, "pipeline",
                         {"format", "version", "mesh", "axis", "cuts", "schedule", "warm_ups",
                          "recomputed", "input", "micro_batches", "elements"});
+  else
+    refuse_unknown_keys(j, "pipeline",
+                        {"format", "version", "mesh", "axis", "stages", "cuts", "schedule",
+                         "warm_ups", "recomputed", "input", "micro_batches", "elements"});
   check_mesh_and_batch(j, net, t);
-  auto const limits = version < 3 ? stage_limits_of(j.at("stages"), net)
-                                  : search::parse_cut(net, j.at("cuts").get<std::string>());
+  bool const own_order = version == 3 || (version > 3 && !j.contains("stages"));
+  auto const limits = !own_order ? stage_limits_of(j.at("stages"), net)
+                                 : search::parse_cut(net, j.at("cuts").get<std::string>());
   int const stages = static_cast<int>(limits.size()) - 1;
   pipelines::schedule order;
-  if (version >= 3) order = schedule_in(j, stages, net.micro_batches);
-  int const parts = version < 3 ? stages : order.positions, axis = stage_axis_of(j, t, parts);
+  if (own_order) order = schedule_in(j, stages, net.micro_batches);
+  int const parts = !own_order ? stages : order.positions, axis = stage_axis_of(j, t, parts);
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, parts);
-  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh);
-  auto const recomputed = version == 1 ? std::vector<int>(limits.size() - 1)
-                                       : recomputed_of(j.at("recomputed"), net, limits);
+  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh, version >= 4);
+  bool const keeps_all = version == 1 || (version > 3 && !j.contains("recomputed"));
+  auto const recomputed = keeps_all ? std::vector<int>(limits.size() - 1)
+                                    : recomputed_of(j.at("recomputed"), net, limits);
   return search::price_pipeline(net, chosen, limits, recomputed, axis, net.micro_batches, m,
                                 std::move(order));
 }

@@ -17,9 +17,11 @@
 // A layer uses a parameter at placement "use" and makes its gradient at "grad". The parameter is
 // stored at "store". If the plan recomputes layers in the backward pass, the version is 2. Then an
 // entry such as "recomputed": 8 has the number of recomputed segments. If micro-batches take turns
-// (step/turns.hpp), the version is 3, and there is an entry such as "interleaved": 2 too. Loading a
-// file checks that it is for the given mesh and net. It also checks that the rule tables allow
-// every element's placements. Costs are not stored: loading computes the costs for the given
+// (step/turns.hpp), the version is 3, and there is an entry such as "interleaved": 2 too. If a
+// parameter is updated at another placement than that at which it is stored, the version is 4. Then
+// the parameter has an entry "update" after "store", and the plan has the entries of version 3.
+// Loading a file checks that it is for the given mesh and net. It also checks that the rule tables
+// allow every element's placements. Costs are not stored: loading computes the costs for the given
 // machine.
 
 #include <limits>
@@ -31,9 +33,18 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 3;
+inline constexpr int plan_version = 4;
 
 namespace detail {
+
+/// Returns whether the plan updates a parameter at another placement than that of its storage.
+template <int N>
+bool updates_apart(search::basic_plan<N> const& plan) {
+  for (auto const& c : plan.choices)
+    for (auto const& p : c.parameters)
+      if (p.is_updated_apart()) return true;
+  return false;
+}
 
 /// Returns the placements of all elements of a plan as JSON.
 template <int N>
@@ -48,11 +59,14 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
     element["y"] = to_string(c.y);
     element["dy"] = to_string(c.dy);
     element["dx"] = to_string(c.dx);
-    for (int k = 0; k < c.parameters.size(); ++k)
+    for (int k = 0; k < c.parameters.size(); ++k) {
       element["parameters"].push_back({{"name", net.spec(i).parameters[k].name.text},
                                        {"use", to_string(c.parameters[k].use)},
                                        {"grad", to_string(c.parameters[k].grad)},
                                        {"store", to_string(c.parameters[k].store)}});
+      if (c.parameters[k].is_updated_apart())
+        element["parameters"].back()["update"] = to_string(c.parameters[k].update);
+    }
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
     list.push_back(element);
@@ -68,12 +82,13 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
-  j["version"] = plan.interleaved > 1 ? plan_version : plan.recomputed > 0 ? 2 : 1;
+  bool const is_apart = detail::updates_apart(plan), in_turns = plan.interleaved > 1;
+  j["version"] = is_apart ? plan_version : in_turns ? 3 : plan.recomputed > 0 ? 2 : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
-  if (plan.interleaved > 1) j["interleaved"] = plan.interleaved;
-  if (plan.recomputed > 0 || plan.interleaved > 1) j["recomputed"] = plan.recomputed;
+  if (in_turns || is_apart) j["interleaved"] = plan.interleaved;
+  if (plan.recomputed > 0 || in_turns || is_apart) j["recomputed"] = plan.recomputed;
   j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
@@ -91,9 +106,10 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 }
 
 /// Returns the placements of one element of a file. Throws ashlar::error if the placements do not
-/// fit the layer `spec` of the net.
+/// fit the layer `spec` of the net. `may_update_apart` says whether parameters may have an entry
+/// "update".
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
-                                      topology const& t) {
+                                      topology const& t, bool may_update_apart) {
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
@@ -116,7 +132,9 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                                   std::to_string(statistics.size()) + ".");
   for (int k = 0; k < spec.parameters.size(); ++k) {
     auto const& p = parameters[static_cast<std::size_t>(k)];
-    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
+    if (may_update_apart)
+      refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store", "update"});
+    else refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
     if (auto const name = p.at("name").get<std::string>(); name != spec.parameters[k].name.text)
       throw error("name", "is \"" + name + "\", but the layer has \"" +
                               spec.parameters[k].name.text + "\".");
@@ -125,6 +143,9 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                                     placement_of(p, "grad", rank, t),
                                     placement_of(p, "store", rank, t)};
     if (choice.store.has_partial()) throw error("store", "a parameter cannot be stored partial.");
+    if (p.contains("update")) choice.set_update(placement_of(p, "update", rank, t));
+    if (char const* const wrong = storage_fault(choice, spec.parameters[k].extents, t))
+      throw error("update", wrong);
     c.parameters.push_back(choice);
   }
   for (int k = 0; k < spec.statistics.size(); ++k) {
@@ -173,7 +194,7 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
 /// fit the layers of the net or the mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
-                topology const& t) {
+                topology const& t, bool may_update_apart) {
   if (static_cast<int>(elements.size()) != net.size())
     throw error("elements", "the plan has " + std::to_string(elements.size()) +
                                 ", but the net has " + std::to_string(net.size()) +
@@ -181,7 +202,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   search::basic_plan<N> plan;
   for (int i = 0; i < net.size(); ++i) {
     try {
-      plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t));
+      plan.choices.push_back(
+          choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t, may_update_apart));
     } catch (error const& e) {
       throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
     }
@@ -231,7 +253,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                                     std::to_string(net.segments) + " can be recomputed.");
     plan.recomputed = static_cast<int>(n);
   }
-  plan.choices = choices_of<N>(j.at("elements"), net, t);
+  plan.choices = choices_of<N>(j.at("elements"), net, t, version >= 4);
   search::predict(plan, net, m);
   return plan;
 }

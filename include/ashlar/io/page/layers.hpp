@@ -74,6 +74,7 @@ inline std::string element_row(int i, std::string const& name, search::layer_spe
     auto const& p = c.parameters[k];
     auto const& s = spec.parameters[k];
     parameters += box(s.name.text, s.extents, p.store, t);
+    if (p.is_updated_apart()) parameters += box("as updated", s.extents, p.update, t);
     if (!(p.use == p.store)) parameters += box("as used", s.extents, p.use, t);
     if (!(p.grad == p.store)) parameters += box("its gradient", s.extents, p.grad, t);
   }

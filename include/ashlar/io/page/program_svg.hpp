@@ -33,9 +33,9 @@ inline std::string box_kind(step::action_kind kind, bool second) {
          (second ? " c2" : "");
 }
 inline std::string box_kind(step::phase when, bool second) {
-  return std::string(when == step::phase::synchronize ? "sy"
-                     : when == step::phase::backward  ? "bw"
-                                                      : "fw") +
+  return std::string(!step::repeats(when)            ? "sy"
+                     : when == step::phase::backward ? "bw"
+                                                     : "fw") +
          (second ? " c2" : "");
 }
 
@@ -85,8 +85,8 @@ std::string program_svg(step::basic_problem<N> const& net, step::program const& 
     for (auto const& t : when.transfers) {
       if (t.tier != tier) continue;
       auto const& move = p.moves[static_cast<std::size_t>(t.move)];
-      bool const synchronizes = move.phase == step::phase::synchronize;
-      box(y, t.start, t.end, box_kind(move.phase, !synchronizes && is_second(move.micro_batch)),
+      bool const is_of_batch = step::repeats(move.phase);
+      box(y, t.start, t.end, box_kind(move.phase, is_of_batch && is_second(move.micro_batch)),
           move.micro_batch, moved_text(net, p, t.move));
     }
   }

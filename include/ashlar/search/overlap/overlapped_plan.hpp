@@ -167,6 +167,10 @@ inline void check_overlapped(problem const& net, topology const& t) {
   serial.overlap = false;
   serial.interleaved = std::max(1, net.interleaved);
   check_problem(serial, t);
+  if (net.updates_apart)
+    throw error("search::optimal",
+                "a search of the least overlapped time does not update parameters apart from their "
+                "storage. Leave problem::updates_apart off, or problem::overlap.");
   if (net.interleaved > max_turns)
     throw error("search::optimal", std::to_string(net.interleaved) +
                                        " micro-batches are too many for a search of the least "

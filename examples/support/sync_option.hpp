@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The option --sync: how the gradients of a plan's parameters are synchronized.
+
+#pragma once
+
+#include <string>
+
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/step/plan.hpp>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace example {
+
+/// Adds the option --sync. Without it, `name` stays empty.
+CLI::Option* add_sync_option(CLI::App& app, std::string& name);
+
+/// Returns whether the search is to choose where parameters are updated (problem::updates_apart).
+bool search_chooses_updates(std::string const& name);
+
+/// Returns the plan with the strategy of this name, or unchanged if there is none of this name to
+/// apply: if the name is empty, or if the search has chosen.
+ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
+                                     ashlar::search::plan const& plan,
+                                     ashlar::machine const& machine);
+ashlar::search::pipeline_plan synchronized_by(std::string const& name,
+                                              ashlar::search::problem const& problem,
+                                              ashlar::search::pipeline_plan const& plan,
+                                              ashlar::machine const& machine);
+
+}  // namespace example

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The slots of parameters and of their gradient sums in an execution of a program. Their tensors
+// exist between runs, and so their slots are filled once. The exception is a parameter that is
+// updated apart from its storage. A redistribution renews it in each step, which replaces its tensor
+// (nn/parameter.hpp). Its slot is filled when a run begins, and emptied when the run ends, so that no
+// execution keeps an old tensor.
+
+#include <utility>
+#include <vector>
+
+#include <ashlar/nn/execution.hpp>
+
+namespace ashlar::nn {
+
+template <class Processor>
+class parameter_slots {
+  using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
+
+ public:
+  /// Both references must outlive this object.
+  parameter_slots(nodes const& elements, step::program const& p)
+      : elements_(&elements), program_(&p) {
+    for (std::size_t v = 0; v < p.values.size(); ++v)
+      if (p.values[v].kind == step::value_kind::stored &&
+          parameter_of(p.values[v]).is_updated_apart())
+        renewed_.push_back(static_cast<int>(v));
+  }
+
+  parameter<Processor>& parameter_of(step::value const& v) const {
+    auto& of_element = (*elements_)[static_cast<std::size_t>(v.element)]->parameters();
+    return of_element[static_cast<std::size_t>(v.index)];
+  }
+
+  /// Fills the slots that stay filled between runs.
+  void fill(execution<Processor>& on) const {
+    for (std::size_t v = 0; v < program_->values.size(); ++v) {
+      auto const& value = program_->values[v];
+      if (!value.lasts()) continue;
+      auto const& own = parameter_of(value);
+      bool const is_sum = value.kind == step::value_kind::sum;
+      on.slots[v].tensor = is_sum ? own.sum() : own.updated();
+    }
+    drop(on);
+  }
+  /// Fills the slots of parameters that redistributions renew.
+  void take(execution<Processor>& on) const {
+    for (int const v : renewed_) on.set(v, parameter_of(program_->value_of(v)).source());
+  }
+  /// Empties these slots.
+  void drop(execution<Processor>& on) const {
+    for (int const v : renewed_) on.set(v, {});
+  }
+
+  /// Stores the result of a redistribution: in its slot, or in the parameter that it renews.
+  void put(execution<Processor>& on, int value, any_tensor<Processor> made) const {
+    auto const& is = program_->value_of(value);
+    if (is.kind != step::value_kind::renewed) return on.set(value, std::move(made));
+    for (int const v : renewed_)
+      if (auto const& of = program_->value_of(v); of.element == is.element && of.index == is.index)
+        on.set(v, {});
+    parameter_of(is).set_stored(std::move(made));
+  }
+
+ private:
+  nodes const* elements_;
+  step::program const* program_;
+  std::vector<int> renewed_;  // the stored parameters that redistributions renew
+};
+
+}  // namespace ashlar::nn

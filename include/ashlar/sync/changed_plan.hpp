@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The common part of all builders of synchronization strategies. A builder takes a plan and changes
+// only where its parameters are stored and updated:
+//
+//   stored_as_used   the placement of a parameter that every rank stores as its layer reads it
+//   can_divide       whether the ranks along an axis can share out the update of a parameter
+//   changed_plan     the plan with other placements of its parameters, and with its new costs
+//
+// All layers compute as before. The seconds, the bytes and the memory of the plan are predicted
+// anew. Its gap then counts against the lower bound of the given plan, which holds for plans that
+// update parameters where they store them.
+
+#include <string>
+
+#include <ashlar/search/cost.hpp>
+#include <ashlar/search/legal.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::sync {
+
+/// Returns the placement of a parameter that is stored as its layer reads it. A value that is read
+/// partial is stored replicated.
+constexpr placement stored_as_used(search::parameter_choice const& p) {
+  return ashlar::detail::reduced(p.use);
+}
+
+/// Returns whether ranks along axis `a` would store the same part of a parameter that is stored at
+/// `stored`, so that one of them, or each for a part, can update it for all. This is not so if the
+/// gradient is split along the axis.
+constexpr bool can_divide(search::parameter_choice const& p, placement const& stored,
+                          topology const& t, int a) {
+  return t.extent(a) > 1 && stored[a].is_broadcast() && !p.grad[a].is_split();
+}
+
+/// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store` and
+/// `update` of every parameter, with its costs on machine `m`. `change` is called once for each
+/// parameter, in the order of the net; both uses of a tied parameter get what it decides for the
+/// first one. `builder` is the caller's name. Communicates nothing. Throws ashlar::error if `chosen`
+/// is a plan of another net, or if a parameter cannot be stored or updated there.
+template <int N, class Change>
+constexpr search::basic_plan<N>
+changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,
+             machine const& m, Change change) {
+  if (chosen.size() != net.size() || chosen.problem_hash != search::hash(net))
+    throw error(builder, "the plan is of another net. Give the problem for which it was made.");
+  double const bound = chosen.seconds * (1 - chosen.gap);
+  int i = 0;
+  for (auto& c : chosen.choices) {
+    auto const& spec = net.spec(i);
+    for (int k = 0; k < c.parameters.size(); ++k) {
+      if (spec.parameters[k].tie == search::tie_role::later) continue;
+      auto& p = c.parameters[k];
+      change(p, spec.parameters[k].extents);
+      if (char const* const wrong = search::storage_fault(p, spec.parameters[k].extents,
+                                                          chosen.mesh))
+        throw error(builder, "element " + std::to_string(i) + " (" + spec.name.text +
+                                 "), parameter " + spec.parameters[k].name.text + ": " + wrong);
+    }
+    ++i;
+  }
+  for (auto const& t : net.ties) {
+    auto const first = chosen[t.first].parameters[t.first_index];
+    auto& later = (chosen.choices.begin() + t.later)->parameters[t.later_index];
+    later.store = first.store;
+    later.update = first.update;
+  }
+  search::predict(chosen, net, m);
+  chosen.gap = bound < chosen.seconds ? 1 - bound / chosen.seconds : 0;
+  return chosen;
+}
+
+}  // namespace ashlar::sync

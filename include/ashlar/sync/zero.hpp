@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The strategies of ZeRO (Rajbhandari et al., SC 2020), in which the ranks share out the update of a
+// parameter that they would all do alike:
+//
+//   stage   gradient    update   store   back
+//   1, 2    P -> S(0)   S(0)     B       S(0) -> B once a step, after the update
+//   3       P -> S(0)   S(0)     S(0)    S(0) -> B in each pass
+//
+// Stages 1 and 2 are one strategy here. In both, a rank keeps the sum of the whole gradient until
+// the end of the backward pass, since the sum over the micro-batches is made before the sum over the
+// ranks. They differ in the paper in when this memory is freed.
+//
+// Together the two redistributions of stages 1 and 2 receive as many bytes as one all-reduce. A
+// parameter is divided along every axis that replicates it, unless its gradient is split there.
+// Parameters without dims are not divided.
+
+#include <ashlar/sync/changed_plan.hpp>
+
+namespace ashlar::sync {
+
+template <int Stage>
+struct zero {
+  static_assert(Stage >= 1 && Stage <= 3, "sync::zero<Stage>: the stages of ZeRO are 1, 2 and 3.");
+
+  /// Returns the plan with this strategy for all parameters. Errors are those of changed_plan.
+  template <int N>
+  constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
+                                             search::basic_plan<N> const& chosen,
+                                             machine const& m) const {
+    return changed_plan("sync::zero", net, chosen, m,
+                        [&](search::parameter_choice& p, shape const& extents) {
+                          placement const whole = stored_as_used(p);
+                          placement divided = whole;
+                          for (int a = 0; a < whole.axes() && extents.rank() > 0; ++a)
+                            if (can_divide(p, whole, chosen.mesh, a))
+                              divided = divided.with_split(a, 0);
+                          p.store = Stage == 3 ? divided : whole;
+                          p.set_update(divided);
+                        });
+  }
+};
+
+}  // namespace ashlar::sync

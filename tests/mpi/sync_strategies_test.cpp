@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4
+
+// Tests training with each builder of a synchronization strategy (sync/named.hpp), on meshes of one
+// and two axes:
+//
+// - it equals training on one process, with exactly the collectives that search::schedule predicts,
+// - on two ranks it equals training with all-reduces bit for bit, on both transports, with and
+//   without overlap, also in bfloat16 and in pipelines,
+// - the bytes that it asks of MPI are those that the plan predicts,
+// - a checkpoint that was saved under one strategy continues under another one.
+
+#include <cstring>
+#include <map>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/shared_folder.hpp>
+#include <support/traffic_check.hpp>
+#include <support/training_trial.hpp>
+
+#include <ashlar/checkpoint/training.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/named.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace checkpoint = ashlar::checkpoint;
+namespace nn = ashlar::nn;
+namespace sync = ashlar::sync;
+namespace train = ashlar::train;
+
+auto const gpt = nn::tied(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
+                          nn::layer_norm(6), nn::output_embedding(6, 11));
+nn::token_batch const batch{6, 4, 2};
+
+auto data_of(std::int64_t step) {
+  return data_for<std::int32_t>(gpt, batch, 11, 11, static_cast<unsigned>(step), 5);
+}
+
+template <class T>
+search::problem problem_of() {
+  return any_length(nn::describe<T>(gpt, batch));
+}
+
+/// All values of a training by their names, gathered on every rank.
+using values = std::map<std::string, std::vector<double>>;
+template <class Trainer>
+values all_values(Trainer& t) {
+  values all;
+  for (auto const& a : checkpoint::arrays_of(t)) {
+    ashlar::any_tensor<ashlar::device::host::processor> copy(t.model().mesh(), a.extents,
+                                                             a.placement, a.type);
+    std::memcpy(copy.data(), a.shard,
+                static_cast<std::size_t>(copy.local_elements() * size_of(a.type)));
+    if (a.type == ashlar::element_type::f64) {
+      all[a.name] = ashlar::to_full<double>(copy);
+    } else {
+      auto const whole = ashlar::to_full<float>(copy);
+      all[a.name].assign(whole.begin(), whole.end());
+    }
+  }
+  return all;
+}
+
+/// Returns the losses of three steps in "losses", and all values afterwards.
+template <class T, class Plan>
+values trained(ashlar::mesh const& m, Plan const& plan, train::overlap how) {
+  auto model = nn::place<T>(gpt, m, plan, 7);
+  train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = how});
+  std::vector<double> losses;
+  for (int step = 0; step < 3; ++step) losses.push_back(trainer.step(data_of(step)).loss);
+  losses.push_back(model.evaluate(data_of(3).inputs, data_of(3).targets).sum);
+  if constexpr (!std::is_same_v<Plan, search::plan>) return {{"losses", losses}};
+  else {
+    auto all = all_values(trainer);
+    all["losses"] = losses;
+    return all;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every builder trains like one process, with the bytes that its plan predicts") {
+  for (auto m : all_meshes()) {
+    auto const& t = m.topology();
+    if (t.axes() > 2) continue;
+    training_trial it(gpt, batch, m, 11, 11);
+    auto const plain = search::data_parallel(it.problem(), t, m.machine());
+    for (auto const name : sync::names()) {
+      CAPTURE(name);
+      auto const plan = sync::named(name, it.problem(), plain, m.machine());
+      for (bool const checked : {false, true}) {
+        m.set_checked(checked);
+        auto const wrong = it.wrong_with(plan);
+        CHECK_MESSAGE(wrong == "", wrong);
+      }
+      m.set_checked(false);
+    }
+  }
+}
+
+TEST_CASE("on two ranks every builder gives the bits of all-reduces") {
+  if (world_size() != 2) return;
+  auto const same = [](ashlar::mesh const& m, auto type) {
+    using T = decltype(type);
+    auto const net = problem_of<T>();
+    auto const plain = sync::all_reduce{}(
+        net, search::data_parallel(net, m.topology(), m.machine()), m.machine());
+    auto const expected = trained<T>(m, plain, train::overlap::none);
+    for (auto const name : sync::names())
+      for (auto const how : {train::overlap::none, train::overlap::as_planned}) {
+        CAPTURE(name);
+        auto const plan = sync::named(name, net, plain, m.machine());
+        CHECK(trained<T>(m, plan, how) == expected);
+      }
+  };
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    auto const m = mesh_on(on, {{"node", 1}, {"gpu", 2}});
+    same(m, float{});
+    same(m, ashlar::bfloat16{});
+  }
+}
+
+TEST_CASE("pipelines: both uses of a tied parameter, in stages of one and two ranks") {
+  if (world_size() != 2 && world_size() != 4) return;
+  auto const net = problem_of<double>();
+  ashlar::topology const whole{{"stage", 2}, {"gpu", world_size() / 2}};
+  ashlar::mesh const m(MPI_COMM_WORLD, whole, ashlar::machines::workstation);
+  auto const inner = search::stage_mesh(whole, 0, 2);
+  auto const plain = search::data_parallel(net, inner, m.machine());
+  auto const in_stages = [&](search::plan const& p) {
+    return search::price_pipeline(net, p, {0, 7, net.size()}, {0, 0}, 0, 2, m.machine());
+  };
+  auto const expected = trained<double>(m, in_stages(plain), train::overlap::none).at("losses");
+  for (auto const name : sync::names()) {
+    CAPTURE(name);
+    auto const plan = in_stages(sync::named(name, net, plain, m.machine()));
+    auto const found = trained<double>(m, plan, train::overlap::none).at("losses");
+    CHECK(found == expected);
+    CHECK(plan.chosen.seconds > 0);
+  }
+}
+
+TEST_CASE("the bytes asked of MPI are those of the plan") {
+  for (auto const& name : {"zero1", "owners", "hybrid"}) {
+    auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
+    auto const net = problem_of<float>();
+    auto const plan = sync::named(name, net, search::data_parallel(net, m.topology(), m.machine()),
+                                  m.machine());
+    auto model = nn::place<float>(gpt, m, plan, 7);
+    train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
+    traffic_check const check(m);
+    trainer.step(data_of(0));
+    CHECK(check.difference(expected_records(net, plan, m)) == "");
+  }
+}
+
+TEST_CASE("a step takes the memory that its program needs, and no more in later steps") {
+  if (world_size() != 2 && world_size() != 4) return;
+  // The bytes of all tensors are size classes (support/size_class.hpp), so that nothing is padded.
+  auto const net = nn::tied(nn::embedding(256, 64), nn::repeat(2, nn::gpt_block(64, 4)),
+                            nn::layer_norm(64), nn::output_embedding(64, 256));
+  nn::token_batch const tokens{8, 16, 2};
+  auto const problem = any_length(nn::describe<double>(net, tokens));
+  auto const data = random_batch<std::int32_t>(tokens, 256, 256, 1);
+  for (auto const& name : {"all-reduce", "zero1", "zero3"})
+    for (auto const how : {train::overlap::none, train::overlap::as_planned}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+      auto const before = static_cast<std::int64_t>(m.memory().bytes_in_use());
+      auto const plan = sync::named(
+          name, problem, search::data_parallel(problem, m.topology(), m.machine()), m.machine());
+      auto model = nn::place<double>(net, m, plan, 7);
+      train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.overlap = how});
+      auto const predicted = search::high_water(trainer.program()).peak;
+      if (how == train::overlap::none) CHECK(predicted == plan.memory);
+      std::size_t peak = 0, in_use = 0;
+      for (int step = 0; step < 4; ++step) {
+        m.memory().reset_peak();
+        trainer.step(data);
+        if (step == 1) peak = m.memory().peak_bytes(), in_use = m.memory().bytes_in_use();
+        if (step < 2) continue;
+        CHECK(m.memory().peak_bytes() == peak);
+        CHECK(m.memory().bytes_in_use() == in_use);
+      }
+      auto const measured = static_cast<std::int64_t>(peak) - before;
+      CAPTURE(name);
+      CAPTURE(predicted);
+      CAPTURE(measured);
+      CHECK(measured <= predicted + 4096);  // what no prediction counts, such as statistics
+      CHECK(double(measured) >= 0.75 * double(predicted));
+    }
+}
+
+TEST_CASE("a checkpoint continues under another strategy with the same values") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const net = problem_of<float>();
+  auto const plain = search::data_parallel(net, m.topology(), m.machine());
+  auto const under = [&](std::string_view name, auto work) {
+    auto model = nn::place<float>(gpt, m, sync::named(name, net, plain, m.machine()), 7);
+    train::trainer trainer(model, train::adam_w{.lr = 0.01});
+    work(trainer, model);
+  };
+  shared_folder const folder;
+  values saved;
+  double loss = 0;
+  under("zero1", [&](auto& trainer, auto&) {
+    for (int step = 0; step < 2; ++step) trainer.step(data_of(step));
+    checkpoint::save(folder.path(), trainer);
+    saved = all_values(trainer);
+    loss = trainer.step(data_of(2)).loss;
+  });
+  for (auto const name : {"all-reduce", "zero3", "owners", "zero1"})
+    under(name, [&](auto& trainer, auto& model) {
+      CAPTURE(name);
+      checkpoint::resume(folder.path(), trainer);
+      CHECK(all_values(trainer) == saved);
+      // What is stored apart was renewed too.
+      CHECK(near(trainer.step(data_of(2)).loss, loss, 1e-6));
+      model.for_each_parameter([&](auto& p) {
+        bool const apart = std::string(name) == "zero1" || std::string(name) == "owners";
+        CHECK((p.is_updated_apart() == (apart && world_size() > 1)));
+      });
+    });
+}
+
+TEST_CASE("parameters that code other than a trainer changes are renewed") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const net = problem_of<float>();
+  auto const plan = sync::zero<1>{}(net, search::data_parallel(net, m.topology(), m.machine()),
+                                    m.machine());
+  auto model = nn::place<float>(gpt, m, plan, 7);
+  auto const data = data_of(0);
+  auto const loss = [&] { return model.evaluate(data.inputs, data.targets).sum; };
+  double const before = loss();
+  model.for_each_parameter([](auto& p) {
+    auto const shards = p.template shards<float>();
+    for (std::int64_t i = 0; i < shards.elements; ++i) shards.value[i] = 0;
+  });
+  model.renew();
+  CHECK((loss() != before));
+  model.for_each_parameter([](auto const& p) {
+    auto const& stored = p.source();
+    for (std::int64_t i = 0; i < stored.local_elements(); ++i)
+      CHECK(stored.template data_as<float>()[i] == 0);
+  });
+}
+
+}  // namespace ashlar_test

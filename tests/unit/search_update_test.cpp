@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests the search that may update parameters apart from their storage (problem::updates_apart). Its
+// plans equal the best of all combinations of choices, with and without a memory limit, in float and
+// in mixed precision.
+
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/search/algorithms.hpp>
+#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/pinned.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace search = ashlar::search;
+using ashlar::parse_topology;
+
+/// Returns the least seconds of all plans that need at most `limit` bytes, and counts the plans.
+double least_seconds(search::problem const& net, ashlar::topology const& t,
+                     ashlar::machine const& m, std::int64_t limit, bool may_update_apart,
+                     std::vector<std::int64_t>* memories = nullptr) {
+  std::vector<std::vector<search::layer_choice>> lists;
+  for (int i = 0; i < net.size(); ++i)
+    lists.push_back(search::layer_choices(
+        net.spec(i), t, search::trivial_axes::one_row, search::shard_orders::all,
+        may_update_apart ? search::update_places::also_apart : search::update_places::as_stored));
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<std::size_t> at(lists.size(), 0);
+  while (true) {
+    search::plan plan;
+    plan.mesh = t;
+    for (std::size_t i = 0; i < lists.size(); ++i) plan.choices.push_back(lists[i][at[i]]);
+    predict(plan, net, m);
+    if (memories != nullptr) memories->push_back(plan.memory);
+    if (plan.memory <= limit) best = std::min(best, plan.seconds);
+    std::size_t i = 0;
+    while (i < lists.size() && ++at[i] == lists[i].size()) at[i++] = 0;
+    if (i == lists.size()) return best;
+  }
+}
+
+bool updates_apart(search::plan const& plan) {
+  for (auto const& c : plan.choices)
+    for (auto const& p : c.parameters)
+      if (p.is_updated_apart()) return true;
+  return false;
+}
+
+search::problem two_layers(int batch, int in, int out) {
+  namespace nn = ashlar::nn;
+  auto net = any_length(nn::describe<float>(nn::chain(nn::linear(in, out), nn::linear(out, 5)),
+                                            nn::feature_batch{batch, in}));
+  net.updates_apart = true;
+  return net;
+}
+
+}  // namespace
+
+TEST_CASE("the search finds the best of all plans, at every memory limit") {
+  int apart = 0, limits = 0;
+  for (auto const& t : {parse_topology("gpu=3"), parse_topology("gpu=4")})
+    for (bool const mixed : {false, true})
+      for (int const batch : {3, 96}) {
+        auto net = two_layers(batch, 24, 18);
+        if (mixed) net.element_size = 2;
+        auto m = ashlar::machines::workstation;
+        if (batch > 3) m.intra = {1e-9, 1e-7};  // bytes count, messages hardly do
+        std::vector<std::int64_t> memories;
+        auto const all = std::numeric_limits<std::int64_t>::max();
+        double const best = least_seconds(net, t, m, all, true, &memories);
+        m.memory = 0;
+        CHECK(search::optimal(net, t, m).seconds == doctest::Approx(best).epsilon(1e-9));
+        std::sort(memories.begin(), memories.end());
+        memories.erase(std::unique(memories.begin(), memories.end()), memories.end());
+        for (std::size_t k = 0; k < memories.size(); k += 1 + memories.size() / 12) {
+          auto limited = m;
+          limited.memory = memories[k];
+          auto const plan = search::optimal(net, t, limited);
+          CHECK(plan.memory <= memories[k]);
+          CHECK(plan.gap == 0);
+          double const here = least_seconds(net, t, m, memories[k], true);
+          CHECK(plan.seconds == doctest::Approx(here).epsilon(1e-9));
+          apart += updates_apart(plan);
+          ++limits;
+        }
+      }
+  MESSAGE(limits, " limits, ", apart, " plans that update parameters apart from their storage");
+  CHECK(apart > 3);
+}
+
+TEST_CASE("in mixed precision, dividing the update moves fewer bytes than an all-reduce") {
+  auto net = two_layers(96, 24, 18);
+  net.element_size = 2;
+  ashlar::machine m = ashlar::machines::workstation;
+  m.memory = 0;
+  m.intra = m.inter = {1e-12, 1e-6};
+  auto const t = parse_topology("gpu=4");
+  auto const with = search::optimal(net, t, m);
+  auto without = net;
+  without.updates_apart = false;
+  auto const plain = search::optimal(without, t, m);
+  CHECK(with.seconds <= plain.seconds);
+  CHECK_FALSE(updates_apart(plain));
+  CHECK(with.seconds ==
+        doctest::Approx(least_seconds(net, t, m, std::numeric_limits<std::int64_t>::max(), true))
+            .epsilon(1e-9));
+}
+
+TEST_CASE(
+    "searches by roles and by other algorithms agree, and pins name the placement of updates") {
+  auto const net = two_layers(96, 24, 18);
+  auto m = ashlar::machines::workstation;
+  m.memory = 0;
+  auto const t = parse_topology("node=2,gpu=2");
+  double const best = search::optimal(net, t, m).seconds;
+  CHECK(search::algorithm_named("exhaustive").run(net, t, m, {}).plan.seconds ==
+        doctest::Approx(best).epsilon(1e-9));
+  auto const pinned = search::pinned_choices(
+      net, t,
+      {search::parse_pin("0.weight.update=S(0),S(0)"), search::parse_pin("0.weight.store=B,B")});
+  auto const plan = search::optimal(net, t, m, pinned);
+  CHECK(plan[0].parameters[0].is_updated_apart());
+  CHECK(plan.seconds >= best * (1 - 1e-9));
+}
+
+TEST_CASE("the least overlapped time is searched without updates apart") {
+  auto net = two_layers(96, 24, 18);
+  net.overlap = true;
+  CHECK(
+      has(message_of([&] {
+            search::optimal(net, parse_topology("gpu=2"), ashlar::machines::workstation);
+          }),
+          "does not update parameters apart from their storage. Leave problem::updates_apart off"));
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tests what the builders of synchronization strategies make of a plan: placements, memory, bytes,
+// prices, errors. That the plans train rightly is tested by tests/mpi/sync_strategies_test.cpp.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/placement/text.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/traffic.hpp>
+#include <ashlar/sync/named.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+namespace sync = ashlar::sync;
+using ashlar::parse_topology;
+
+struct synchronized {
+  search::problem net;
+  ashlar::topology mesh;
+  ashlar::machine machine = ashlar::machines::workstation;
+  search::plan plain;
+
+  explicit synchronized(char const* t, int size = 4)
+      : net(any_length(nn::describe<float>(
+            nn::tied(nn::embedding(12, 8), nn::gpt_block(8, 2), nn::output_embedding(8, 12)),
+            nn::token_batch{4, 4}))),
+        mesh(parse_topology(t)) {
+    net.element_size = size;
+    plain = search::data_parallel(net, mesh, machine);
+  }
+  search::plan by(char const* name) const { return sync::named(name, net, plain, machine); }
+  /// Returns the bytes that all ranks receive in a step.
+  double bytes(search::plan const& p) const {
+    auto const step = build(net, p, machine);
+    double sum = 0;
+    for (int r = 0; r < mesh.ranks(); ++r) sum += received_at(step, mesh.coordinates_of(r)).bytes();
+    return sum;
+  }
+};
+
+/// Returns the placements of the first parameter of the second layer with parameters, as text.
+std::string weight(search::plan const& plan) {
+  int found = 0;
+  for (auto const& c : plan.choices)
+    if (!c.parameters.empty() && found++ == 2)
+      return to_string(c.parameters[0].updated_at()) + " " + to_string(c.parameters[0].store);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the placements of each builder") {
+  synchronized const s("node=2,gpu=2");
+  CHECK(weight(s.by("all-reduce")) == "[B,B] [B,B]");
+  CHECK(weight(s.by("zero1")) == "[S(0),S(0)] [B,B]");
+  CHECK(weight(s.by("zero2")) == weight(s.by("zero1")));
+  CHECK(weight(s.by("zero3")) == "[S(0),S(0)] [S(0),S(0)]");
+  CHECK(weight(s.by("hybrid")) == "[B,S(0)] [B,B]");
+  CHECK(weight(sync::hybrid{"node", sync::reads::at_use}(s.net, s.plain, s.machine)) ==
+        "[S(0),B] [S(0),B]");
+  CHECK(weight(s.by("owners")) == "[O(0),O(1)] [B,B]");
+  auto const searched = search::zero_3(s.net, s.mesh, s.machine);
+  CHECK(sync::zero<3>{}(s.net, searched, s.machine).choices == searched.choices);
+  CHECK(sync::all_reduce{}(s.net, s.by("zero3"), s.machine).choices == s.by("all-reduce").choices);
+}
+
+TEST_CASE("owners are dealt out to those with the fewest bytes, and in turn if sizes are equal") {
+  auto const net = any_length(nn::describe<float>(
+      nn::chain(nn::linear(6, 6), nn::linear(6, 6), nn::linear(6, 6), nn::linear(6, 6)),
+      nn::feature_batch{6, 6}));
+  auto const t = parse_topology("gpu=3");
+  auto const m = ashlar::machines::workstation;
+  auto const plan = sync::owners{}(net, search::data_parallel(net, t, m), m);
+  std::string dealt;
+  for (auto const& c : plan.choices)
+    for (auto const& p : c.parameters) dealt += std::to_string(p.update[0].owner);
+  // Weights of 36 elements and biases of 6, in the order of the net.
+  CHECK(dealt == "01211020");
+}
+
+TEST_CASE(
+    "programs of all builders are right, and have the memory and the seconds of their plans") {
+  for (int const size : {4, 2})
+    for (auto const* const t : {"gpu=4", "gpu=1", "node=2,gpu=3"}) {
+      synchronized const s(t, size);
+      for (auto const name : sync::names()) {
+        CAPTURE(name);
+        auto const plan = s.by(std::string(name).c_str());
+        auto const p = build(s.net, plan, s.machine);
+        auto const found = check(p);
+        CHECK_MESSAGE(!found.found(), found.what);
+        CHECK(high_water(p).peak == plan.memory);
+        CHECK(plan.seconds ==
+              doctest::Approx(total_cost(s.net, plan, s.machine).seconds()).epsilon(1e-12));
+        CHECK(plan.gap >= 0);
+        CHECK(plan.gap < 1);
+      }
+    }
+}
+
+TEST_CASE("bytes: ZeRO-1 receives what an all-reduce receives, and less in mixed precision") {
+  synchronized const full("gpu=4"), mixed("gpu=4", 2);
+  CHECK(full.bytes(full.by("zero1")) == full.bytes(full.by("all-reduce")));
+  CHECK(mixed.bytes(mixed.by("zero1")) < mixed.bytes(mixed.by("all-reduce")));
+  CHECK(full.by("zero1").memory < full.by("all-reduce").memory);
+  CHECK(mixed.by("zero1").memory < mixed.by("all-reduce").memory);
+  CHECK(full.by("zero3").memory < full.by("zero1").memory);
+}
+
+TEST_CASE("reports name the placement of the update") {
+  synchronized const s("gpu=4");
+  auto const text = search::explain(s.net, s.by("zero1"), s.machine).text;
+  CHECK_MESSAGE(has(text, "updated [S(0)]"), text);
+  CHECK_MESSAGE(has(text, "new weight"), text);
+}
+
+TEST_CASE("wrong names, axes and plans are refused") {
+  synchronized const s("node=2,gpu=2");
+  CHECK(has(message_of([&] { s.by("zero4"); }),
+            "there is no strategy \"zero4\". Strategies are all-reduce, zero1, "));
+  CHECK(has(message_of([&] { sync::hybrid{"rack"}(s.net, s.plain, s.machine); }),
+            "sync::hybrid: the mesh has no axis \"rack\". Its axes are: node, gpu."));
+  auto other = s.net;
+  other.element_size = 2;
+  CHECK(has(message_of([&] { sync::zero<1>{}(other, s.plain, s.machine); }),
+            "sync::zero: the plan is of another net. Give the problem for which it was made."));
+  auto const to = [&](ashlar::placement const& at) {
+    return message_of([&] {
+      sync::changed_plan("mine", s.net, s.plain, s.machine,
+                         [&](search::parameter_choice& p, ashlar::shape const&) { p.update = at; });
+    });
+  };
+  CHECK(has(to(ashlar::parse_placement("P,B")),
+            "mine: element 0 (embedding), parameter table: a parameter cannot be updated where its "
+            "gradient is partial: write B, S(d) or O(k) for update on that axis."));
+  CHECK(has(to(ashlar::parse_placement("O(2),B")), "an owner that the axis does not have"));
+  CHECK(has(to(ashlar::parse_placement("B,B")), "update is the same as store: leave it out."));
+}
+
+}  // namespace ashlar_test
