@@ -74,14 +74,12 @@ class row_search {
   using row_list = inplace_vector<training_row, capacity>;
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
-    mark(f.dx);
-    for (int const gradient : f.gradients) mark(gradient);
-    mark(f.y);
+    needed_nodes const needed(f);
     for (int i = 0; i < f.forward; ++i)
-      if (needed_[i] && !g_[i].is_leaf()) visit(i);
+      if (needed.has[i] && !g_[i].is_leaf()) visit(i);
     visit(f.dy);
     for (int i = f.forward; i < g_.size(); ++i)
-      if (needed_[i]) visit(i);
+      if (needed.has[i]) visit(i);
     for (int const leaf : f.weights) visit(leaf);
     visit(f.x);
     for (int const i : order_)
@@ -108,12 +106,6 @@ class row_search {
   constexpr axis_placement role(int i) const { return role_[i]; }
 
  private:
-  constexpr void mark(int i) {
-    if (i < 0 || needed_[i]) return;
-    needed_[i] = true;
-    mark(g_[i].a);
-    mark(g_[i].b);
-  }
   /// Appends node i to the order of the trials, after its operands.
   constexpr void visit(int i) {
     if (i < 0 || ordered_[i]) return;
@@ -175,7 +167,7 @@ class row_search {
   differentiated_formula const& f_;
   graph const& g_;
   inplace_vector<int, max_nodes> order_;
-  bool needed_[max_nodes]{}, ordered_[max_nodes]{};
+  bool ordered_[max_nodes]{};
   signature_table tables_[max_nodes]{};
   axis_placement role_[max_nodes]{};
   row_list rows_;
