@@ -7,6 +7,7 @@
 // gradients are compared with those of one process, and these with finite differences.
 
 #include <cstdlib>
+#include <numeric>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -113,9 +114,8 @@ matrices differences(random_program const& program, std::array<matrix, 3> const&
       double const before = value;
       auto const at = [&](double offset) {
         value = before + offset;
-        double total = 0;
-        for (double const y : results_of(program, x)[0]) total += y;
-        return total;
+        auto const y = results_of(program, x)[0];
+        return std::accumulate(y.begin(), y.end(), 0.0);
       };
       slopes[k + 1].push_back((at(-2 * h) - 8 * at(-h) + 8 * at(h) - at(2 * h)) / (12 * h));
       value = before;
@@ -213,14 +213,14 @@ TEST_CASE("what is not local is refused by the operator, its operands and the ax
   auto const make = [&](placement const& p) { return ashlar::full<double>(m, {4, 4}, p, 1.0); };
   placement const rows{ashlar::split(0)}, columns{ashlar::split(1)}, whole{ashlar::broadcast()};
   auto const product = [](auto x, auto w) { return exp(matmul(x, w)); };
-  CHECK(
-      message_of([&] { ashlar::gradient(product)(make(columns), make(rows)); }) ==
-      "gradient: exp of 4x4 P needs communication along axis gpu. Redistribute the operands of the "
-      "function so that each operator is local.");
-  CHECK(
-      message_of([&] { ashlar::gradient(product)(make(columns), make(whole)); }) ==
-      "gradient: matmul of 4x4 S(1) and 4x4 B needs communication along axis gpu. Redistribute the "
-      "operands of the function so that each operator is local.");
+  CHECK(message_of([&] { ashlar::gradient(product)(make(columns), make(rows)); }) ==
+        "gradient: exp of 4x4 [P] needs communication along axis gpu. Redistribute the operands of "
+        "the "
+        "function so that each operator is local.");
+  CHECK(message_of([&] { ashlar::gradient(product)(make(columns), make(whole)); }) ==
+        "gradient: matmul of 4x4 [S(1)] and 4x4 [B] needs communication along axis gpu. "
+        "Redistribute the "
+        "operands of the function so that each operator is local.");
   auto const first = [](auto x, auto) { return x; };
   CHECK(
       message_of([&] { ashlar::gradient(first)(make(rows), make(rows)); }) ==

@@ -153,6 +153,16 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(bias.spec({5, 4}).saved_values == 0);
 }
 
+TEST_CASE("a formula says which operator needs communication, and where the operands lie") {
+  CHECK(nn::rms_norm(4).why_not({5, 4}, split(1)) ==
+        "rms_norm with x S(1): u + a of 5x1 P needs communication.");
+  CHECK(nn::rms_norm(4).why_not({5, 4}, partial()) ==
+        "rms_norm with x P: u * v of 5x4 P and 5x4 P needs communication.");
+  CHECK(nn::swiglu(4, 6).why_not({5, 4}, split(1)) ==
+        "swiglu with x S(1): silu of 5x6 P needs communication.");
+  CHECK(nn::swiglu(4, 6).why_not({5, 4}, split(0)) == "");
+}
+
 TEST_CASE("formulas that cannot be right are refused") {
   auto const refuses = [](auto const& layer, ashlar::shape const& x, std::string const& sentence) {
     CHECK(message_of([&] { layer.spec(x); }) == sentence);

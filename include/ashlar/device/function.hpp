@@ -138,9 +138,7 @@ struct raised {
 template <class A>
 struct raised_gradient {
   A exponent;
-  ASHLAR_HD A operator()(A x, A dy) const {
-    return dy * exponent * std::pow(x, exponent - A(1));
-  }
+  ASHLAR_HD A operator()(A x, A dy) const { return dy * exponent * std::pow(x, exponent - A(1)); }
 };
 
 }  // namespace ashlar::device

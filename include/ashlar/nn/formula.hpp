@@ -127,6 +127,12 @@ class formula_layer {
     return s;
   }
 
+  /// Returns a sentence that names the operator for which no row of the layer has x at `at` along a
+  /// mesh axis, for an input of extents `x`. Returns an empty text if there is such a row.
+  std::string why_not(shape const& x, axis_placement const& at) const {
+    return formulas::refusal(differentiated(x), at);
+  }
+
   initial_values initial(int k) const {
     weight_of const& w = weights_[static_cast<std::size_t>(k)];
     if (w.has_initial) return w.initial;

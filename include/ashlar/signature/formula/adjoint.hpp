@@ -153,4 +153,24 @@ constexpr void differentiate(differentiated_formula& f) {
   detail::differentiation(f).run();
 }
 
+/// The nodes from which y and the gradients follow, and these themselves. A function may have computed
+/// others, which nothing needs.
+struct needed_nodes {
+  bool has[max_nodes]{};
+
+  constexpr explicit needed_nodes(differentiated_formula const& f) {
+    mark(f.g, f.y);
+    mark(f.g, f.dx);
+    for (int const gradient : f.gradients) mark(f.g, gradient);
+  }
+
+ private:
+  constexpr void mark(graph const& g, int i) {
+    if (i < 0 || has[i]) return;
+    has[i] = true;
+    mark(g, g[i].a);
+    mark(g, g[i].b);
+  }
+};
+
 }  // namespace ashlar::formulas

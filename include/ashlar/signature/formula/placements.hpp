@@ -47,6 +47,7 @@ placements_of(differentiated_formula const& f, placement const& x,
   formula_placements all;
   all.of[f.x] = x;
   for (int k = 0; k < f.weights.size(); ++k) all.of[f.weights[k]] = weights[k];
+  needed_nodes const needed(f);
   for (int i = 0; i < f.g.size(); ++i) {
     node const& n = f.g[i];
     if (n.what == operation::output_gradient) {
@@ -54,7 +55,7 @@ placements_of(differentiated_formula const& f, placement const& x,
       for (int a = 0; a < x.axes(); ++a)
         if (!all.of[i][a].is_split()) all.of[i].axis[a] = broadcast();
     }
-    if (n.is_leaf()) continue;
+    if (n.is_leaf() || !needed.has[i]) continue;
     auto const table = table_of(f.g, i);
     auto const& u = all.of[n.a];
     int axis = 0;

@@ -74,14 +74,12 @@ class row_search {
   using row_list = inplace_vector<training_row, capacity>;
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
-    mark(f.dx);
-    for (int const gradient : f.gradients) mark(gradient);
-    mark(f.y);
+    needed_nodes const needed(f);
     for (int i = 0; i < f.forward; ++i)
-      if (needed_[i] && !g_[i].is_leaf()) visit(i);
+      if (needed.has[i] && !g_[i].is_leaf()) visit(i);
     visit(f.dy);
     for (int i = f.forward; i < g_.size(); ++i)
-      if (needed_[i]) visit(i);
+      if (needed.has[i]) visit(i);
     for (int const leaf : f.weights) visit(leaf);
     visit(f.x);
     for (int const i : order_)
@@ -93,27 +91,19 @@ class row_search {
     return rows_;
   }
 
-  /// Returns the first node that has no row for this placement of x and of the weights, and whose
-  /// operands have one. Returns -1 if there is no such node in the forward pass.
-  constexpr int refusing_node(axis_placement const& x,
-                              inplace_vector<axis_placement, max_parameters> const& weights) {
-    role_[f_.x] = x;
-    for (int k = 0; k < weights.size(); ++k) role_[f_.weights[k]] = weights[k];
-    for (int const i : order_) {
-      if (i >= f_.forward) return -1;
-      if (!g_[i].is_leaf() && !place(i)) return i;
-    }
-    return -1;
+  /// Returns the operator at which the trial with this placement of x ends that gets furthest, and
+  /// writes its operands' placements to `a` and `b`. Returns -1 if a trial gets to the end.
+  constexpr int refusing_node(axis_placement const& x, axis_placement& a, axis_placement& b) {
+    only_x_ = &x;
+    try_from(0);
+    only_x_ = nullptr;
+    if (!rows_.empty()) return -1;
+    a = furthest_a_;
+    b = furthest_b_;
+    return order_[furthest_];
   }
-  constexpr axis_placement role(int i) const { return role_[i]; }
 
  private:
-  constexpr void mark(int i) {
-    if (i < 0 || needed_[i]) return;
-    needed_[i] = true;
-    mark(g_[i].a);
-    mark(g_[i].b);
-  }
   /// Appends node i to the order of the trials, after its operands.
   constexpr void visit(int i) {
     if (i < 0 || ordered_[i]) return;
@@ -145,8 +135,16 @@ class row_search {
     int const i = order_[position];
     node const& n = g_[i];
     if (!n.is_leaf()) {
-      if (place(i)) try_from(position + 1);
+      if (place(i)) return try_from(position + 1);
+      if (position < furthest_) return;
+      furthest_ = position;
+      furthest_a_ = role_[n.a];
+      if (n.b >= 0) furthest_b_ = role_[n.b];
       return;
+    }
+    if (n.what == operation::input && only_x_ != nullptr) {
+      role_[i] = *only_x_;
+      return try_from(position + 1);
     }
     auto const with = [&](axis_placement const& role) {
       role_[i] = role;
@@ -175,10 +173,13 @@ class row_search {
   differentiated_formula const& f_;
   graph const& g_;
   inplace_vector<int, max_nodes> order_;
-  bool needed_[max_nodes]{}, ordered_[max_nodes]{};
+  bool ordered_[max_nodes]{};
   signature_table tables_[max_nodes]{};
   axis_placement role_[max_nodes]{};
   row_list rows_;
+  axis_placement const* only_x_ = nullptr;  ///< if not null, the only placement of x to try
+  int furthest_ = 0;                        ///< the last position at which a trial ended
+  axis_placement furthest_a_, furthest_b_;  ///< the placements of its operands
 };
 
 /// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row` does.
@@ -210,6 +211,23 @@ constexpr training_table training_rows(differentiated_formula const& f) {
     table.push_back(row);
   }
   return table;
+}
+
+/// Returns a sentence that says which operator of a formula needs communication if x lies at `x`
+/// along a mesh axis, wherever the weights lie. Returns an empty text if all operators are local.
+inline std::string refusal(differentiated_formula const& f, axis_placement const& x) {
+  axis_placement role = x, a, b;
+  role.depth = 0;
+  int const i = detail::row_search(f).refusing_node(role, a, b);
+  if (i < 0) return "";
+  node const& n = f.g[i];
+  auto const operand = [&](int u, axis_placement const& at) {
+    return to_string(f.g[u].extents) + " " + to_string(at);
+  };
+  return std::string(f.g.name) + " with x " + to_string(role) + ": " +
+         (i < f.forward ? "" : "in the backward pass, ") +
+         (n.what == operation::apply ? to_string(n.f) : to_string(n.what)) + " of " +
+         operand(n.a, a) + (n.b < 0 ? "" : " and " + operand(n.b, b)) + " needs communication.";
 }
 
 }  // namespace ashlar::formulas
