@@ -225,7 +225,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     CHECK(tight.memory <= m.memory);
     CHECK(tight.recomputed > 0);
     CHECK(tight.seconds >= free.seconds);
-    auto fewer = net;  // with one recomputed segment less, the plan must not fit
+    auto fewer = net;  // if one segment less is recomputed, the plan must not fit
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);

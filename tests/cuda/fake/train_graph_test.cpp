@@ -50,7 +50,7 @@ train::batch_data<> batch(int step, std::int64_t rows) {
 
 struct run_of_steps {
   std::vector<double> numbers;  // losses and gradient norms
-  int calls = 0;                // calls of the last step that submit work to a stream
+  int calls = 0;                // of the last step: calls that submit work to a stream
   int calls_for_memory = 0;
 };
 
