@@ -200,7 +200,7 @@ void blocks() {
   }
 }
 
-/// Prints plans of a net of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
+/// Prints plans of a net that consists of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
 void find_small(std::string const& name, search::problem const& net) {
   for (auto const& m :
        {preset("workstation"), preset("gpu_cluster"),

@@ -96,7 +96,7 @@ TEST_CASE("convolution_equals_its_definition") {
 }
 
 TEST_CASE("convolution_of_some_rows_of_images") {
-  // The padding above and below some rows of an image is less than that of the whole image.
+  // A rank that holds only some rows of the images has less padding above and below its rows.
   for (std::int64_t extent : {1, 2, 3, 5})
     for (std::int64_t stride : {1, 2, 4})
       for (std::int64_t padding = 0; padding < extent; ++padding)

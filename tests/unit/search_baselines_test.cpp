@@ -82,7 +82,7 @@ TEST_CASE("Summa splits both dims of both operands and of the result") {
     auto const& linear = layer(net, plan, "linear", which);
     CHECK(to_string(linear.parameters[0].store) == "[S(0),S(1)]");
     CHECK(to_string(linear.parameters[0].use) == "[B,S(1)]");
-    CHECK(to_string(linear.x) == "[S(0),B]");  // gathered: x arrives as [S(0),S(2)]
+    CHECK(to_string(linear.x) == "[S(0),B]");  // x arrives as [S(0),S(2)] and is gathered
     CHECK(to_string(linear.y) == "[S(0),S(2)]");
   }
   CHECK(to_string(layer(net, plan, "gelu").x) == "[S(0),S(2)]");

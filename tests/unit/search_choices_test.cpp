@@ -46,7 +46,7 @@ TEST_CASE("no choice cuts a block that a rank must have whole") {
   for (char const* const mesh : {"a=2", "a=4", "a=2,b=2", "a=2,b=3"}) {
     auto const t = parse_topology(mesh);
     auto const spec = ashlar::nn::group_norm(12, 6).spec({4, 12, 2, 2});
-    auto without = spec;  // the same rows, but no blocks
+    auto without = spec;  // the same signature rows, but no blocks that must stay whole
     without.blocks = {};
     std::vector<search::layer_choice> expected;
     for (auto const& c : layer_choices(without, t)) {
@@ -87,7 +87,7 @@ TEST_CASE("axes that split one dim nest in every order, the same for all tensors
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        // Two axes that split the same dimension allow one more order, three axes allow five more.
+        // Two axes that split the same dimension have one other order. Three axes have five others.
         4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);
 }
 

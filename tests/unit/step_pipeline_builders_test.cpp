@@ -146,8 +146,8 @@ TEST_CASE("in flight: closed forms") {
         CHECK(h2.held <= std::min(m, 2 * s - 1));
         CHECK(h2.held >= h2.ahead);
         if (m < 2 * s) continue;
-        // A part has two of the 2 s stages of this schedule. The stages have as many micro-batches
-        // in flight as under 1F1B, so a part has 2 s + 1 together.
+        // Each part has two of the 2 s stages. A stage has as many micro-batches in flight as under
+        // 1F1B with 2 s stages, so both stages of a part together have 2 s + 1.
         auto const dual = dual_pipe_v(s, m);
         CHECK(in_flight(dual, j) == both(2 * s - j));
         CHECK(in_flight(dual, 2 * s - 1 - j) == both(j + 1));

@@ -38,9 +38,9 @@ inline int reader_of(ashlar::pipelines::schedule const& s, int stage,
   return makes_input_gradient(what) ? stage - 1 : -1;
 }
 
-/// Answers the first question. A state is one number with 16 bits for each part: the number of
-/// passes that have run, and one bit that is set if the result of the last pass is still to be
-/// sent.
+/// Answers the first question (some_run_ends). A state is one number with 16 bits for each part:
+/// the number of passes that have run, and one bit that is set if the result of the last pass must
+/// still be sent.
 class free_receives {
  public:
   explicit free_receives(ashlar::pipelines::schedule const& s) : schedule_(s) {
