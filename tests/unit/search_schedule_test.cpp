@@ -47,7 +47,7 @@ struct by_hand {
     plan.mesh = parse_topology("gpu=2");
     plan.choices.push_back(
         {s0, s0, s0, s0, {{b, p, s0}, {b, p, b}}, {}});  // sharded weight, replicated bias
-        plan.choices.push_back({s1, s1, b, b, {}, {}});      // residual: values S(1), gradients B
+    plan.choices.push_back({s1, s1, b, b, {}, {}});      // residual: values S(1), gradients B
     plan.choices.push_back({s0, s0, s0, s0, {}, {}});    // dropout
     plan.choices.push_back(plan.choices[1]);
     plan.choices.push_back({s1, b, b, s1, {}, {{parse_placement("P(max)"), b}, {p, b}}});
