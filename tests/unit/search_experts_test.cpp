@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search on nets with mixtures of experts. The exact search must find the plan that
-// enumeration finds, and must never be slower than the baselines. Its plan splits experts if links
-// are fast, and replicates them if links are slow. The sizes of routed tensors must count only the
-// rows of the experts that tokens choose.
+// Tests the search on nets with mixtures of experts. The exact search must find the cost that
+// enumeration finds, and no baseline may be cheaper. Routed tensors must count only the rows of the
+// experts that tokens choose, and the rank with the most rows must determine prices and memory.
+// Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a mixture.
 
 #include <cmath>
 

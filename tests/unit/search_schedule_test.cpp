@@ -31,8 +31,8 @@ std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
   return text;
 }
 
-/// A network of linear, residual(dropout) and cross-entropy, with a plan on one axis. Neighbouring
-/// placements differ, so nearly every tensor must be redistributed.
+/// A network of a linear layer, a residual around dropout, and the cross-entropy loss, with a plan
+/// on one axis. Neighbouring placements differ, so nearly every tensor must be redistributed.
 struct by_hand {
   search::problem net;
   search::plan plan;
