@@ -3,7 +3,6 @@
 // expect: max: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
 
 // A maximum or minimum of sums is not the sum of the addends' maxima or minima.
-// first.
 
 #include <ashlar/tensor/reduce.hpp>
 

@@ -5,8 +5,8 @@
 
 // Explores all interleavings of a pipeline schedule, in a model without any buffers:
 //
-//   - Each part does one thing after another: its passes in the order of the schedule, its sends and
-//     its receives. While it waits in a send, it does nothing else.
+//   - Each part does one thing after another: its passes in the order of the schedule, its sends
+//     and its receives. While it waits in a send, it does nothing else.
 //   - A pass can run if its inputs are there: tensors that the stage before or behind has sent to
 //     this part or has computed on this part, and results of the pass's own stage.
 //   - A send and its receive complete together (a rendezvous), when both parts have come to them.
