@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   auto s = ashlar::sum<0>(y);        // tensor<float, 1, sbp<P, S<0>>>: still nothing moves
 
   ashlar::placement p = ashlar::parse_placement("S(1),B");
-  ashlar::tensor<float, 2> d = ashlar::redistribute(y, p);  // the same algebra at run time
+  ashlar::tensor<float, 2> d = ashlar::redistribute(y, p);  // the placement is a run-time value
 
   if (mesh.rank() == 0)
     std::cout << "x  " << x << "\ny  " << y << "\nz  " << z << "\ns  " << s << "\nd  " << d

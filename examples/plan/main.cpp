@@ -143,7 +143,7 @@ void run(example::options const& o) {
   t.compare(found.plan);
   std::fflush(stdout);
   if (o.program) {
-    auto few = t.problem;  // two micro-batches, or one group, show all kinds of actions
+    auto few = t.problem;  // two micro-batches, or one group of turns, show all kinds of actions
     few.micro_batches = std::min(few.micro_batches, std::max(2, few.interleaved));
     std::cout << '\n'
               << search::print(few, search::overlap_of(few, found.plan, t.machine).made, t.machine);

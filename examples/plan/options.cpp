@@ -12,7 +12,8 @@
 namespace example {
 namespace {
 
-/// Throws if an option cannot be combined with --overlap, or needs --overlap but does not have it.
+/// Throws if an option cannot be combined with --overlap, or if --overlap is missing for an option
+/// that needs it.
 void check_overlap(options const& o) {
   if (o.interleaved == 0 && !o.overlap)
     throw CLI::ValidationError(

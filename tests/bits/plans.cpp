@@ -122,8 +122,9 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Prints plans for the best of many meshes, which optimal_factored() finds: each axis of `mesh` is
-/// replaced by axes whose extents multiply to its extent. The meshes have at most `most_axes` axes.
+/// Prints the plan that optimal_factored() finds on the best of many meshes. In these meshes, each
+/// axis of `mesh` is replaced by axes whose extents multiply to its extent. They have at most
+/// `most_axes` axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);
@@ -200,7 +201,7 @@ void blocks() {
   }
 }
 
-/// Prints plans of a net of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
+/// Prints plans of a net that consists of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
 void find_small(std::string const& name, search::problem const& net) {
   for (auto const& m :
        {preset("workstation"), preset("gpu_cluster"),

@@ -124,7 +124,7 @@ std::uint64_t hash_of_parameters(Model& model) {
     auto const full = [&] {
       if constexpr (requires { ashlar::to_full<T>(p.value()); })
         return ashlar::to_full<T>(p.value());
-      else return to_full(p.value());  // in older versions nn::parameter has one tensor type
+      else return to_full(p.value());  // older versions: nn::parameter holds only one tensor type
     }();
     auto const* bytes = reinterpret_cast<unsigned char const*>(full.data());
     for (std::size_t i = 0; i < full.size() * sizeof(full[0]); ++i)

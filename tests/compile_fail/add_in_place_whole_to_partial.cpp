@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add in place: on one mesh axis the result would not lie as x does, and x stays where it is. Bring the right operand to a placement that fits first, as in x += (y | to<...>).
 
-// Every rank would add the broadcast operand.
+// Every rank would add the replicated operand to its addend, so the sum would count it once per
+// rank.
 
 #include <ashlar/tensor/in_place.hpp>
 

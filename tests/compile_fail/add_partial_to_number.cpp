@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add: a number is not added to the addends of a partial tensor, since it would count once per rank. Reduce it first, as in (x | to<B, ...>) + a.
 
-// The number on the left side is refused as the one on the right side.
+// A number on the left side of + must be refused as well as a number on the right side.
 
 #include <ashlar/tensor/elementwise.hpp>
 

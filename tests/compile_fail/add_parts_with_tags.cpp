@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: on one type of processor and with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{}).
 
-// The operands are on parts of a mesh with different tags.
+// The operands are on different parts of a mesh, which have different tags in their types.
 
 #include <ashlar/tensor/cross_mesh.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add: the operands have different placements on one mesh axis (a broadcast operand added to a partial one would count once per rank).
 
-// The bias is whole, and the matrix has addends.
+// The bias is replicated, but the matrix is partial, so the sum would count the bias once per rank.
 
 #include <ashlar/tensor/in_place.hpp>
 

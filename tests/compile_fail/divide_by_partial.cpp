@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: divide: on one mesh axis the operands have different placements, or the divisor is partial. Bring them to one placement first, as in x / (y | to<...>); partial divided by broadcast is allowed.
 
-// A quotient is not linear in its divisor.
+// A quotient is not linear in its divisor, so dividing by each addend gives a wrong sum.
 
 #include <ashlar/tensor/elementwise.hpp>
 

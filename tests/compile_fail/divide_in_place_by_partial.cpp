@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: divide in place: on one mesh axis the result would not lie as x does, and x stays where it is. Bring the right operand to a placement that fits first, as in x /= (y | to<...>).
 
-// A quotient is not linear in its divisor.
+// A quotient is not linear in its divisor, so dividing by each addend gives a wrong sum.
 
 #include <ashlar/tensor/in_place.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: divide: a partial maximum or minimum cannot be scaled addend by addend, since a negative factor swaps the two. Reduce it first, as in (x | to<B, ...>) / a.
 
-// The divisor may be negative.
+// The divisor may be negative, which would turn the maximum into a minimum.
 
 #include <ashlar/tensor/in_place.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: divide: on one mesh axis the operands do not fit. Their dimensions are matched from the last one on; an axis that splits a dimension of one splits it on the other too, or is B where the other is repeated along it, as in x / (y | to<...>).
 
-// The divisor is split along the axis that splits the rows.
+// One mesh axis splits the divisor and also the rows of x. The divisor has no rows, so the axis
+// splits different dimensions of the two operands.
 
 #include <ashlar/tensor/in_place.hpp>
 

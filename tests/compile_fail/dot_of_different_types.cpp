@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: element-wise operators take two tensors of one element type and one number of dimensions, on one type of processor and with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{}).
 
-// The element types differ.
+// The operands have different element types.
 
 #include <ashlar/tensor/dot.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: abs: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in abs(x | to<B, ...>).
 
-// The function is not linear.
+// abs is not linear, so applying it to each addend gives a wrong sum.
 
 #include <ashlar/tensor/functions.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: exp: its values are not integers. Make the tensor of float, double or bfloat16.
 
-// Only abs takes integers.
+// Of the elementary functions, only abs accepts integers.
 
 #include <ashlar/tensor/functions.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: pow: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in pow(x | to<B, ...>, a).
 
-// A power is not linear.
+// A power is not linear, so applying it to each addend gives a wrong sum.
 
 #include <ashlar/tensor/functions.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: item: the tensor is not whole on every rank, so a rank may have an addend or nothing. Bring it to every rank first, as in item(x | to<B, ...>).
 
-// Each rank has an addend.
+// Each rank has only an addend of the value.
 
 #include <ashlar/tensor/item.hpp>
 

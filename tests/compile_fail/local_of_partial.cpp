@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in x | to<B, ...>, or read the addends with x.local_addends().
 
-// The shard of a partial tensor has one addend of each value, which a loop could take for the
-// value.
+// The shard of a partial tensor contains addends. A loop over the shard could mistake them for
+// values.
 
 #include <ashlar/tensor/factory.hpp>
 

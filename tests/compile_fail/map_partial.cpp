@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: gelu: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in gelu(x | to<B, ...>).
 
-// A non-linear function is mapped over a partial tensor.
+// gelu is not linear, so applying it to each addend gives a wrong sum.
 
 #include <ashlar/tensor/elementwise.hpp>
 

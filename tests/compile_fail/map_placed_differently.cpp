@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: map: on one mesh axis the operands are partial or placed differently. Bring them to one placement first, as in map(f, x, y | to<...>).
 
-// The shards of the operands cover different elements.
+// The operands have different placements, so their shards on a rank cover different elements.
 
 #include <ashlar/tensor/map.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: an owned operand has its values on one rank of an axis, where no operator computes with them. Redistribute it first, as in x | to<B, ...>.
 
-// Only redistributions take owned tensors.
+// One rank owns the tensor and the other ranks hold nothing. Only redistributions accept such
+// tensors.
 
 #include <ashlar/tensor/matmul.hpp>
 

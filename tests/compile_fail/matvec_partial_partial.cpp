@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of the products. Reduce one of them first, as in matmul(x | to<...>, w).
 
-// The vector is on the left side.
+// Both operands are partial along the same mesh axis. The vector is the left operand.
 
 #include <ashlar/tensor/matvec.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: multiply in place: on one mesh axis the result would not lie as x does, and x stays where it is. Bring the right operand to a placement that fits first, as in x *= (y | to<...>).
 
-// The product would be partial, but the shards of x are whole.
+// The product would be partial, but x is replicated, and an operator in place keeps the placement
+// of x.
 
 #include <ashlar/tensor/in_place.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: to: some placements have the name of their axis and some have not.
 
-// One placement is of a named axis, the other one has a position.
+// One placement names its axis, and the other placement has only a position in the list.
 
 #include <ashlar/tensor/named_axes.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: norm: its values are not integers. Make the tensor of float, double or bfloat16.
 
-// A square root is no integer.
+// The square root of an integer is in general not an integer.
 
 #include <ashlar/tensor/dot.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: norm: the norm of a partial tensor is not the sum of the norms of its addends. Reduce it first, as in norm(x | to<B, ...>).
 
-// A norm is not linear.
+// A norm is not linear, so the norms of the addends do not add up to the norm of the tensor.
 
 #include <ashlar/tensor/dot.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: pow: its values are not integers. Make the tensor of float, double or bfloat16.
 
-// A negative power is a fraction.
+// A negative power of an integer is in general a fraction.
 
 #include <ashlar/tensor/functions.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: max: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
 
-// The maximum or minimum over a dimension of a partial sum is not allowed.
+// A maximum or minimum of sums is not the sum of the addends' maxima or minima.
 
 #include <ashlar/tensor/reduce.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: min: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in min<0>(x | to<B, ...>).
 
-// The message names the reduction that was written.
+// The minimum of partial sums is not allowed. The message must name the reduction that was called.
 
 #include <ashlar/tensor/reduce.hpp>
 

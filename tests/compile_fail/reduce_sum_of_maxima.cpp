@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: sum: the operand is partial with another reduction than the requested one, and they do not commute. Reduce it first, as in sum<0>(x | to<B, ...>).
 
-// The sum over a dimension of a partial maximum is not allowed.
+// The sum of maxima is not the maximum of the sums, so a partial maximum must be reduced first.
 
 #include <ashlar/tensor/reduce.hpp>
 

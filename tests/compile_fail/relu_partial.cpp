@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: relu: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in relu(x | to<B, ...>).
 
-// The message names relu and not the map that it is.
+// relu is implemented as a map. The message must name relu, which the user has called.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: local: the shard of a partial tensor has addends, not values. Reduce the tensor first, as in x | to<B, ...>, or read the addends with x.local_addends().
 
-// The sum of the rows of split experts is partial: no rank has the rows of all experts.
+// The experts are split, so each rank sums only the rows of its own experts. The sum is partial.
 
 #include <ashlar/tensor/routed_operators.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: dispatch: the operand is a partial maximum or minimum, but the sum of its rows needs values or a partial sum. Reduce it first, as in dispatch(x | to<B, ...>, routes).
 
-// A partial maximum has no rows whose sum could be taken.
+// combine later sums the rows of a token, but a sum of partial maxima has no meaning.
 
 #include <ashlar/tensor/routed_operators.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in map(r | to<B, ...>, f).
 
-// A product over split features is partial, and an activation does not commute with its sum.
+// The product over split features is partial, and an activation function is not linear.
 
 #include <ashlar/tensor/routed_operators.hpp>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: on one mesh axis the rows and the matrices of the experts do not fit. Rows of split tokens take whole matrices, and split experts have their rows: move the rows first, as in matmul(r | to<S<1>, ...>, w).
 
-// Rows of split tokens times matrices of split experts: no rank has the matrices that its rows need.
+// The tokens are split, and so are the experts' matrices. No rank has all matrices that its rows
+// need.
 
 #include <ashlar/tensor/routed_operators.hpp>
 

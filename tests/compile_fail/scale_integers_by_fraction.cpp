@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: scale: a tensor of integers takes no fraction, since its digits after the point would be lost. Write an integer, as in 2 instead of 2.0, or make the tensor of float or double.
 
-// The product would be that with the integer 2.
+// The factor would be truncated to the integer 2.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: softmax: the last dimension is split, or the tensor is partial, but the sum of a row needs the complete row. Gather it first, as in softmax(x | to<B, ...>).
 
-// The operand of softmax is split along its last dimension.
+// The last dimension of the operand is split, so no rank has a complete row, which softmax needs.
 
 #include <ashlar/tensor/elementwise.hpp>
 

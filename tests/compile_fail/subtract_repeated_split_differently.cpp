@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: subtract: on one mesh axis the operands do not fit. Their dimensions are matched from the last one on; an axis that splits a dimension of one splits it on the other too, or is B where the other is repeated along it, as in x - (y | to<...>).
 
-// The columns are split, and the bias is whole.
+// The columns of the matrix are split, but the bias, which has one value for each column, is not.
 
 #include <ashlar/tensor/in_place.hpp>
 

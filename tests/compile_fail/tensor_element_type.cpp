@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: ashlar tensors hold float, double, ashlar::bfloat16, std::int32_t or std::int64_t.
 
-// No communicator supports elements of this type.
+// No communicator supports elements of type char.
 
 #include <ashlar/tensor/redistribute.hpp>
 

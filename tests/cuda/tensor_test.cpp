@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tensors on GPU ranks are created, redistributed and downloaded with the same results as on the
-// host. Redistribution is tested between all ordered pairs of placements. Random tensors have the
-// same values as on a mesh of the same ranks on the host.
+// Tests tensors on GPU ranks. They must be created, redistributed and downloaded with the same
+// results as on the host. All ordered pairs of placements are tried. Random tensors must have the
+// same values as on a mesh of as many ranks on the host.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>

@@ -158,7 +158,7 @@ TEST_CASE("full values that differ between ranks") {
 
 TEST_CASE("the environment variable switches it on for all ranks") {
   CHECK_FALSE(ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}}).is_checked());
-  if (world_rank() == 0) ::setenv("ASHLAR_CHECK", "on", 1);  // on one rank only
+  if (world_rank() == 0) ::setenv("ASHLAR_CHECK", "on", 1);  // the variable is set on one rank only
   CHECK(ashlar::mesh(MPI_COMM_WORLD, {{"gpu", world_size()}}).is_checked());
   ::setenv("ASHLAR_CHECK", "yes", 1);
   CHECK(message_of([] {

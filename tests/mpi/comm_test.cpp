@@ -88,13 +88,13 @@ ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 TEST_CASE("blocking or in the background, by shared memory or messages: equal bits and the "
           "recorded bytes") {
   for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2) continue;  // meshes of one and two axes cover these steps
+    if (t.axes() > 2) continue;  // meshes of one and two axes already cover all kinds of steps
     auto const direct = mesh_on(transport::shared_memory, t);
     auto const messages = mesh_on(transport::messages, t);
     for (auto const& extents : shapes_moved)
       for (auto const& s : all_steps_on(t, extents)) {
         if (&extents == shapes_moved && t.axes() > 1 && s.axes.size() == 1)
-          continue;  // meshes with one axis cover these steps
+          continue;  // meshes with one axis already cover steps along a single axis
         auto const what = make_transfer(s, extents, t, direct.coordinate());
         std::vector<std::vector<float>> results;
         for (auto const* m : {&direct, &messages}) {
@@ -353,7 +353,7 @@ TEST_CASE("a handle dropped while a neighbour has abandoned the mesh ends withou
   auto const m = mesh_on(transport::shared_memory, {{"gpu", n}});
   auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1);
   if (m.rank() == 0) m.operations().abandon();
-  else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // may throw
+  else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // starting may throw
   CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Create a new mesh."));
   CHECK(m.operations().idle());
   MPI_Barrier(MPI_COMM_WORLD);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tests redistributions that name axes of the mesh. One axis gets a new placement, for all
-// placements of the tensor. The values and the placements of the other axes must stay, and the
-// result must equal that of a redistribution that lists the placements of all axes. Wrong names
+// Tests redistributions that name axes of the mesh. All placements of the tensor are tried, and all
+// new placements of one named axis. The values and the placements of the other axes must stay, and
+// the result must equal that of a redistribution that lists the placements of all axes. Wrong names
 // must be refused.
 
 #include <doctest/doctest.h>

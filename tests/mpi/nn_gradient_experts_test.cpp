@@ -3,10 +3,10 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests gradients of mixtures of experts. The gradients of one process are compared with finite
-// differences, on data for which the small differences change no token's expert. Under random plans,
-// the loss and all gradients must equal those of one process. The plans split tokens, experts and
-// hidden features on all meshes, so routed rows pass through all kinds of redistributions. With more
-// ranks than experts, sequences or tokens, some ranks hold nothing.
+// differences, on data for which the small differences change no token's expert. Under random
+// plans, the loss and all gradients must equal those of one process. The plans split tokens,
+// experts and hidden features on all meshes, so routed rows take all kinds of redistributions.
+// If there are more ranks than experts, sequences or tokens, some ranks hold nothing.
 
 #include <support/gradients.hpp>
 

@@ -143,15 +143,15 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),S(2)"},
       {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
-      {"S(0),B", "S(0),S(2)"},  // columns, so each rank has some classes
+      {"S(0),B", "S(0),S(2)"},  // splits columns: each rank has some classes
       {"S(0),S(2)", "P,B"}};
   hand_written const inner_and_columns{
-      {"S(1),B", "S(1),S(2)"},  // positions on axis 0, features on axis 1
+      {"S(1),B", "S(1),S(2)"},  // axis 0 splits positions, axis 1 splits features
       {"S(1),S(0)", "S(1),S(0)"},
       {"S(0),S(1)", "S(0),S(1)"},
-      {"S(2),B", "P,S(2)"},  // inner dimension on axis 0, columns on axis 1
+      {"S(2),B", "P,S(2)"},  // axis 0 splits the inner dimension, axis 1 splits columns
       {"S(2),S(0)", "S(2),S(0)"},
-      {"S(3),S(2)", "P,P"},  // inner dimension on both axes: axis 0 within heads, axis 1 by heads
+      {"S(3),S(2)", "P,P"},  // inner dimension: axis 0 splits it within heads, axis 1 by heads
       {"S(1),S(0)", "S(1),S(0)"},
       {"S(0),S(0)", "S(0),S(0)"},
       {"S(0),S(0)", "S(0),S(0)"},

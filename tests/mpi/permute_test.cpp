@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4
 
 // Tests permute and transpose of two dims against a dense reordering, on every placement of tensors
-// with three dims, with uneven and empty shards. The operations must not communicate. The placement
-// in the type of a typed result must have the split dims renumbered.
+// with three dims, with uneven and empty shards. The operations must not communicate. The type of a
+// typed result must give each split dim its new number.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

@@ -94,7 +94,8 @@ training train_with(nn::moe_options const& o, ashlar::mesh const& m, Plan const&
       done.balance_losses.push_back(report.balance_loss);
     }
   };
-  // Adam's steps do not shrink with the gradient, so in float even small rounding differences grow.
+  // Adam makes large steps even for small gradients, so rounding errors of sums would show in
+  // float. Therefore only double is trained with Adam.
   if constexpr (std::is_same_v<T, double>)
     run(train::trainer(model, train::adam_w{.lr = 0.01f}, {.clip = 0.8, .overlap = how}));
   else run(train::trainer(model, train::sgd{.lr = 0.2f, .momentum = 0.5f}, {.overlap = how}));

@@ -33,7 +33,7 @@ auto const small_vgg = nn::chain(nn::segment(nn::vgg_stage<2>(2, 3, true)),
                                  nn::linear<3, 1>({4, 2, 1}, {6}), nn::relu(), nn::linear(6, 5));
 nn::image_batch const small_images{2, 2, 9, 7, 2};
 
-/// Returns plans with halos on a mesh, the same on every rank.
+/// Returns plans with halos on a mesh. Every rank gets the same plans.
 std::vector<search::plan> halo_plans(search::problem const& problem, ashlar::mesh const& m,
                                      unsigned seed, int count) {
   plan_source const plans(problem, m);

@@ -31,7 +31,8 @@ least() {
   local compiler="$1" option="$2" file="$3" low=1000 high=1000000000 middle
   shift 3
   while [ $((high - low)) -gt $((high / 100)) ]; do
-    # Limits differ by orders of magnitude, so a wide interval is divided by ratio.
+    # The limits of different files differ by orders of magnitude. While the interval is wide, the
+    # next value is three times its lower end. Later it is the middle of the interval.
     middle=$((high / low > 4 ? low * 3 : (low + high) / 2))
     if compile "$compiler" "$file" "$option=$middle" "$@" >/dev/null; then high=$middle
     else low=$middle; fi

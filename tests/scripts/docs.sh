@@ -5,9 +5,9 @@
 # Checks that README.md and docs/*.md are true. A fenced block is checked according to its language:
 #
 #   cpp      With `int main`: a program, which is compiled as in a user's project, with
-#            ashlar::compiled if the build has it, and run on 4 ranks. Otherwise: a fragment, each line of which must be a line of
-#            such a program, of a file (see below) or of an example. The build compiles the
-#            examples.
+#            ashlar::compiled if the build has it, and run on 4 ranks. Otherwise: a fragment. Each
+#            of its lines must be a line of such a program, of a file (see below) or of an example.
+#            The build compiles the examples.
 #   text     After a program: its whole output. Otherwise: consecutive lines of some program's
 #            output.
 #   console  `$ plan ...` and its output, where a line `...` stands for any lines. Checked only in

@@ -43,8 +43,8 @@ fails 3 foreign "[rank 2] error: the program threw an exception that is not a st
 # The other ranks of the node notice that rank 2 has failed, and throw too. The first rank that
 # leaves its environment ends the job.
 fails 3 caught "main says: work: disk full on this rank only" "error: an exception left"
-# With messages only, as between nodes, waiting ranks do not notice. The rank that failed ends the
-# job.
+# If ranks communicate by messages only, as between nodes, waiting ranks do not notice the failure.
+# The rank that has failed ends the job.
 export ASHLAR_SHARED_MEMORY=off
 fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: an exception left"

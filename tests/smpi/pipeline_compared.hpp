@@ -35,7 +35,8 @@ inline pipelines::schedule with_halves(pipelines::schedule s) {
 
 class compared_steps {
  public:
-  /// Only the rank that passes `prints` as true knows the seconds and prints the table.
+  /// `prints` must be true on the rank that knows the seconds of the steps. This rank prints the
+  /// table.
   explicit compared_steps(bool prints) : prints_(prints) {
     if (prints_) std::printf("transfers      seconds signal\n");
   }

@@ -8,8 +8,8 @@
 // micro-batches.
 //
 //   signal          eager-1F1B whose transfers have only one element for each rank: the bound
-//   send/recv       1F1B; every rank that needs a slice gets its own copy from the other node; no part
-//                   computes during a transfer
+//   send/recv       1F1B; every rank that needs a slice gets its own copy from the other node, and
+//                   no part computes during a transfer
 //   alpa            like send/recv, but a slice crosses in parts, one for each rank that needs the
 //                   slice; these ranks then gather the parts
 //   broadcast       like send/recv, but ranks pass a slice on to other ranks while it crosses

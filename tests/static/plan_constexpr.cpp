@@ -48,7 +48,7 @@ static_assert(plan_on<sbp<S<0>, B>, sbp<S<0>, B>>(mesh, {512, 4096}).steps.empty
 // A plan from one kind of reduction to another.
 static_assert(plan_on<sbp<Pmax, B>, sbp<B, P>>(mesh, {512, 4096}).to == value_of<sbp<B, P>>);
 
-// Plans and steps as values.
+// Plans can be compared, and their steps can be template arguments.
 static_assert(gather == plan_on<sbp<S<0>, S<1>>, sbp<S<0>, B>>(mesh, {512, 4096}));
 static_assert(!(gather == reduce));
 template <ashlar::redistribution_step Step>

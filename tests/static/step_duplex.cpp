@@ -40,7 +40,8 @@ static_assert(by_equation_5(figure_3) == duplex_seconds(figure_3));
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {0, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 2>{{{0, 2}, {2, 3}}}) == 10);
 static_assert(duplex_seconds(std::array<duplex_stage, 0>{}) == 0);
-// The time does not change if the order of the stages' work and communication is reversed.
+// The same example in reverse: with its stages and its communication in the opposite order, it
+// takes the same time.
 static_assert(duplex_seconds(std::array<duplex_stage, 3>{{{0, 4}, {5, 4}, {3, 2}}}) ==
               duplex_seconds(figure_3));
 

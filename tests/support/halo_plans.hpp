@@ -16,8 +16,8 @@
 
 namespace ashlar_test {
 
-/// Returns a random plan. In this plan, every layer that can split the dim along which its window
-/// slides does so along some mesh axis. On one rank, no layer can.
+/// Returns a random plan with halos. Every layer that can split the dim along which its window
+/// slides splits this dim along some mesh axis. On one rank, no layer can split it.
 inline search::plan plan_with_halos(search::problem const& net, plan_source const& plans,
                                     ashlar::topology const& t, std::mt19937& generator) {
   auto const below = [&](std::size_t n) {

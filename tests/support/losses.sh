@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# To be sourced. Compares the losses of a training program under several meshes and layouts with
-# those of one rank. The caller sets `program` (a name in examples/), `steps`, and the array
-# `training` with the program's options.
+# A script sources this file. The file compares the losses of a training program under several
+# meshes and layouts with the losses of one rank. The script sets `program` (a name in examples/),
+# `steps`, and the array `training` with the program's options.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

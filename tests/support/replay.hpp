@@ -76,7 +76,7 @@ class basic_replay {
 
   /// Returns the elements of a rank by their row-major indices in the full tensor.
   value_map const& held_by(int rank) const { return at(ranks_, rank); }
-  /// Gives a simulated rank these elements.
+  /// Replaces the elements that a simulated rank holds.
   void give(int rank, value_map elements) {
     ranks_[static_cast<std::size_t>(rank)] = std::move(elements);
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the checks that all ranks have the same number, by maxima and as part of a sum, and the
-// hash of data that ranks compare in this way.
+// Tests two checks that all ranks have the same number: one uses maxima, the other one uses addends
+// of a sum. Also tests the hash of data, by which ranks compare data.
 
 #include <algorithm>
 #include <array>
@@ -64,7 +64,7 @@ TEST_CASE("the sums show whether all ranks have the same number") {
       }
     }
   }
-  CHECK_FALSE(agree({1, 2, 3}));  // the mean is one of the values
+  CHECK_FALSE(agree({1, 2, 3}));  // although the mean is one of the values
   CHECK_FALSE(agree({0x10000, 1}));
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("the hash of data changes with every byte, with the length and with th
       add(ashlar::content_hash(data.data(), data.size()));
       byte = static_cast<unsigned char>(byte ^ (1 << bit));
     }
-  for (std::size_t i = 8; i < data.size(); ++i) {  // two words, rows or single bytes change places
+  for (std::size_t i = 8; i < data.size(); ++i) {  // swaps single bytes at a distance of 8
     auto other = data;
     std::swap(other[i], other[i - 8]);
     if (other != data) add(ashlar::content_hash(other.data(), other.size()));
@@ -91,7 +91,7 @@ TEST_CASE("the hash of data changes with every byte, with the length and with th
   for (std::size_t n = 1; n <= 8; ++n) add(ashlar::content_hash(std::span(zeros).first(n)));
   CHECK(seen.size() == static_cast<std::size_t>(made));
 
-  // Computed with Python's xxhash 3, of the bytes (31 i + 7) % 256.
+  // The expected hashes of the bytes (31 i + 7) % 256 come from Python's package xxhash 3.
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<unsigned char>(31 * i + 7);
   struct known {
     std::size_t bytes;

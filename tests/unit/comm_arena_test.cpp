@@ -50,7 +50,7 @@ TEST_CASE("if a region has no more pages, blocks come from the heap") {
 }
 #endif
 
-// Sanitizers end a program that requests too much.
+// With a sanitizer, a request for too much memory ends the program, so this case cannot run.
 #if !defined(ASHLAR_ADDRESS_SANITIZER) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("a failed allocation does not count as in use") {
   ashlar::arena memory;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests who owns and who reads which part of a tensor with halos, and the transfers that follow
-// from it. Both are compared with sets of indices that are found index by index. The transfers of
-// all ranks are replayed in this process.
+// Tests which rank owns and which ranks read each part of a tensor with halos, and the transfers
+// that exchange the halos. Both are compared with sets of indices that this test finds index by
+// index. The transfers of all ranks are replayed in this process.
 
 #include <numeric>
 #include <set>
@@ -74,8 +74,8 @@ std::vector<std::int64_t> indices_of(ashlar::shape const& extents, box const& b)
   return all;
 }
 
-/// Copies what each rank receives, from the arrays of all ranks. Sender and receiver must describe
-/// the same elements.
+/// Copies to each rank what it receives, out of the arrays of all ranks. Checks that the sender and
+/// the receiver of a message describe the same elements.
 void replay(topology const& t, std::vector<ashlar::transfer> const& all,
             std::vector<std::vector<std::int64_t>> const& from,
             std::vector<std::vector<std::int64_t>>& to) {
@@ -121,7 +121,7 @@ TEST_CASE("a rank reads what its windows cover and owns its balanced part") {
       CHECK(read[0] == own[0]);
       CHECK(read[2] == own[2]);
       same = same && read == own;
-      // Windows with gaps between them cover less than the range that is read.
+      // If windows have gaps between them, they cover less than the range that a rank reads.
       if (h.window.stride <= h.window.extent)
         CHECK(static_cast<std::size_t>(read[1].size) == expected.size());
       CHECK((expected.empty()

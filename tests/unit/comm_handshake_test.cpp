@@ -190,7 +190,7 @@ TEST_CASE(
     CHECK_FALSE(first.advance());
     if (when != gives_up::before) {
       auto last = begin(2);
-      CHECK_FALSE(last.advance());  // rank 2 reduces its part
+      CHECK_FALSE(last.advance());  // rank 2 reduces its part of the array
       if (when != gives_up::after_it_arrived) {
         first.advance(), second.advance();
         CHECK_FALSE(last.advance());  // copies the other parts; no rank waits for rank 2 any more

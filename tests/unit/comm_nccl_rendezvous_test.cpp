@@ -247,7 +247,8 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   CHECK(said[3] == "id: right");
 }
 
-/// Connects to a port of this host. The socket is closed by a reset, so that ports do not run out.
+/// Connects to a port of this host. Closing the socket resets the connection, so the port is free
+/// again at once and ports do not run out.
 ashlar::nccl::detail::tcp_socket connect_as_stranger(int port) {
   ashlar::nccl::detail::tcp_socket s(::socket(AF_INET, SOCK_STREAM, 0));
   linger const reset{1, 0};

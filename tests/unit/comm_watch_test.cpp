@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the parts of the watchdog: the record of operations, reports, the diagnosis, the file, the
-// sockets, questions to other ranks, and the settings. tests/scripts/faults.sh tests the whole on 4
-// ranks.
+// sockets, questions to other ranks, and the settings. tests/scripts/faults.sh tests the complete
+// watchdog on 4 ranks.
 
 #include <atomic>
 #include <chrono>
@@ -49,7 +49,7 @@ TEST_CASE("a record on the host knows for how long its thread has waited") {
   watch::flight_record record(two_by_two);
   CHECK(record.tick() < 0);
   begin(record, {1}, 1);
-  CHECK(record.tick() < 0);  // an operation is open, but the thread computes
+  CHECK(record.tick() < 0);  // an operation is open, but the thread does not wait for it
   {
     watch::flight_record::waiting const noted(record);
     std::this_thread::sleep_for(20ms);
@@ -87,7 +87,7 @@ TEST_CASE("a report has the last operations") {
 }
 
 TEST_CASE("operations of a part of the mesh are told from those of the whole") {
-  // Ranks 3 and 1 of the mesh, in this order, are a part along "pair".
+  // A part of the mesh consists of the ranks 3 and 1, in this order. Its axis is called "pair".
   auto const report_of = [](int rank, bool comes) {
     watch::flight_record record(two_by_two);
     int const part = record.add_part({{"pair", 2}}, {3, 1}, rank == 3 ? 0 : 1);
@@ -108,8 +108,8 @@ TEST_CASE("operations of a part of the mesh are told from those of the whole") {
             "of ranks (number 1), began "));
 }
 
-/// Returns a report of a rank that has begun `number` operations along "gpu". The last one is open
-/// if `waits` is not negative.
+/// Returns a report of a rank that has begun `number` operations along "gpu". If `waits` is not
+/// negative, the rank has waited for the last operation for `waits` seconds.
 watch::rank_report at(int rank, std::uint64_t number, double waits,
                       std::string const& text = "all-gather along gpu") {
   watch::rank_report r;
@@ -182,7 +182,7 @@ TEST_CASE("a flight record is read as it was written") {
   CHECK(watch::write_flight_file("", 2, "") == "");
 }
 
-/// Sends bytes to a UDP port of this host, as any program can.
+/// Sends bytes to a UDP port of this host, as any foreign program can.
 void send_as_stranger(int port, std::string const& bytes) {
   int const s = ::socket(AF_INET, SOCK_DGRAM, 0);
   sockaddr_in to{};
@@ -246,7 +246,7 @@ TEST_CASE("a rank asks the others why it waits, and tells them that it leaves") 
   watch::inquiry question(pair, wanted, high);
   std::atomic<bool> is_done = false;
   auto const own = at(1, 4, 2);
-  // Rank 1 asks, and rank 0 answers with this report, or not at all.
+  // Rank 1 asks, and rank 0 answers with this report. If `answer` is null, rank 0 does not answer.
   auto const ask = [&](watch::rank_report const* answer) {
     question.ask(
         own,
@@ -312,7 +312,7 @@ TEST_CASE("a process that ends is noticed, unless it has left before") {
   CHECK(has(watch::state_of_process(other, own), "has ended"));
   ::waitpid(child, nullptr, 0);
   CHECK(has(watch::state_of_process(other, own), "has ended"));
-  watch::neighbour late;  // the process has ended before it could be observed
+  watch::neighbour late;  // observes a process that has already ended
   late.observe(0, {own, other});
   CHECK(late.has_ended());
   late.left(1);

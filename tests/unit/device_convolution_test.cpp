@@ -96,7 +96,7 @@ TEST_CASE("convolution_equals_its_definition") {
 }
 
 TEST_CASE("convolution_of_some_rows_of_images") {
-  // The padding above and below some rows of an image is less than that of the whole image.
+  // A rank that holds only some rows of the images has less padding above and below its rows.
   for (std::int64_t extent : {1, 2, 3, 5})
     for (std::int64_t stride : {1, 2, 4})
       for (std::int64_t padding = 0; padding < extent; ++padding)
@@ -104,7 +104,7 @@ TEST_CASE("convolution_of_some_rows_of_images") {
           for (std::int64_t below = 0; below <= padding; ++below)
             check({{2, 3, 6, 6, above, below}, 4, {extent, stride, padding}});
   check({{1, 3, 0, 6, 1, 1}, 4, {3, 1, 1}});
-  // With Winograd's method.
+  // These cases use Winograd's method.
   for (std::int64_t above = 0; above <= 2; ++above)
     for (std::int64_t below = 0; below <= 2; ++below) {
       host::convolution_extents const e{{3, 8, 7, 8, above, below}, 9, {3, 1, 2}};
@@ -199,7 +199,7 @@ TEST_CASE("convolution_in_float_by_winograd_is_as_exact_as_by_im2col") {
   float const* const none = nullptr;
   host::strips_forward(x.data(), weight.data(), none, e, workspace.data(), strips.data());
   host::winograd_forward(x.data(), weight.data(), none, e, workspace.data(), winograd.data());
-  // The sums have 360 products of about 1.
+  // Each sum has 360 products of about 1, which explains the tolerance.
   for (std::size_t i = 0; i < strips.size(); ++i) CHECK(std::abs(strips[i] - winograd[i]) < 1e-4f);
 }
 

@@ -46,7 +46,7 @@ void check(host::group_extents const& e) {
   host::group_norm_forward(x.data(), gain.data(), bias.data(), e, 1e-5, y.data(), mean.data(),
                            rstd.data());
   CHECK(distance(y, normalized(x, gain, bias, e)) < 1e-12);
-  values dgain(gain.size(), 1), dbias(bias.size(), 2);  // the pass adds to them
+  values dgain(gain.size(), 1), dbias(bias.size(), 2);  // the backward pass adds to these values
   host::group_norm_backward(dy.data(), x.data(), mean.data(), rstd.data(), gain.data(), e,
                             dx.data(), dgain.data(), dbias.data());
   for (auto& v : dgain) v -= 1;

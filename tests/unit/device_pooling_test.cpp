@@ -86,7 +86,7 @@ TEST_CASE("pooling_equals_its_definition_and_its_gradient_finite_differences") {
 }
 
 TEST_CASE("pooling_of_some_rows_of_images") {
-  // The padding above and below some rows of an image is less than that of the whole image.
+  // A rank that holds only some rows of the images has less padding above and below its rows.
   for (std::int64_t extent : {1, 2, 3})
     for (std::int64_t stride : {1, 2, 4})
       for (std::int64_t padding = 0; padding < extent; ++padding)
@@ -134,7 +134,7 @@ TEST_CASE("of_equal_pixels_the_first_gets_the_gradient") {
 TEST_CASE("a_pixel_under_several_windows_gets_all_their_gradients") {
   values const x{0, 9, 0};
   device::image_extents const e{1, 1, 1, 3};
-  device::window const w{2, 1, 1};  // the rows above and below are padding
+  device::window const w{2, 1, 1};  // windows also cover the padding above and below the only row
   values y(size_of(size_of_y(e, w))), dx(3, 9);
   std::vector<std::int32_t> chosen(y.size());
   host::max_pool_forward(x.data(), e, w, y.data(), chosen.data());

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the fuzz target of the readers of text on the files of its corpus and on mutations of them.
+// Runs the fuzz target of the text readers on the files of its corpus and on mutations of these
+// files. Each file must be accepted, or rejected with ashlar::error.
 
 #include <filesystem>
 #include <fstream>

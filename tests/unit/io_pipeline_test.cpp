@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the output of pipeline plans. Such plans can be saved and loaded, their text has at most
-// 100 columns, and their HTML page draws one box per pass and a line per transfer. Each error in a file gives a message
-// that names the file.
+// Tests the output of pipeline plans. Such plans can be saved and loaded. Their text has at most
+// 100 columns. Their HTML page draws one box for each pass and one line for each transfer. Each
+// error in a file gives a message that names the file.
 
 #include <fstream>
 #include <functional>
@@ -54,7 +54,8 @@ struct saved_pipeline {
 
 using mistake_list = std::vector<std::pair<char const*, std::function<void(json&)>>>;
 
-/// Returns the same network with every block as a segment, so that every block can be recomputed.
+/// Returns the same network, but with every block as a segment, so that every block can be
+/// recomputed.
 search::problem segmented(search::problem net) {
   auto const blocks = search::find_blocks(net);
   for (int b = 0; b < blocks.count; ++b)
@@ -210,7 +211,7 @@ TEST_CASE("a file has the schedule and the cuts of its plan") {
     CHECK(whole_mesh(loaded) == s.mesh);
     CHECK(loaded.seconds() == doctest::Approx(plan.seconds()).epsilon(1e-9));
     CHECK(loaded.chosen.memory == plan.chosen.memory);
-    // Each pass is drawn, and each transfer to another part.
+    // The page draws each pass, and each transfer to another part of the mesh.
     auto const page = ashlar::io::pipeline_page_text(s.net, plan, cluster);
     int const stages = static_cast<int>(plan.stages.size());
     CHECK(occurrences(page, "<rect class='fw") == stages * 8);
@@ -328,7 +329,7 @@ TEST_CASE("the page and the text of a pipeline show skips between stages") {
   CAPTURE(text);
   CHECK(has(text, "\n  skip           stages      sends  sends back\n  1 to 5         0 to 2"));
   auto const page = ashlar::io::pipeline_page_text(net, p, cluster);
-  CHECK(occurrences(page, "<line class='tr'") == 2 * 2 * 4);  // two cuts, both ways
+  CHECK(occurrences(page, "<line class='tr'") == 2 * 2 * 4);  // two cuts, both directions
   CHECK(occurrences(page, "<line class='tr sp'") == 2 * 4);
   CHECK(has(page, "input of the skip from stage 0 to 2 of 3 sent"));
   CHECK(has(page, "gradient of the skip from stage 0 to 2 of 3 sent"));

@@ -318,7 +318,7 @@ TEST_CASE("a machine file of version 1 is read with its meaning at that time") {
               {"memory", 7}};
   write(path, old.dump());
   CHECK(load_machine(path) == ashlar::machine{{2e-6, 2e-10}, {3e-6, 3e-10}, 1e11, 1e10, 7});
-  // A file that states the old version must not contain fields that later versions added.
+  // A file that states an old version must not contain fields that later versions have added.
   old["gemm_half"] = 1;
   write(path, old.dump());
   CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is not a known key"));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests plans written as C++ headers: the compiled constants equal the plan that was written.
+// Tests plans that are written as C++ headers: the compiled constants must equal the written plan.
 
 #include <clocale>
 #include <filesystem>

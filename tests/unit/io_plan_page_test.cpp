@@ -92,7 +92,7 @@ TEST_CASE("a tensor is cut as it is split, in the order of its shards") {
   CHECK(rects("S(0),B", {8, 8}) == 2);
   CHECK(rects("S(0),S(1)", {8, 8}) == 6);
   CHECK(rects("S(0),S(0)", {8, 8}) == 6);
-  CHECK(rects("S(1),P", {8, 8}) == 3);  // two shards and the hatching of partial values
+  CHECK(rects("S(1),P", {8, 8}) == 3);  // two shards, and the hatching that marks a partial tensor
   CHECK(rects("S(2),S(0)", {8, 8, 8}) == 6);
   CHECK(rects("B,B", {}) == 1);
   page::drawn_dim const plain(t, parse_placement("S(0),S(0)"), 0);

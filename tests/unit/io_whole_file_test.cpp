@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests what write_whole does to links, to files that are no regular files, and if writing fails.
+// Tests write_whole, which replaces a file as a whole, on links, on files that are not regular
+// files, and with writes that fail.
 
 #include <csignal>
 #include <filesystem>
@@ -61,8 +62,8 @@ TEST_CASE("a new file and a replaced file have the text, and no other file stays
 TEST_CASE("a symbolic link stays, and the file that it leads to is written") {
   temporary_folder const f;
   fs::create_directory(f.path() / "there");
-  fs::create_symlink("there/file", f.path() / "near");      // leads nowhere at first
-  fs::create_symlink(f.path() / "near", f.path() / "far");  // a link to a link, absolute
+  fs::create_symlink("there/file", f.path() / "near");      // the target does not exist yet
+  fs::create_symlink(f.path() / "near", f.path() / "far");  // an absolute link to a link
   for (char const* text : {"new file", "replaced"}) {
     write_whole(f.file("far"), text, "test");
     CHECK(text_of_file(f.file("there/file")) == text);

@@ -109,7 +109,7 @@ TEST_CASE("the order of the axes that split one dim decides which rows a rank ha
   for (int r = 0; r < 8; ++r)
     different += ashlar::local_box({8}, wide, canonical, wide.coordinates_of(r)) !=
                  ashlar::local_box({8}, wide, swapped, wide.coordinates_of(r));
-  CHECK(different == 6);  // 6 of the 8 ranks
+  CHECK(different == 6);  // 6 of the 8 ranks have different shards under the two orders
 }
 
 TEST_CASE("boxes intersect dim by dim") {

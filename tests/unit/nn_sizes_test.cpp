@@ -46,7 +46,7 @@ std::int64_t count(Net const& net, std::int64_t positions) {
 }  // namespace
 
 TEST_CASE("BERT-large, except for the parts listed in nn/bert.hpp") {
-  std::int64_t const published = 336'226'108;  // with both pre-training heads
+  std::int64_t const published = 336'226'108;  // includes both heads for pre-training
   std::int64_t const segments = 2 * 1024, pooler = 1024 * 1024 + 1024, next = 2 * 1024 + 2;
   std::int64_t const own_matrix = 1024 * 30522;
   CHECK(count(nn::bert_large(), 512) == published - segments - pooler - next + own_matrix);
@@ -111,7 +111,7 @@ TEST_CASE("the U-Transformer of the paper on cross-mesh resharding") {
   CHECK(problem.spec(problem.size() - 1).x == ashlar::shape{64, 3, 32, 32});
   CHECK(nn::context_extents(problem) == ashlar::shape{64, 16, 2688});
   CHECK(parameters == 2'060'648'355);
-  CHECK(problem.segments == 14 + 10);  // convolutions and attention
+  CHECK(problem.segments == 14 + 10);  // 14 of convolutions, 10 of attention
 }
 
 TEST_CASE("a small U-Transformer, counted by hand") {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests plans between two parts of a mesh: that they are the cheapest of all pairs of placements,
-// and that the strategies of the paper on cross-mesh resharding are found by cost.
+// Tests plans between two parts of a mesh. A plan must be the cheapest over all pairs of placements
+// between which the tensor can cross. Comparing costs must lead to the strategies of the paper on
+// cross-mesh resharding.
 
 #include <array>
 #include <sstream>
@@ -19,7 +20,7 @@ namespace {
 
 using namespace ashlar;
 
-/// p3_machine.8xlarge: four V100 with NVLink in a node, 10 Gb/s between nodes.
+/// A machine like p3.8xlarge: four V100 with NVLink in a node, 10 Gb/s between nodes.
 machine const p3_machine{{5e-6, 2e-11}, {50e-6, 8e-10}, 1e13, 8e11, 0};
 topology const four_nodes({{"node", 4}, {"gpu", 4}});
 
@@ -66,7 +67,9 @@ TEST_CASE("no pair of placements is cheaper") {
           double best = 1e300;
           for (auto const& a : all)
             for (auto const& b : all) {
-              // Addends cross only if there are some at the source: padding with zeros is for targets.
+              // The tensor may cross as several addends only if it has addends on the source. The
+              // other addends of a partial target are zeros, which the target adds after the
+              // crossing.
               if ((a.has_partial() && !all[i].has_partial()) ||
                   detail::addends_of(a, source.axes) != detail::addends_of(b, target.axes))
                 continue;
@@ -83,20 +86,23 @@ TEST_CASE("no pair of placements is cheaper") {
 TEST_CASE("strategies are found by cost") {
   shape const large{{1024, 1024, 64}}, small{{4, 4, 4}};
   double const t = double(large.elements()) * 4 * p3_machine.inter.beta;
-  // Replicated to replicated: each node sends a half, which then goes on to the other node.
+  // Both sides are replicated. Each node sends one half, which the target's nodes pass on to each
+  // other.
   auto const copies = between_halves(large, "B,B", "B,B");
   CHECK(copies.seconds < 1.05 * t);
   CHECK(copies.seconds >= t);
-  // Partial sums are reduced before they cross: the addends of 8 ranks would be 8 times the bytes.
+  // Partial sums are reduced before they cross, because the addends of 8 ranks have 8 times the
+  // bytes.
   auto const sums = between_halves(large, "P,P", "S(0),B");
   CHECK_FALSE(sums.before.steps.empty());
   CHECK_FALSE(sums.before.to.has_partial());
-  // Addends cross as they are if bytes cost less than the latencies of reducing them.
+  // For small tensors, the addends cross without a reduction, because the latencies of reducing
+  // them cost more than the additional bytes.
   auto const addends = between_halves(small, "B,P", "B,P");
   CHECK(addends.before.to.has_partial());
   CHECK(addends.after.from.has_partial());
   CHECK_FALSE(between_halves(large, "B,P", "B,P").before.to.has_partial());
-  // A partial target needs no more bytes than a whole one: the rest is made of zeros.
+  // A partial target needs no more bytes than a replicated one: ranks without an addend hold zeros.
   CHECK(between_halves(large, "S(0),B", "P,P").seconds <=
         between_halves(large, "S(0),B", "B,B").seconds);
   CHECK(between_halves(small, "B,B", "B,B").across.chunks == 1);

@@ -3,8 +3,8 @@
 
 // Replays plans between two parts of a mesh, of up to three axes each, index by index in one
 // process: the steps on the source, the messages of the crossing, and the steps on the target. All
-// placements of a matrix occur on either side, with sums, maxima and minima whose addends differ. Some
-// of them cross as addends.
+// placements of a matrix occur on both sides, with sums, maxima and minima whose addends differ.
+// Some tensors cross as several addends.
 
 #include <map>
 #include <random>
@@ -22,8 +22,8 @@ namespace {
 using ashlar::mesh_part;
 using ashlar::shape;
 using ashlar::topology;
-/// Carries out the messages of a crossing, from the elements that the ranks of the source hold.
-/// Returns what is wrong, or an empty text.
+/// Carries out the messages of a crossing, with the elements that the source's ranks hold. Returns
+/// a description of what is wrong, or an empty text.
 std::string replayed_crossing(shape const& extents, ashlar::cross_mesh_plan const& p,
                               topology const& whole, replay const& before, replay& after) {
   std::map<int, replay::value_map> ranks;
@@ -74,7 +74,8 @@ TEST_CASE("plans between parts of up to three axes, replayed index by index") {
         dense x{{static_cast<int>(extents[0]), static_cast<int>(extents[1])}, {}};
         for (std::int64_t i = 0; i < extents.elements(); ++i)
           x.values.push_back(static_cast<double>(7 * i % 23 - 11));
-        // Each placement occurs on its side for the first extents, and some of them for the others.
+        // For the first extents, each placement occurs on each side. For the other extents, some
+        // occur.
         auto const count = std::max(from.size(), to.size()) / (all ? 1 : 4) + 1;
         for (std::size_t k = 0; k < count; ++k) {
           auto const &p = from[k % from.size()], &q = to[k % to.size()];

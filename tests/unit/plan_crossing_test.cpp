@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the planning of crossings between two meshes: the unit tasks, the orders of the paper on
-// cross-mesh resharding with the values that follow from its table 2, and the order that reaches
-// the bound.
+// Tests the planning of crossings between two meshes: the unit tasks, the list orders of the paper
+// on cross-mesh resharding with the times that follow from its table 2, and the library's order,
+// which reaches the lower bound. Ports are numbered from 0; a task is {size, senders, receivers}.
 
 #include <map>
 #include <numeric>
@@ -39,8 +39,9 @@ port_problem ports_of(case_of_table_2 const& c) {
       .between;
 }
 
-/// Checks that a schedule moves each element of each task once to each receiver, that a port does
-/// one thing at a time, and that no hop comes before the hop before it.
+/// Checks that a schedule moves each element of each task to each receiver exactly once. Also
+/// checks that a port sends to only one port and receives from only one port in a round, and that
+/// the data of a hop move in order.
 void check_schedule(port_problem const& p, port_schedule const& s) {
   std::map<int, std::int64_t> shared;
   for (auto const& c : s.shares) {
@@ -152,7 +153,8 @@ TEST_CASE("large problems reach the bound") {
 }
 
 TEST_CASE("the bound of the senders counts what only some of them have") {
-  // Ports 0 and 1 hold 30 alone, together; port 2 holds 6 alone and shares 10 with port 0.
+  // Ports 0 and 1 together must send 30 elements that no other port holds. Port 2 must send 6, and
+  // shares 10 with port 0. So the least possible load of the busiest port is 20, that of port 0.
   port_problem const p{4, {{20, {0}, {3}}, {10, {1, 0}, {3}}, {6, {2}, {3}}, {10, {0, 2}, {3}}}};
   CHECK(share_senders(p, 0).least_load == 20);
   CHECK(share_senders({3, {{9, {0, 1}, {2}}}}, 0).least_load == 5);
@@ -181,7 +183,7 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
           auto const sent = parse_placement(from), received = parse_placement(to);
           auto const c = plan_crossing(s, 4, source, sent, target, received, whole, slow);
           CHECK(c.seconds >= c.bound * (1 - 1e-12));
-          std::map<int, int> sends, receives;  // messages of a rank
+          std::map<int, int> sends, receives;  // number of messages, by rank
           for_each_transfer(c, whole, [&](crossing_transfer const& t) {
             ++sends[t.from];
             ++receives[t.to];
@@ -201,12 +203,13 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
             }
           for (auto const& share : c.between.shares)
             cut += share.size < c.tasks[std::size_t(share.task)].region.elements();
-          // The elements of each rank, by task and place in the task's region: 0 if it has not got
-          // them, 1 if it had them before, else 2 more than the group that brought them.
+          // By rank and task, one number for each element of the task's region: 0 if the rank does
+          // not have the element, 1 if the rank had it from the beginning, else 2 + the group that
+          // brought it.
           std::map<std::pair<int, int>, std::vector<int>> has;
           std::map<int, std::int64_t> in;
-          std::map<int, int> last;                   // the last group of a rank
-          std::map<std::pair<int, int>, int> count;  // messages of a rank in a group
+          std::map<int, int> last;                   // by rank: its last group
+          std::map<std::pair<int, int>, int> count;  // by rank and group: number of messages
           for (std::size_t i = 0; i < c.tasks.size(); ++i) {
             auto const n = static_cast<std::size_t>(c.tasks[i].region.elements());
             for (int const r : c.tasks[i].owners) has[{r, int(i)}].assign(n, 1);
@@ -227,7 +230,7 @@ TEST_CASE("replayed message by message, every rank of the target gets its shard"
             for (int const r : {t.from, t.to}) {
               CHECK(last[r] <= t.group);
               last[r] = t.group;
-              CHECK(++count[{r, t.group}] <= 256);  // more in one group have made NCCL hang
+              CHECK(++count[{r, t.group}] <= 256);  // NCCL has hung with more messages in a group
             }
             in[t.to] += t.size;
           });
@@ -260,7 +263,8 @@ TEST_CASE("the number of chunks is that of least seconds") {
     crossing_stage const two{turn % 4, 1e-5 * any(random), 0.3 * any(random)};
     CHECK(crossing_seconds(one, two, best_chunks(one, two, 2000)) <= 1.05 * least(one, two, 2000));
   }
-  // 1 GiB along a chain of four nodes at 10 Gb/s: little more than once over the link.
+  // Sends 1 GiB along a chain of four nodes at 10 Gb/s. With many chunks, this takes little longer
+  // than sending 1 GiB over one link.
   port_schedule const s = pipelined_order({5, {{1 << 28, {0}, {1, 2, 3, 4}}}});
   crossing_stage const chain{s.hops, 50e-6, double(1 << 28) * 4 * 0.8e-9};
   int const chunks = best_chunks(chain, none, 1 << 20);

@@ -32,7 +32,7 @@ bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology
 }
 
 /// Returns the number of elements that the rank at coordinates c receives in an all-reduce or
-/// reduce-scatter, from the documented formulas.
+/// reduce-scatter, according to the documented formulas.
 std::int64_t reduction_elements(ashlar::redistribution_step const& s, naive_mesh const& mesh,
                                 index const& c, replay::moved const& m) {
   std::int64_t p = 1, position = 0;

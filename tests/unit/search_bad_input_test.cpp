@@ -72,7 +72,7 @@ TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together")
   ranks.add(gelu_spec({large, large / 16}));  // 2^60 bytes per rank, so 2^63 on 8 ranks
   CHECK(has(refused(ranks, "gpu=8"), "too many bytes on all ranks together"));
   search::problem all;
-  all.add(gelu_spec({large, large / 32}));  // 2^59 bytes; counted as 2 x, 2 y and 1 saved
+  all.add(gelu_spec({large, large / 32}));  // 5 tensors of 2^59 bytes: x, dx, y, dy, saved x
   for (int i = 0; i < 5; ++i) {
     auto spec = gelu_spec({large, large / 32});
     spec.name = i % 2 == 0 ? "relu" : "gelu";

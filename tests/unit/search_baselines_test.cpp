@@ -82,7 +82,7 @@ TEST_CASE("Summa splits both dims of both operands and of the result") {
     auto const& linear = layer(net, plan, "linear", which);
     CHECK(to_string(linear.parameters[0].store) == "[S(0),S(1)]");
     CHECK(to_string(linear.parameters[0].use) == "[B,S(1)]");
-    CHECK(to_string(linear.x) == "[S(0),B]");  // gathered: x arrives as [S(0),S(2)]
+    CHECK(to_string(linear.x) == "[S(0),B]");  // x arrives as [S(0),S(2)] and is gathered
     CHECK(to_string(linear.y) == "[S(0),S(2)]");
   }
   CHECK(to_string(layer(net, plan, "gelu").x) == "[S(0),S(2)]");
@@ -225,7 +225,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     CHECK(tight.memory <= m.memory);
     CHECK(tight.recomputed > 0);
     CHECK(tight.seconds >= free.seconds);
-    auto fewer = net;  // with one recomputed segment less, the plan must not fit
+    auto fewer = net;  // if one segment less is recomputed, the plan must not fit
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);

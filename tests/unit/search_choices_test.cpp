@@ -39,14 +39,14 @@ bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec)
 
 TEST_CASE("gelu on one axis: its rows, one choice each") {
   auto const choices = layer_choices(gelu_spec({6, 4}), parse_topology("a=2"));
-  CHECK(choices.size() == 4);  // S(0), S(1), and B with gradient B or P
+  CHECK(choices.size() == 4);  // S(0), S(1), and B with the gradient B or P
 }
 
 TEST_CASE("no choice cuts a block that a rank must have whole") {
   for (char const* const mesh : {"a=2", "a=4", "a=2,b=2", "a=2,b=3"}) {
     auto const t = parse_topology(mesh);
     auto const spec = ashlar::nn::group_norm(12, 6).spec({4, 12, 2, 2});
-    auto without = spec;  // the same rows, but no blocks
+    auto without = spec;  // the same signature rows, but no blocks that must stay whole
     without.blocks = {};
     std::vector<search::layer_choice> expected;
     for (auto const& c : layer_choices(without, t)) {
@@ -68,7 +68,7 @@ TEST_CASE("no choice cuts a block that a rank must have whole") {
   CHECK(count(6, "a=2") == 1);
   CHECK(count(6, "a=4") == 0);
   CHECK(count(4, "a=4") == 1);
-  CHECK(count(12, "a=5") == 1);  // a block of one channel is never cut
+  CHECK(count(12, "a=5") == 1);  // a block that consists of one channel is never cut
   CHECK(count(1, "a=2") == 0);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("axes that split one dim nest in every order, the same for all tensors
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        // Two axes that split the same dimension allow one more order, three axes allow five more.
+        // Two axes that split the same dimension have one other order. Three axes have five others.
         4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);
 }
 

@@ -7,8 +7,9 @@
 
 namespace ashlar_test {
 
-/// Calls f for each cut of a net into `stages` stages: the limits of the stages, from 0 to
-/// points.back(). Limits are cutting points. The caller leaves the last two arguments out.
+/// Calls f(limits) for each way to cut a net into `stages` stages. `points` are the cutting points
+/// of the net. The limits of the stages are some of these points, from 0 to points.back(). Callers
+/// leave out the last two arguments, which the recursion uses.
 inline void for_each_cut(std::vector<int> const& points, int stages,
                          std::function<void(std::vector<int> const&)> const& f,
                          std::vector<int> const& limits = {0}, std::size_t next = 1) {
@@ -22,7 +23,8 @@ inline void for_each_cut(std::vector<int> const& points, int stages,
   }
 }
 
-/// Calls f for each list of warm-up depths that no later position exceeds.
+/// Calls f(depths) for each list of warm-up depths in which no position has a larger depth than the
+/// position before it. `most` is the largest depth.
 inline void for_each_depths(int positions, int most, std::vector<int> depths,
                             std::function<void(std::vector<int> const&)> const& f) {
   if (static_cast<int>(depths.size()) == positions) return f(depths);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search on nets with mixtures of experts: the exact search finds what enumeration finds, is
-// never above the baselines, splits experts where links are fast, and routes on every rank alike where
-// they are slow. Elements of routed tensors count with the share of the experts that tokens choose.
+// Tests the search on nets with mixtures of experts. The exact search must find the cost that
+// enumeration finds, and no baseline may be cheaper. Routed tensors must count only the rows of the
+// experts that tokens choose, and the rank with the most rows must determine prices and memory.
+// Expert parallelism must move tokens by all-to-alls. No pipeline stage may end within a mixture.
 
 #include <cmath>
 
@@ -75,7 +76,7 @@ TEST_CASE("the fullest shard counts with more rows where experts are split") {
   CHECK(most("S(0)") == 30);
   CHECK(most("P") == 60);
   s.fullest = 5000;
-  CHECK(most("S(1)") == 60);  // all rows of all tokens
+  CHECK(most("S(1)") == 60);  // no rank can have more than all rows of all tokens
   s.chosen = 1;
   s.fullest = 1001;
   CHECK(most("S(1)") == 16);  // 15.015, rounded up
@@ -96,7 +97,7 @@ TEST_CASE("prices and memory of mixtures count with the fullest rank") {
       for (double const imbalance : {1.0, 1.2, 2.0, 4.0}) {
         auto const net = net_of(imbalance);
         auto const plan = search::optimal(net, t, m);
-        // Tables of prices and single moves agree.
+        // The seconds from the tables of prices must equal those of the single moves.
         CHECK(plan.seconds == doctest::Approx(total_cost(net, plan, m).seconds()));
         if (t.axes() == 1)
           CHECK(plan.seconds == doctest::Approx(search::exhaustive(net, t, m).seconds));
@@ -111,7 +112,7 @@ TEST_CASE("prices and memory of mixtures count with the fullest rank") {
       auto const data = search::data_parallel(net_of(1), t, m);
       CHECK(total_cost(net_of(4), data, m).seconds() == data.seconds);
     }
-  // All work of the experts is on one rank.
+  // With an imbalance of 8, one rank has all work of the experts.
   auto const e = net_of(8).spec(2);
   search::layer_choice c;
   c.x = c.y = ashlar::parse_placement("S(1)");

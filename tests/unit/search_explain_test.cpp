@@ -143,10 +143,10 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   CHECK(as_text(plain({9, 1, 2, 1, 2, 1, 2, 8})) == "0:1x1 1:2x3 7:1x1 ");
   CHECK(as_text(plain({1, 2, 3})) == "0:1x1 1:1x1 2:1x1 ");
   auto blocks = plain({1, 2, 1, 2, 1, 2});
-  blocks[0].enter = 7;  // only the first copy's x moves differently
-  blocks[5].back = 7;   // only the last copy's dy moves differently
+  blocks[0].enter = 7;  // x moves differently into the first copy, which is permitted
+  blocks[5].back = 7;   // dy moves differently out of the last copy, which is permitted
   CHECK(as_text(blocks) == "0:2x3 ");
-  blocks[3].back = 7;  // an inner copy that differs
+  blocks[3].back = 7;  // an inner copy differs, so this copy is not folded
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
   // The list has two residuals. Each residual consists of its begin, one layer and its end. A
   // repeated stretch must not begin inside a residual and end outside it.

@@ -136,11 +136,11 @@ TEST_CASE("halos as in textbooks") {
   auto const rows = [&](sliding_window const& w, std::int64_t n) {
     return search::halo_coordinates(w, n, w.places(n), four, {0});
   };
-  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // a row from each side
+  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // one row from each side
   CHECK(rows({5, 1, 2}, 64) == search::halo_traffic{{2, 4}, {2, 4}});
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
   CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
-  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // rows 3 3 2 2, windows 2 1 1 1
+  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // the ranks have 3, 3, 2 and 2 rows
   // The four ranks have 2, 1, 1 and 1 rows. A window of 5 rows therefore also reads rows beyond
   // those of the adjacent ranks.
   CHECK(rows({5, 1, 2}, 5).forward.messages == 3);
@@ -253,7 +253,7 @@ TEST_CASE("an exchange of halos waits for the transfers that its ranks began bef
     auto const& a = early.actions[i];
     if (a.halo < 0) continue;
     double const begin = line.actions[i].end - a.halo_seconds;
-    for (auto const& move : line.moves)  // all are along the only axis
+    for (auto const& move : line.moves)  // all moves are along the only axis, as the halos are
       CHECK((move.busy == 0 || move.begin >= begin || move.arrival <= begin * (1 + 1e-12)));
     ++exchanges;
   }

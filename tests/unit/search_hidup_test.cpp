@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests HiDup's search (search/hidup.hpp): it finds the least seconds of equations 4 and 5 over all
-// choices and all divisions into stages, and its plan is never faster than that of search::optimal.
+// Tests HiDup's search (search/hidup.hpp). It must find the least seconds of HiDup's equations 4
+// and 5 over all choices and all divisions into stages. Its plan must never be faster than the plan
+// of search::optimal.
 
 #include <algorithm>
 #include <limits>
@@ -22,12 +23,13 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// The communication and the computation of a stage of one micro-batch.
+/// The seconds of communication and of computation in one stage of one micro-batch.
 struct stage {
   double comm = 0, comp = 0;
 };
 
-/// Equations 4 and 5 of the paper.
+/// Computes ψ by HiDup's equations 4 and 5: the seconds until both micro-batches have left all
+/// stages.
 double psi_of(std::vector<stage> const& stages) {
   double psi = 0, phi = 0;
   for (auto const& s : stages) {
@@ -37,8 +39,8 @@ double psi_of(std::vector<stage> const& stages) {
   return psi;
 }
 
-/// Returns the least psi of one choice for each element, over all divisions into stages: bit i of
-/// `begins` says whether element i begins a stage, even if nothing moves before it.
+/// Returns the least ψ for one choice of each element, over all divisions into stages. If bit i of
+/// `begins` is set, a stage begins at element i, even if nothing moves before it.
 double least_psi(search::turn_chain const& chain, std::vector<int> const& choices,
                  int micro_batches) {
   auto const one = with_choices(chain, choices);
@@ -88,7 +90,7 @@ TEST_CASE("HiDup's search finds the least psi of all strategies") {
     auto const [psi, choices] = search::hidup_search(chain, 2).run();
     CHECK(psi == doctest::Approx(least).epsilon(1e-12));
     CHECK(least_psi(chain, choices, 2) == doctest::Approx(least).epsilon(1e-12));
-    // The second of two searches, of which the first keeps a single strategy in each state.
+    // This object searches twice. Its first search keeps only one strategy in each state.
     search::hidup_search twice(chain, 2);
     CHECK(twice.run(search::hidup_search::most_labels, 1).first ==
           doctest::Approx(least).epsilon(1e-8));
@@ -139,7 +141,7 @@ TEST_CASE("no bound of a plan's overlapped seconds is above them") {
   m.inter = {1e-5, 8 / 20e9};
   auto const check = [](search::problem const& net, ashlar::topology const& t,
                         ashlar::machine const& on) {
-    // Bounds of nets with skips may be a little too high. It is not known why.
+    // For nets with skips, the bounds may be slightly too high. The reason is not known.
     double slack = 1e-9;
     for (int i = 0; i < net.size(); ++i)
       if (net.spec(i).name == search::label("skip")) slack = 5e-4;

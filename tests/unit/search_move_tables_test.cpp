@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that searches which share tables of moves (move_tables.hpp) price moves, and find plans, as
-// those with tables of their own.
+// Tests searches that share their tables of moves (move_tables.hpp). They must find the same prices
+// of moves and the same plans as searches with separate tables.
 
 #include <doctest/doctest.h>
 

@@ -145,7 +145,7 @@ TEST_CASE(
     CAPTURE(effort);
     auto const plan = search::detail::assign_axes<-1>(model).plan(bound, effort);
     check_plan(plan, net, t, m);
-    CHECK(plan.seconds > bound * (1 + 1e-9));  // a plan at the bound would stop the search
+    CHECK(plan.seconds > bound * (1 + 1e-9));  // the bound is not reached, so every effort is used
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests what is said about overlap: the seconds of all elements add up to those of the timeline, the
-// report and the page of a plan show them, and a search that ends early keeps its bound.
+// Tests what the library reports about overlap. The seconds of all elements must add up to those of
+// the timeline. The report and the page of a plan must show these seconds. A search that ends early
+// must keep its lower bound.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -27,7 +28,7 @@ search::problem turns_net() {
 }
 ashlar::topology const mesh{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
 
-/// A machine on which moves and computations take about as long.
+/// A machine on which moves take about as long as computations.
 ashlar::machine even_machine() {
   ashlar::machine m;
   m.intra = {1e-6, 1e-9};
@@ -110,7 +111,7 @@ TEST_CASE("explain says what is hidden and exposed, if the problem asks for over
     next = std::min(text.find('\n', at), text.size());
     CHECK(next - at <= 100);
   }
-  net.interleaved = 0;  // as if the search had chosen the number of the plan
+  net.interleaved = 0;  // as if the search had chosen the plan's number of turns
   CHECK(explain(net, plan, m).text == text);
   net.interleaved = 2;
   net.overlap = false;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests search::optimal with problem::overlap: the plan is at most as slow on the timeline as the
-// plan of least serial seconds, and no plan is faster than the bound that follows from its gap. On
-// small meshes all plans are tried, else random ones.
+// Tests search::optimal with problem::overlap. On the timeline, its plan must not be slower than
+// the plan with the least serial seconds. No plan may be faster than the bound that follows from
+// its gap. On small meshes the test tries all plans, on larger meshes random plans.
 
 #include <vector>
 
@@ -28,7 +28,7 @@ double overlapped_seconds(search::problem const& net, search::plan const& p,
   return search::detail::overlapped_program(net, p, m).seconds;
 }
 
-/// Returns the plan of the choices with these indices, one for each element.
+/// Returns the plan that consists of these choices, given by one index for each element.
 search::plan plan_of(search::problem const& net, ashlar::topology const& t,
                      ashlar::machine const& m, choice_lists const& lists,
                      std::vector<std::size_t> const& at) {
@@ -146,7 +146,7 @@ TEST_CASE("the search chooses how many micro-batches take turns") {
   CHECK(chosen.seconds <= least * (1 + 1e-12));
   CHECK(chosen.interleaved >= 1);
   CHECK(search::exact(net, t, m).plan.seconds == chosen.seconds);
-  // Below a memory limit, the plan's program fits.
+  // With a memory limit below that of the plan, the search must find a plan whose program fits.
   m.memory = chosen.memory - 1;
   auto const smaller = search::optimal(net, t, m);
   net.interleaved = smaller.interleaved;
@@ -181,7 +181,7 @@ TEST_CASE("wrong numbers of turns are refused") {
   refused(-3, "-3 micro-batches cannot take turns in a step of 9.");
   net.micro_batches = 0;
   refused(0, "micro-batches");
-  // A layer that couples rows has no turns.
+  // If a layer couples rows, micro-batches cannot take turns.
   net.micro_batches = 2;
   net.interleaved = 0;
   net.layers[0].couples_rows = true;

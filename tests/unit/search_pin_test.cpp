@@ -152,7 +152,8 @@ TEST_CASE("the error for impossible pins lists the nearest choices") {
   auto const refused = [&](std::vector<pin> const& pins) {
     return message_of([&] { optimal_with_pins(net, t, m, pins); });
   };
-  // The gelu (element 4) accepts no partial input, and the layer norm no split features.
+  // The gelu (element 4) does not accept partial inputs. The layer norm does not accept split
+  // features.
   auto const addends = refused({parse_pin("4.x=S(0),P")});
   CHECK(has(addends, "\"4.x=S(0),P\": no choice of element 4 (gelu) satisfies this on "
                      "node=2,gpu=2. The nearest are x=[S(0),"));

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests pipeline plans of chains with skips, which may be cut:
-// - The search finds the fastest of all cuts, warm-up depths and split backward passes, for the
-//   transfers of skips and of tied parameters.
-// - Both ends of a skip have the same placements, also where memory is short.
-// - The predicted memory of a part covers the values of skips in its program.
-// - Cuts inside skips are written as text and read back.
+// - The search finds the fastest of all cuts, warm-up depths and splits of backward passes. Its
+//   times include the transfers of skips and of tied parameters.
+// - Both ends of a skip have the same placements, even if memory is short.
+// - The predicted memory of a part covers the values that its program keeps for skips.
+// - Cuts inside skips can be written as text and read back.
 
 #include <functional>
 
@@ -26,9 +26,9 @@ namespace {
 
 namespace pipelines = ashlar::pipelines;
 
-/// Returns a chain of `levels` skips in each other, each around a layer before the next level and
-/// one after it, with random work and saved values. If it is `tied`, a layer at its begin and one in
-/// its middle have one parameter.
+/// Returns a chain of `levels` nested skips. Each skip contains a layer before the next level, and
+/// is followed by a layer. Work and saved values are random. If `tied` is true, a layer at the
+/// begin and a layer in the middle share one parameter.
 search::problem u_net(random_cases& draw, int levels, shape const& x, int m, bool tied = false) {
   search::problem net;
   net.micro_batches = m;
@@ -143,7 +143,7 @@ TEST_CASE("both ends of a skip have the same placements, also if stages are sear
           if (net[i].partner >= 0) CHECK(found.chosen[i] == found.chosen[net[i].partner]);
         ++fit;
         inside += !found.skips.empty();
-      } catch (ashlar::error const&) {  // nothing fits
+      } catch (ashlar::error const&) {  // no plan fits in memory
       }
     }
   }
@@ -173,8 +173,8 @@ TEST_CASE("the predicted memory of a part covers what its program keeps of skips
       for (int s = 0; s < positions; ++s) {
         part.position = s;
         auto const program = build_stage(net, p.chosen, machine, part);
-        // What has arrived from the neighbours and waits or arrives ahead, and what is being sent to
-        // them, is not counted.
+        // The prediction does not count tensors that have arrived early from the neighbours, or
+        // that are being sent to them. So their size is added as a tolerance.
         std::int64_t neighbours = 0;
         for (int const cut : {s, s + 1})
           if (cut > 0 && cut < positions)

@@ -96,7 +96,8 @@ std::vector<double> replayed_ends(std::vector<double> const& forward,
   return free;
 }
 
-/// Simulates the same without transfers. Returns the seconds until the last backward pass ends.
+/// Simulates a 1F1B schedule whose transfers take no time. Returns the seconds until the last
+/// backward pass ends.
 double replay(std::vector<double> const& forward, std::vector<double> const& backward, int m) {
   std::vector<double> const none(forward.size(), 0);
   auto const ends = replayed_ends(forward, backward, m, none, none);

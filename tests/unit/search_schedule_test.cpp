@@ -31,8 +31,8 @@ std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
   return text;
 }
 
-/// A network of linear, residual(dropout) and cross-entropy, with a plan on one axis. Neighbouring
-/// placements differ, so nearly every tensor must be redistributed.
+/// A network of a linear layer, a residual around dropout, and the cross-entropy loss, with a plan
+/// on one axis. Neighbouring placements differ, so nearly every tensor must be redistributed.
 struct by_hand {
   search::problem net;
   search::plan plan;
@@ -59,17 +59,17 @@ TEST_CASE("moves are listed in the order in which a step executes them") {
   by_hand const c;
   std::vector<std::string> const expected{
       "forward 0 x",
-      "forward 0 weight",  // by a slice and a gather
+      "forward 0 weight",  // as a slice and a gather
       "forward 1 x",
       "forward 2 x",
-      "forward 3 x",  // the last three: to S(1), to S(0), back to S(1)
+      "forward 3 x",  // the last three moves: to S(1), to S(0), back to S(1)
       "forward 4 statistic 0",
       "forward 4 statistic 1",
-      "backward 3 dy",  // the loss's dx into the residual's B
+      "backward 3 dy",  // the loss's dx becomes the residual's dy, which is B
       "backward 2 dy",
-      "backward 1 dy",  // the last two: from B to S(0), and back to B
+      "backward 1 dy",  // the last two moves: from B to S(0), and back to B
       "backward 0 dy",
-      "backward 0 weight",  // gathered again for dx
+      "backward 0 weight",  // the weight is gathered again for dx
       "synchronize 0 d weight",
       "synchronize 0 d bias"};
   CHECK(lines(schedule(c.net, c.plan, {}), c.net) == expected);

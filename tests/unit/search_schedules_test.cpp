@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests the schedules and the cuts of pipeline plans:
-// - The search finds the fastest of all cuts, schedules and warm-up depths of small chains.
-// - The memory of a part is that of its passes, also of those that wait for their weight pass.
-// - Cuts are written as text and read back. Names of schedules are read.
-// - GPT-3 on 1,024 ranks takes less than under 1F1B with equal stages.
+// - For small chains, the search finds the fastest combination of cuts, schedule and warm-up
+//   depths.
+// - The memory of a part counts its micro-batches, also those that wait for their weight-gradient
+//   pass.
+// - Cuts can be written as text and read back. The names of schedules can be read.
+// - For GPT-3 on 1,024 ranks, the found plan is faster than 1F1B with equal stages.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -25,8 +27,8 @@ namespace {
 
 namespace pipelines = ashlar::pipelines;
 
-/// Returns the seconds of the fastest pipeline of all cuts and orders, or 0 if none fits. A stage has
-/// at most `in_flight` micro-batches in flight (0: any number).
+/// Returns the seconds of the fastest pipeline over all cuts and schedules, or 0 if no pipeline
+/// fits. A stage has at most `in_flight` micro-batches in flight (0: any number).
 double fastest_schedule(search::problem const& net, int parts, ashlar::topology const& t,
                         ashlar::machine const& m, std::vector<std::string> const& schedules,
                         int in_flight) {
@@ -166,8 +168,8 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
   for (int const m : {1, 3, 8})
     for (auto const& s : {pipelines::zb_h1(4, m), pipelines::zb_v(4, m), pipelines::eager(4, m),
                           pipelines::zb_h2(4, m)}) {
-      // What waits is what is held, so a part holds all micro-batches whose weight pass has not
-      // ended.
+      // Here a micro-batch that waits for its weight-gradient pass (W) occupies as many bytes as
+      // before. So a part must hold all micro-batches whose W has not ended.
       std::vector<search::stage_bytes> const equal(std::size_t(s.stages()), {17, 10, 7, 7, 0});
       for (int p = 0; p < 4; ++p) {
         int held = 0, most = 0;
@@ -181,7 +183,8 @@ TEST_CASE("the memory of a part counts what waits for its weight pass") {
         CHECK(search::memory_of_part(s, p, more) >= 10 * s.chunks + 7 * most);
       }
     }
-  // Only the micro-batch that waits has more than what is held: 10 + 7 in F, 10 + 7 + 2 in I.
+  // The peak is in I of the only micro-batch in flight: 10 lasting bytes, 7 for the step, and 2
+  // fresh bytes that wait for W. F needs only 10 + 7.
   CHECK(search::memory_of_part(pipelines::zb_h1(1, 2), 0, {{17, 10, 7, 9, 2}}) == 19);
 }
 

@@ -122,7 +122,7 @@ constexpr shape add_skip(Problem& net, shape const& x, Inside inside) {
   auto ends = map_spec("skip", x, {}, 0);
   for (auto const& row : ashlar::independent_training_rows(x.rank()))
     if (!row.x.is_split() || row.x.dim != last) ends.rows.push_back(row);
-  ends.forward_values = 0;  // the begin does nothing but pass x on
+  ends.forward_values = 0;  // in the forward pass, the begin only passes x on
   net.add(ends, search::element_kind::residual_begin);
   ends.x = inside(net);
   ends.y = x;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search for nets with tied parameters: both uses have one storage, the plan is as fast
-// as the best of all plans with one storage, and searches that cannot choose the storage say so.
+// Tests the search for nets with tied parameters. Both uses of the parameter must have the same
+// storage. The plan must be as fast as the best of all plans with one storage. Searches that cannot
+// choose the storage must say so.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -65,7 +66,6 @@ TEST_CASE("the search gives both uses of a tied parameter one storage, and finds
       auto const all = search::exhaustive(net, t, m);
       CHECK(has_one_storage(net, all));
       CHECK(best.seconds == doctest::Approx(all.seconds).epsilon(1e-12));
-      // Without a tie, each layer has a storage of its own, and the second stored table is free.
       CHECK(best.memory == search::memory_per_rank(net, best));
     }
 }
@@ -156,7 +156,7 @@ TEST_CASE("pipelines of a tied net keep one storage, and pay for two crossings a
   auto const tight = search::pipeline(described, t, m, two);
   CHECK(has_one_storage(described(4), tight.chosen));
   CHECK(tight.chosen.memory < free.chosen.memory);
-  // The same plan without the tie has no crossing at the end of a step.
+  // The same plan without the tie sends no parameter between stages at the end of a step.
   auto net = described(4);
   auto const limits = std::vector{free.stages[0].first, free.stages[1].first, free.stages[1].last};
   auto const priced = search::price_pipeline(net, free.chosen, limits, {0, 0}, free.axis, 4, m);

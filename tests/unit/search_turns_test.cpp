@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the seconds of micro-batches that take turns, and the search that minimizes them: against
-// HiDup's equation 5, against a simulation of the processor and the link, and against exhaustive
-// search.
+// Tests the seconds of micro-batches that take turns, and the search that minimizes these seconds.
+// They are compared with HiDup's equation 5, with a simulation of the processor and the links, and
+// with an exhaustive search.
 
 #include <algorithm>
 #include <limits>
@@ -20,8 +20,8 @@
 namespace ashlar_test {
 namespace {
 
-/// Stage i has work[i], and the move before it is move[i]; move[0] has no steps. The last late[i] of
-/// the work are done beside the move behind it.
+/// Stages of a chain. Stage i computes for work[i] seconds. move[i] comes before stage i, and
+/// move[0] has no steps. The last late[i] seconds of work[i] run while the next move is under way.
 struct stages {
   std::vector<double> work, late;
   std::vector<search::turn_move> move;
@@ -40,7 +40,7 @@ stages any_stages(std::mt19937& draw, int most, int links) {
   return s;
 }
 
-/// Runs the works and moves of K micro-batches in their order.
+/// Simulates the work and the moves of `turns` micro-batches, stage by stage. Returns the seconds.
 double simulated(stages const& s, int turns) {
   double processor = 0, link[2]{};
   std::vector<double> arrival(static_cast<std::size_t>(turns), 0);
@@ -57,7 +57,8 @@ double simulated(stages const& s, int turns) {
   return processor;
 }
 
-/// The same by turn_times, cut into a forward and a backward part in the middle of stage `cut`.
+/// Computes the same seconds with turn_times. The chain is cut inside stage `cut` into a forward
+/// part and a backward part. `share` is the fraction of this stage's work in the forward part.
 double by_turn_times(stages const& s, int turns, std::size_t cut, double share) {
   search::turn_times forward, backward;
   for (std::size_t i = 0; i < cut; ++i) {
@@ -73,7 +74,7 @@ double by_turn_times(stages const& s, int turns, std::size_t cut, double share) 
   return joined(forward, backward, turns);
 }
 
-/// Returns the bound of one choice per element.
+/// Returns the bound that the search finds if each element has only the given choice.
 double bound_of(search::turn_chain const& chain, std::vector<int> const& choices) {
   auto const one = with_choices(chain, choices);
   return search::turn_search(one).run()[0].bound;
@@ -108,7 +109,7 @@ TEST_CASE("the seconds of a pass cut anywhere are those of a simulation") {
     int const turns = 1 + n % 5;
     auto const cut = draw() % s.work.size();
     double const before = share(draw);
-    // In the backward pass, some work is done beside a move.
+    // In the backward part, some work runs while the next move is under way.
     for (std::size_t i = cut; i + 1 < s.work.size(); ++i)
       if (draw() % 2) s.late[i] = share(draw) * (i == cut ? 1 - before : 1) * s.work[i];
     double const seconds = by_turn_times(s, turns, cut, before);
@@ -134,15 +135,16 @@ TEST_CASE("the search over micro-batches that take turns equals exhaustive searc
     CHECK(found[0].bound == doctest::Approx(least).epsilon(1e-12));
     CHECK(bound_of(chain, found[0].choices) == doctest::Approx(least).epsilon(1e-12));
     CHECK(all.lost() > 1e100);
-    // A limit just above the least value keeps it, and one at that value leaves nothing.
+    // A limit just above the least value must keep this value. A limit just below it must leave
+    // nothing.
     CHECK(search::turn_search(chain, {.limit = least * (1 + 1e-9)}).run()[0].bound ==
           doctest::Approx(least).epsilon(1e-12));
     CHECK(search::turn_search(chain, {.limit = least * (1 - 1e-9)}).run().empty());
-    // A tolerance costs no more than itself.
+    // A search with a tolerance may find a bound that is larger by at most this tolerance.
     auto const near = search::turn_search(chain, {.tolerance = 0.05 * least}).run();
     REQUIRE(!near.empty());
     CHECK(near[0].bound <= least * (1.05 + 1e-12));
-    // A search that keeps too few labels says below what bound it has lost nothing.
+    // A search that keeps too few labels reports, in lost(), the least bound of the dropped labels.
     search::turn_search few(chain, {.labels = 1});
     auto const some = few.run();
     REQUIRE(!some.empty());

@@ -164,8 +164,8 @@ TEST_CASE("a quotient of two tensors has the rows that hold and no others") {
 
 TEST_CASE(
     "an operator in place has the rows whose result lies as the first operand, and no others") {
-  // All rows that hold are known from the tests above. Those that are excluded here change the
-  // placement of the first operand, except that maxima are not in the table of sums and differences.
+  // The tests above list all valid rows. The rows that are excluded here are those that change the
+  // placement of the first operand. Maxima are missing in the table of sums and differences.
   auto quotients = binary("mn", "mn", quotient);
   quotients.tolerance = 1e-12;
   check_table(ashlar::in_place_signatures(ashlar::multiply_signatures("mn", "mn")),

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Proves the training tables of a mixture of experts by enumeration: every row holds in all its parts,
-// and no row that holds is missing. A routed tensor is a dense one here, with zeros where no row is.
-// Softmax and gelu are replaced by functions of integers.
+// Checks the training tables of a mixture of experts by trying all rows. Each row of a table must
+// be valid in the forward pass and in all gradients, and no valid row may be missing. A routed
+// tensor is represented by a dense tensor that is 0 where no token has chosen the expert. Functions
+// of integers replace softmax and gelu, so results are exact.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -18,8 +19,8 @@ using ashlar::broadcast, ashlar::partial, ashlar::split;
 
 namespace {
 
-/// The parts of a layer: its forward pass and its gradients. The forward pass reads x and the
-/// parameters, and the gradients read dy too.
+/// The operations of a layer: its forward pass, which reads x and the parameters, and its
+/// gradients, which also read dy.
 struct parts {
   operation y, dx;
   std::vector<operation> parameters;
@@ -43,11 +44,11 @@ std::vector<axis_placement> sums_of(int rank) {
   return all;
 }
 
-/// Returns the rows that hold, as texts. Parameters are never partial, and every gradient fits its
-/// value.
+/// Returns the texts of all valid rows. Only rows without partial parameters are tried, and only
+/// gradients whose placement fits that of their value.
 row_set rows_that_hold(parts const& layer, int x_rank, int y_rank, std::vector<int> const& ranks) {
   row_set rows;
-  std::vector<std::vector<axis_placement>> uses{{}};  // of all parameters
+  std::vector<std::vector<axis_placement>> uses{{}};  // combinations for all parameters
   for (int const rank : ranks) {
     std::vector<std::vector<axis_placement>> longer;
     for (auto const& before : uses)
@@ -107,9 +108,10 @@ row_set rows_of(ashlar::training_table const& table) {
   return rows;
 }
 
-/// A router with tokens [t, d] and a weight [d, experts]. The token goes to the expert with the
-/// largest logit, with the square of the logit as its gate. Result 0 is r [t, experts, d + 1], 1 the
-/// gradient of x, 2 that of the weight.
+/// Returns a router on tokens [t, d] with a weight [d, experts]. Each token goes to the expert with
+/// the largest logit. The gate is the square of this logit. If `result` is 0, the operation
+/// computes the routed rows r [t, experts, d + 1]. If it is 1 or 2, it computes the gradient of x
+/// or of the weight.
 operation router(int result) {
   return {
       [=](extent_source& extents) {
@@ -148,8 +150,10 @@ operation router(int result) {
       }};
 }
 
-/// Experts with weights [e, d, f] and [e, f, d], and a square in between, of rows [t, e, d + 1] that
-/// end in the gate. Result 0 is y [t, e, d], 1 the gradient of x, 2 and 3 those of the weights.
+/// Returns experts with weights [e, d, f] and [e, f, d] and a square between the two products. They
+/// read rows [t, e, d + 1], whose last element is the gate. If `result` is 0, the operation
+/// computes y [t, e, d]. If it is 1, 2 or 3, it computes the gradient of x or of one of the
+/// weights.
 operation squaring_experts(int result) {
   return {
       [=](extent_source& extents) {
@@ -230,7 +234,7 @@ TEST_CASE("the tables of typed rows hold") {
 
 TEST_CASE("the table of combine has the rows that hold") {
   auto const forward = sum_to("ted", "td");
-  auto const backward = contraction("te", "td", "ted");  // of the routes and dy
+  auto const backward = contraction("te", "td", "ted");  // from the routes and dy
   row_set right;
   for (auto const& [x, y, dy, dx] :
        all_combinations(sums_of(3), sums_of(2), sums_of(2), sums_of(3))) {

@@ -110,7 +110,7 @@ TEST_CASE("each row of a non-linear map's training table holds in all its parts"
     int const rank = static_cast<int>(letters.size());
     auto const table = ashlar::nonlinear_training_rows(letters);
     check_distinct(table);
-    CHECK(table.size() == rank + 2);  // each split; B with dy = B, and B with dy = P
+    CHECK(table.size() == rank + 2);  // one row for each split dim; B with dy = B; B with dy = P
     for (auto const& row : table) {
       check_part("square", row, map(rank, square), {row.x}, row.y);
       check_part("relu", row, map(rank, relu), {row.x}, row.y);
@@ -126,7 +126,7 @@ TEST_CASE("each row of an independent map's training table holds in all its part
   for (int rank : {1, 3}) {
     auto const table = ashlar::independent_training_rows(rank);
     check_distinct(table);
-    CHECK(table.size() == rank + 4);  // each split; B or P for y, times B or P for dx
+    CHECK(table.size() == rank + 4);  // splits of each dim, and 2 x 2 rows: B or P for y and for dx
     for (auto const& row : table) {
       check_part("y", row, map(rank, scaled), {row.x}, row.y);
       check_part("dx", row, map(rank, scaled), {row.dy}, row.dx);
@@ -139,7 +139,7 @@ TEST_CASE("each row of an independent map's training table holds in all its part
 TEST_CASE("each row of a transpose's training table holds in all its parts") {
   auto const table = ashlar::transpose_training_rows({0, 2, 3, 1});
   check_distinct(table);
-  CHECK(table.size() == 8);  // each split; B or P for y, times B or P for dx
+  CHECK(table.size() == 8);  // splits of each dim, and 2 x 2 rows: B or P for y and for dx
   for (auto const& row : table) {
     check_part("y", row, transpose({0, 2, 3, 1}), {row.x}, row.y);
     check_part("dx", row, transpose({0, 3, 1, 2}), {row.dy}, row.dx);

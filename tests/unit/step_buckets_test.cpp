@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that gradients are put into the best buckets: of transfers against all divisions, and of
-// programs against buckets of many sizes, by the timeline.
+// Tests that gradients are put into the best buckets. For lists of transfers, the buckets are
+// compared with all possible divisions. For programs, they are compared on the timeline with
+// buckets of many fixed sizes.
 
 #include <algorithm>
 #include <random>
@@ -20,14 +21,14 @@ namespace {
 namespace step = ashlar::search::step;
 using transfers = std::vector<step::ready_transfer>;
 
-/// Returns the end of the last bucket. Buckets are lists of transfers, in any order.
+/// Returns the time at which the last bucket ends. Buckets are lists of transfers, in any order.
 double end_of(transfers const& all, std::vector<std::vector<int>> buckets) {
   auto const ready = [&](std::vector<int> const& bucket) {
     double latest = 0;
     for (int const i : bucket) latest = std::max(latest, all[std::size_t(i)].ready);
     return latest;
   };
-  // The link carries the bucket first that is ready first. No other order ends earlier.
+  // The link carries buckets in the order in which they are ready. No other order ends earlier.
   std::sort(buckets.begin(), buckets.end(),
             [&](auto const& a, auto const& b) { return ready(a) < ready(b); });
   double end = 0;
@@ -38,8 +39,8 @@ double end_of(transfers const& all, std::vector<std::vector<int>> buckets) {
   return end;
 }
 
-/// Returns the earliest end of all ways to divide the transfers from number `next` on, if the
-/// earlier ones are in `buckets`.
+/// Returns the earliest end over all divisions of the transfers from number `next` on. The
+/// transfers before `next` are already in `buckets`.
 double earliest_end(transfers const& all, std::vector<std::vector<int>>& buckets,
                     std::size_t next) {
   if (next == all.size()) return end_of(all, buckets);
@@ -90,8 +91,8 @@ TEST_CASE("no division of transfers into buckets ends earlier than the best cuts
 }
 
 TEST_CASE("the best buckets can be found in a constant expression") {
-  // The link is idle until 1. Waiting for the second transfer saves a latency of 2 seconds, and the
-  // third one is too late.
+  // The link is idle until second 1. Waiting for the second transfer saves a latency of 2 seconds.
+  // The third transfer is ready too late to wait for it.
   constexpr bool right = [] {
     auto const ends = step::bucket_cuts({{1, 2, 3}, {2, 2, 3}, {20, 2, 1}});
     return ends == std::vector<int>{2, 3};

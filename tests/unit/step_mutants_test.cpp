@@ -157,7 +157,7 @@ unsigned features(search::program const& p) {
     if (a.kind == action_kind::add_halo) found |= 256u;
     bool const next = i + 1 < p.actions.size() && p.actions[i + 1].move == a.move;
     if (a.kind == action_kind::begin_move && !next) found |= 64u;
-    // Micro-batches take turns: a micro-batch computes before an earlier one has ended.
+    // Bit 64: micro-batches take turns, so a micro-batch computes before an earlier one has ended.
     if (i > 0 && computes(a.kind) && a.phase == search::phase::forward && (found & 64u) != 0 &&
         p.actions[i - 1].micro_batch > a.micro_batch)
       found |= 512u;
@@ -175,7 +175,7 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
     if (c.serial.actions.size() > 34 || lasting_bytes(c.serial) == 0) continue;
     auto const made = c.passed();
     auto const& p = n % 3 == 0 ? c.serial : made[static_cast<std::size_t>(n) % made.size()];
-    // Ranks can wait for each other if moves of two groups are under way at a time.
+    // Ranks may wait for each other if moves of two groups are under way at the same time.
     bool const may_wait = count.waiting == 0 && (features(p) & 72u) == 72u;
     if ((features(p) & ~seen) == 0 && !may_wait) continue;
     seen |= features(p);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the bound of pipeline schedules against the best of all orders, and what the searches find
-// against the bound.
+// Tests the lower bound of pipeline schedules against the best of all possible orders, and the
+// schedules that searches find against the bound.
 
 #include <algorithm>
 #include <limits>
@@ -21,8 +21,8 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// Equal stages with cheap and expensive transfers, one stage or one pass that dominates, and
-/// random costs.
+/// Returns various costs: equal stages with cheap and with expensive transfers, costs in which one
+/// stage or one pass dominates, and random costs.
 std::vector<pipeline_costs> several_costs(int stages) {
   std::vector<pipeline_costs> all;
   for (double const c : {0., 0.5, 2.}) all.push_back(equal(stages, 1, 1, 1, c));
@@ -41,7 +41,7 @@ std::vector<pipeline_costs> several_costs(int stages) {
   return all;
 }
 
-/// The seconds of the best of all orders for each of these costs.
+/// Returns, for each of the given costs, the seconds of the best of all possible orders.
 std::vector<double> best_of_all(schedule const& shape, bool split,
                                 std::vector<pipeline_costs> const& costs) {
   std::vector<double> best(costs.size(), std::numeric_limits<double>::infinity());
@@ -49,7 +49,7 @@ std::vector<double> best_of_all(schedule const& shape, bool split,
                     [&](schedule const& s) {
                       for (std::size_t k = 0; k < costs.size(); ++k) {
                         double const seconds = seconds_of(s, costs[k]);
-                        if (seconds < 0) return;  // no costs make it run
+                        if (seconds < 0) return;  // this order deadlocks, whatever the costs are
                         best[k] = std::min(best[k], seconds);
                       }
                     });
@@ -73,8 +73,8 @@ TEST_CASE("no order takes less than the bound, and the best one often takes no m
       CHECK(least <= best[k] * (1 + 1e-12));
       ++compared;
       reached += best[k] <= least * (1 + 1e-12);
-      // No search finds less than the best of all orders, and few micro-batches leave little to
-      // find.
+      // No search may find less than the best of all orders. With few micro-batches, the searches
+      // find nearly the best.
       if (shape.chunks > 1) continue;
       auto const permitted = std::vector<int>(std::size_t(shape.positions), shape.micro_batches);
       double const found =
@@ -123,7 +123,7 @@ TEST_CASE("no order takes less than the bound that counts skips and what follows
                           auto const ends = ends_of(s, costs, skips);
                           double last = -1;
                           for (int p = 0; p < int(ends.size()); ++p) {
-                            if (ends[std::size_t(p)] < 0) return;  // it cannot run
+                            if (ends[std::size_t(p)] < 0) return;  // this order deadlocks
                             double end = ends[std::size_t(p)];
                             for (int c = 0; c < s.chunks; ++c)
                               end += after[std::size_t(s.stage_of(p, c))];
@@ -165,14 +165,14 @@ TEST_CASE("seconds_of gives the seconds of the replay") {
 }
 
 TEST_CASE("the searched warm-ups come within a hundredth of the bound") {
-  // s = 4, m = 16, F = 1, B = 2.
+  // s = 4 stages, m = 16 micro-batches, F = 1, B = 2, transfers of c.
   for (double const c : {0., 0.25, 0.5, 1., 1.5, 2.}) {
     auto const costs = equal(4, 1, 1, 1, c);
     auto const found = with_warm_ups(best_warm_ups(16, costs, {16, 16, 16, 16}), 16);
     CAPTURE(c);
     CHECK(seconds_of(found, costs) <= bound(found, costs, false) * 1.01);
   }
-  // Many positions and micro-batches, where the searches try only a part.
+  // With many positions and micro-batches, the searches try only some of the orders.
   std::mt19937 random(7);
   std::uniform_real_distribution<double> any(0.2, 2);
   for (int turn = 0; turn < 2; ++turn) {

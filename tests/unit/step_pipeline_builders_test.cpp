@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the builders of pipeline schedules: that the check accepts all that they make, what they
-// have in flight, and the closed forms of DualPipeV.
+// Tests the builders of pipeline schedules: the check must accept their schedules. Also tests the
+// numbers of micro-batches in flight, and the closed forms of DualPipeV's bubble.
 
 #include <algorithm>
 #include <limits>
@@ -22,8 +22,9 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// What each stage has in flight, counted in time: the passes of a replay that have begun while the
-/// later pass of the same micro-batch has not ended.
+/// Counts the micro-batches that each stage has in flight, on the time axis of a replay: the
+/// forward pass has begun, and the backward pass (`ahead`) or its weight-gradient part (`held`) has
+/// not ended.
 std::vector<flight> in_flight_in_time(schedule const& s) {
   auto const t = replay(s, equal(s.stages(), 1, 1.25, 0.75, 0.5));
   std::vector<flight> each;
@@ -52,8 +53,9 @@ std::vector<flight> in_flight_in_time(schedule const& s) {
   return each;
 }
 
-/// The seconds of a schedule whose forward pass and the whole backward pass right after it are one
-/// pass, which begins when the inputs of both are there and gives its results when both end.
+/// Returns the seconds of a schedule if a forward pass and a whole backward pass that follows it
+/// directly are one combined pass. A combined pass begins when the inputs of both passes are there,
+/// and gives both results when it ends.
 double seconds_in_pairs(schedule const& s, stage_costs const& cost) {
   double const never = std::numeric_limits<double>::infinity();
   auto const cells = static_cast<std::size_t>(s.stages() * s.micro_batches);
@@ -113,7 +115,7 @@ TEST_CASE(
       for (auto const& made : all_schedules(s, m)) look(made), ++looked_at;
       auto const costs = equal(s, 1, 1, 1, 0.75);
       look(with_warm_ups(best_warm_ups(m, costs, std::vector<int>(std::size_t(s), m)), m));
-      // The limits of split schedules permit any number of chunks.
+      // Split schedules permit any number of chunks.
       if (m == 1 || m == s + 1 || m == 32)
         for (int v = 1; v <= 4; ++v)
           for (auto const wired : {wiring::straight, wiring::vee})
@@ -144,7 +146,8 @@ TEST_CASE("in flight: closed forms") {
         CHECK(h2.held <= std::min(m, 2 * s - 1));
         CHECK(h2.held >= h2.ahead);
         if (m < 2 * s) continue;
-        // As 1F1B of 2 s stages, so each part has 2 s + 1.
+        // Each part has two of the 2 s stages. A stage has as many micro-batches in flight as under
+        // 1F1B with 2 s stages, so both stages of a part together have 2 s + 1.
         auto const dual = dual_pipe_v(s, m);
         CHECK(in_flight(dual, j) == both(2 * s - j));
         CHECK(in_flight(dual, 2 * s - 1 - j) == both(j + 1));
@@ -173,12 +176,13 @@ TEST_CASE("DualPipeV has the published bubble") {
         CHECK(seconds_in_pairs(made, c) - 2 * m * c.all() ==
               doctest::Approx((s - 1) * (c.forward + b + b - 3 * w)));
       }
-  // Here the forward pass of a pair sends before its backward pass begins.
+  // Here the two passes of a pair are separate: the forward pass sends before the backward pass
+  // begins.
   for (int s = 1; s <= 8; ++s)
     for (int m : {2 * s, 2 * s + 1, 4 * s})
       CHECK(seconds_of(dual_pipe_v(s, m), equal(2 * s, 1, 1, 1, 0)) ==
             doctest::Approx(6 * m + (s - 1)));
-  // The last of two positions.
+  // Checks the order of the second one of two positions.
   CHECK(to_string(dual_pipe_v(2, 4))
             .find("1: F0 F0.1 F1 F1.1 F2 B0.1 F2.1 B0 F3 B1.1 F3.1 B1 B2.1 B2 I3.1 I3 W3.1 W3\n") !=
         std::string::npos);

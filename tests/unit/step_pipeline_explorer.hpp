@@ -3,21 +3,19 @@
 
 #pragma once
 
-// Explores all interleavings of a pipeline schedule in a model with the least help from transfers:
+// Explores all interleavings of a pipeline schedule, in a model without any buffers:
 //
-//   - Each part does one thing after another: its passes in the order of the schedule, its sends and
-//     its receives. While it waits in a send, it does nothing else.
-//   - A pass runs if what it reads is there: what the stage before or behind has sent to this part,
-//     or made on this part, and the results of its own stage.
-//   - A send and its receive complete together (a rendezvous), and only if both parts have come to
-//     them. No buffer holds what nobody receives yet.
+//   - Each part does one thing after another: its passes in the order of the schedule, its sends
+//     and its receives. While it waits in a send, it does nothing else.
+//   - A pass can run if its inputs are there: tensors that the stage before or behind has sent to
+//     this part or has computed on this part, and results of the pass's own stage.
+//   - A send and its receive complete together (a rendezvous), when both parts have come to them.
 //
-// The model knows nothing of times. There are two questions, since a schedule does not say when
-// parts receive:
+// The model has no times. A schedule does not say when parts receive, so there are two questions:
 //
 //   some_run_ends(s)       A part sends each result right after the pass. Between two passes it may
-//                          receive whatever another part offers. Is there any run in which all
-//                          passes run? If not, the schedule deadlocks wherever receives stand.
+//                          receive whatever another part offers. Is there a run in which all passes
+//                          run? If not, the schedule deadlocks for every placement of the receives.
 //   every_run_ends(lines)  Every part has a list of passes, sends and receives, as lower.hpp makes
 //                          it. Do all passes run in every interleaving?
 
@@ -33,15 +31,16 @@ namespace ashlar_test {
 
 namespace pipeline_explorer {
 
-/// Where the result of a pass is read: a stage, or -1.
+/// Returns the stage that reads the result of a pass, or -1 if no other stage reads it.
 inline int reader_of(ashlar::pipelines::schedule const& s, int stage,
                      ashlar::pipelines::pass what) {
   if (what == ashlar::pipelines::pass::forward) return stage + 1 < s.stages() ? stage + 1 : -1;
   return makes_input_gradient(what) ? stage - 1 : -1;
 }
 
-/// What a part does next, packed in one number for all parts: for each the number of passes that
-/// have run, and whether the result of the last one is still to be sent.
+/// Answers the first question (some_run_ends). A state is one number with 16 bits for each part:
+/// the number of passes that have run, and one bit that is set if the result of the last pass must
+/// still be sent.
 class free_receives {
  public:
   explicit free_receives(ashlar::pipelines::schedule const& s) : schedule_(s) {
@@ -96,7 +95,8 @@ class free_receives {
   std::size_t cell(int stage, int m) const {
     return static_cast<std::size_t>(stage * schedule_.micro_batches + m);
   }
-  /// Whether the result of a pass is where `reader` is, by the number of the pass in its part.
+  /// Returns whether the part of stage `reader` has the result of a pass. `number` is the position
+  /// of the pass in the order of its part.
   bool is_there(std::uint64_t state, int stage, int number, int reader) const {
     int const from = schedule_.position_of(stage), done = ran(state, from);
     if (number < 0 || number >= done) return false;
@@ -115,15 +115,15 @@ class free_receives {
   }
 
   ashlar::pipelines::schedule const& schedule_;
-  std::vector<int> forward_, backward_;  // the number of F, and of B or I, by stage and micro-batch
+  std::vector<int> forward_, backward_;  // positions of F, and of B or I, by stage and micro-batch
   std::unordered_set<std::uint64_t> seen_;
 };
 
-/// One line of one part: a pass, a send or a receive.
+/// One entry in the list of a part: a pass, a send or a receive.
 struct own_line {
   bool is_transfer = false;
-  int other = 0;  ///< of a transfer: the other part
-  int stage = 0;  ///< that runs the pass, or has run the one whose result travels
+  int other = 0;  ///< the other part, if this is a transfer
+  int stage = 0;  ///< the stage that runs the pass, or that has computed the transferred tensor
   ashlar::pipelines::action what;
 };
 using part_lines = std::vector<std::vector<own_line>>;
@@ -141,8 +141,8 @@ inline part_lines lines_of_parts(ashlar::pipelines::schedule const& s,
   return parts;
 }
 
-/// Puts each receive right before the pass that reads it and each send right after the pass that
-/// makes it: the order that a part would choose that does not look at the others.
+/// Puts each receive right before the pass that reads the tensor, and each send right after the
+/// pass that computes it. A part that does not consider the other parts would choose this order.
 inline part_lines lines_without_common_order(ashlar::pipelines::schedule const& s) {
   using ashlar::pipelines::pass;
   part_lines parts(static_cast<std::size_t>(s.positions));
@@ -164,7 +164,7 @@ inline part_lines lines_without_common_order(ashlar::pipelines::schedule const& 
   return parts;
 }
 
-/// Returns whether in every interleaving all lines complete, each pass after what it reads.
+/// Returns whether all lists end in every interleaving, and every pass comes after its inputs.
 inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines const& parts) {
   auto const next = [](std::uint64_t state, int p) { return state >> (16 * p) & 0xffff; };
   auto const one = [](int p) { return std::uint64_t(1) << (16 * p); };
@@ -174,7 +174,8 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
            (a.what.what == ashlar::pipelines::pass::forward) ==
                (b.what.what == ashlar::pipelines::pass::forward);
   };
-  // What a part has, it has from its own earlier lines alone, so that needs no exploring.
+  // First checks that each part has the inputs of its passes and sends. A part gets them only by
+  // earlier entries of its own list, so this check needs no exploration.
   using ashlar::pipelines::pass;
   for (int p = 0; p < s.positions; ++p) {
     std::set<std::tuple<int, int, bool>>
@@ -190,7 +191,7 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
              (it.stage + 1 < s.stages() && !has.count({it.stage + 1, m, false}))))
           return false;
       } else if (s.position_of(it.stage) == p && !has.count({it.stage, m, forward})) {
-        return false;  // it sends what it does not have
+        return false;  // the part sends a tensor that it does not have
       }
       has.insert({it.stage, m, forward});
     }
@@ -226,12 +227,12 @@ inline bool every_run_ends(ashlar::pipelines::schedule const& s, part_lines cons
 
 }  // namespace pipeline_explorer
 
-/// Returns whether all passes can run with rendezvous, wherever parts receive.
+/// Returns whether some placement of the receives lets all passes run without buffers.
 inline bool some_run_ends(ashlar::pipelines::schedule const& s) {
   return pipeline_explorer::free_receives(s).some_run_ends();
 }
-/// Returns whether all passes run in every interleaving of the lists of lower.hpp, and no pass of
-/// the schedule is missing in them.
+/// Returns whether all passes run in every interleaving of the lists that lower.hpp makes. Returns
+/// false if a pass of the schedule is missing in the lists.
 inline bool every_lowered_run_ends(ashlar::pipelines::schedule const& s,
                                    ashlar::pipelines::pipeline_costs const& costs) {
   auto const parts = pipeline_explorer::lines_of_parts(s, lowered(s, costs));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests that the check of pipeline schedules is exact: it accepts a schedule if and only if the
-// schedule cannot deadlock even where every send waits for its receive. The model of execution, and
-// what is explored in it, is described in step_pipeline_explorer.hpp.
+// schedule cannot deadlock, even if every send waits for its receive. step_pipeline_explorer.hpp
+// describes this model of execution and explores it.
 
 #include <map>
 #include <random>
@@ -22,14 +22,15 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// How many schedules were compared, how many of them run, and how many differ.
+/// The number of compared schedules, of schedules that can run, and of schedules about which the
+/// check and the explorer disagree.
 struct comparison {
   int all = 0, run = 0, different = 0;
 
   void add(schedule const& s) {
     bool const accepted = fault_of(s).empty();
     bool same = some_run_ends(s) == accepted;
-    // Where receives stand depends on the costs, but not whether that can be run.
+    // The costs determine where lower.hpp puts the receives, but not whether the schedule can run.
     if (accepted)
       for (double const transfer : {0., 1.5}) {
         auto const costs = equal(s.stages(), 1, 1, 0.5, transfer);
@@ -43,7 +44,8 @@ struct comparison {
 
 schedule shape_of(int s, int m, int chunks, wiring wired) { return {s, m, chunks, wired, {}}; }
 
-/// Whether each stage has all its passes, each kind in the order of the micro-batches.
+/// Returns whether each stage has all its passes, and each kind of pass in the order of
+/// micro-batches.
 bool is_complete_and_in_order(schedule const& s) {
   std::vector<int> each;
   for (int k = 0; k < s.micro_batches; ++k) each.push_back(k);
@@ -76,7 +78,8 @@ TEST_CASE("the check accepts exactly what the explorer runs: all orders of F and
 }
 
 TEST_CASE("the check accepts exactly what the explorer runs: all orders of F, I and W") {
-  // Orders that a part by itself could run. For three parts and four micro-batches, see the sample.
+  // Only orders that a part by itself could run are tried. A test case below samples the schedules
+  // of three parts and four micro-batches.
   comparison seen;
   for (int s = 1; s <= 3; ++s)
     for (int m = 1; m <= 4 - s / 3; ++m)
@@ -120,7 +123,7 @@ TEST_CASE("the check accepts exactly what the explorer runs: a sample of larger 
     one.order.resize(static_cast<std::size_t>(f.s));
     for (int turn = 0; turn < 3000; ++turn) {
       for (auto& own : one.order) own = orders.all()[any(random)];
-      // Equal orders everywhere are possible more often than others.
+      // If all positions have the same order, the schedule can run more often.
       if (turn % 3 == 0) one.order.assign(one.order.size(), one.order[0]);
       seen.add(one);
     }
@@ -139,7 +142,7 @@ TEST_CASE("the common order matters: 1F1B deadlocks if parts receive just before
   CHECK(every_lowered_run_ends(made, equal(2, 1, 1, 1, 0)));
   CHECK_FALSE(
       pipeline_explorer::every_run_ends(made, pipeline_explorer::lines_without_common_order(made)));
-  auto const serial = with_warm_ups(std::vector{1, 1}, 2);  // one micro-batch at a time needs none
+  auto const serial = with_warm_ups(std::vector{1, 1}, 2);  // one micro-batch at a time
   CHECK(pipeline_explorer::every_run_ends(serial,
                                           pipeline_explorer::lines_without_common_order(serial)));
   for (int s = 1; s <= 3; ++s)

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Pipeline schedules for tests: those of all builders, and all orders that there are.
+// Pipeline schedules for tests: the schedules of all builders, and all possible orders of passes.
 
 #include <vector>
 
@@ -15,12 +15,14 @@
 
 namespace ashlar_test {
 
-/// Returns costs of equal stages: of F, I and W, and of transfers in both directions.
+/// Returns costs of equal stages. The passes F, I and W take f, i and w seconds, and a transfer
+/// takes c seconds in both directions.
 inline ashlar::pipelines::pipeline_costs equal(int stages, double f, double i, double w, double c) {
   return ashlar::pipelines::pipeline_costs(static_cast<std::size_t>(stages), {f, i, w, c, c});
 }
 
-/// Returns the schedules of all builders that permit these numbers, with up to four chunks.
+/// Returns the schedules of all builders that permit s positions and m micro-batches, with up to
+/// four chunks.
 inline std::vector<ashlar::pipelines::schedule> all_schedules(int s, int m) {
   using namespace ashlar::pipelines;
   std::vector<schedule> all{gpipe(s, m), one_f_one_b(s, m), eager(s, m),
@@ -32,6 +34,8 @@ inline std::vector<ashlar::pipelines::schedule> all_schedules(int s, int m) {
 }
 
 /// Makes all orders of the passes of one part in which each stage takes the micro-batches in order.
+/// Parameters:
+///
 ///   split      the backward pass is I and W instead of B
 ///   possible   only orders that a part by itself could run: F before B or I, and I before W
 class part_orders {
@@ -73,7 +77,7 @@ class part_orders {
   std::vector<std::vector<ashlar::pipelines::action>> all_;
 };
 
-/// Calls f(schedule) for every choice of one of these orders for each of `shape`'s positions.
+/// Calls f(schedule) for every way to give one of these orders to each of `shape`'s positions.
 template <class F>
 void for_each_schedule(ashlar::pipelines::schedule shape, part_orders const& orders, F const& f) {
   auto const& all = orders.all();
@@ -81,7 +85,7 @@ void for_each_schedule(ashlar::pipelines::schedule shape, part_orders const& ord
   shape.order.assign(choice.size(), all[0]);
   for (std::size_t p = 0; p < choice.size();) {
     f(shape);
-    for (p = 0; p < choice.size(); ++p) {  // count up
+    for (p = 0; p < choice.size(); ++p) {  // goes to the next combination
       choice[p] = (choice[p] + 1) % all.size();
       shape.order[p] = all[choice[p]];
       if (choice[p] != 0) break;

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests replays and common orders of pipeline schedules in which the values of skips cross stages:
-// - A skip that takes no time changes nothing. Each pass waits for the transfers that it reads.
-// - The times of the transfers are those of links that carry one at a time.
-// - Parts that take their passes and transfers from the common order one at a time, and whose
-//   transfers wait for both ends, come to their ends.
+// - Skips whose transfers take no time change nothing. Each pass waits for the transfers that it
+//   reads.
+// - The times of the transfers are those of links that carry one transfer at a time.
+// - If parts take their passes and transfers from the common order one at a time, and every
+//   transfer waits for both of its ends, all parts finish.
 
 #include <algorithm>
 #include <map>
@@ -35,7 +36,7 @@ skip_transfers draw_skips(int stages, std::mt19937& random) {
   return skips;
 }
 
-/// Returns what is wrong with a common order, or an empty text.
+/// Returns a description of what is wrong with a common order, or an empty text.
 std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
                            std::vector<lowered_line> const& lines) {
   std::set<std::tuple<int, bool, int, int>> there;  // stage, forward, micro-batch, skip
@@ -67,7 +68,7 @@ std::string fault_of_lines(schedule const& s, skip_transfers const& skips,
   return passes == s.order ? "" : "the passes are in another order";
 }
 
-/// Returns what is wrong with the times of the transfers, or an empty text.
+/// Returns a description of what is wrong with the times of the transfers, or an empty text.
 std::string fault_of_transfers(schedule const& s, pipeline_costs const& costs,
                                skip_transfers const& skips, timeline const& times) {
   std::map<std::pair<int, int>, double> links;
@@ -131,11 +132,11 @@ TEST_CASE("one micro-batch takes the longest way from the begin of a skip to its
     return replay(one_f_one_b(3, 1), costs, skips).seconds;
   };
   CHECK(seconds({}) == 10.5);
-  CHECK(seconds({{0, 2, 2, 0}}) == 10.5);  // as long as the way through stage 1
+  CHECK(seconds({{0, 2, 2, 0}}) == 10.5);  // takes as long as the way through stage 1
   CHECK(seconds({{0, 2, 3, 0}}) == 11.5);
   CHECK(seconds({{0, 2, 3, 5}}) == 14);                  // the gradient through stage 1 takes 2.5
-  CHECK(seconds({{0, 2, 3, 0}, {0, 2, 1, 0}}) == 12.5);  // one after the other on one link
-  CHECK(seconds({{0, 1, 3, 0}}) == 13.5);                // behind the output of stage 0
+  CHECK(seconds({{0, 2, 3, 0}, {0, 2, 1, 0}}) == 12.5);  // both skips use one link in turn
+  CHECK(seconds({{0, 1, 3, 0}}) == 13.5);                // waits for the output of stage 0
 }
 
 }  // namespace ashlar_test

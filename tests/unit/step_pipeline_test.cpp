@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pipeline schedules: that the builders make schedules that can run, with the bubbles of
-// their closed forms, and that faults are named. Whether the check finds every fault is tested in
-// step_pipeline_explorer_test.cpp.
+// Tests pipeline schedules. The builders must make schedules that can run and have the bubbles of
+// their closed forms. Faults must be named. Another test, step_pipeline_explorer_test.cpp, shows
+// that the check finds every fault.
 
 #include <random>
 #include <set>
@@ -24,8 +24,8 @@ namespace {
 
 using namespace ashlar::pipelines;
 
-/// Returns the largest number of micro-batches, over all positions, whose forward pass has run but
-/// not the pass `until`, counted by chunks.
+/// Returns the largest number of micro-batches on one position whose forward pass has run, but
+/// whose pass of the kind `until` has not. Each chunk of a position counts separately.
 int in_flight(schedule const& s, bool (*until)(pass)) {
   int most = 0;
   for (auto const& order : s.order) {
@@ -68,10 +68,11 @@ TEST_CASE("bubbles without transfers have their closed forms") {
       CHECK(bubble(gpipe(s, m)) == doctest::Approx((s - 1) * all));
       CHECK(bubble(one_f_one_b(s, m)) == doctest::Approx((s - 1) * all));
       CHECK(bubble(eager(s, m)) == doctest::Approx((s - 1) * all));
-      // A chunk's passes are a v-th of a part's, so in units of its passes the bubble stays.
+      // A bubble is counted in passes of a chunk, which are v times shorter than those of a part.
+      // In these units, the bubble does not depend on v.
       for (int v : {2, 4}) CHECK(bubble(interleaved(s, m, v)) == doctest::Approx((s - 1) * all));
-      // (s - 1) (F + I - W). The others have no bubble but the begin of a step, when the last part
-      // waits for (s - 1) F, which the papers do not count.
+      // ZB-H1 has the bubble (s - 1) (F + I - W). In the other two schedules, the last part waits
+      // only at the begin of the step, for (s - 1) F. The papers do not count this wait.
       CHECK(bubble(zb_h1(s, m)) == doctest::Approx((s - 1) * (f + i - w)));
       CHECK(bubble(zb_h2(s, m)) == doctest::Approx((s - 1) * f));
       CHECK(bubble(zb_v(s, m)) == doctest::Approx((s - 1) * f));
@@ -79,7 +80,8 @@ TEST_CASE("bubbles without transfers have their closed forms") {
 }
 
 TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 micro-batches") {
-  // F = 1, B = 2, transfers of c: c, GPipe, 1F1B, eager-1F1B, bound; from replays by other means.
+  // F = 1, B = 2. The columns are: seconds c of a transfer, GPipe, 1F1B, eager-1F1B, bound. The
+  // values come from replays with another program.
   double const rows[][5] = {{0, 57, 57, 57, 57},     {0.25, 58.5, 64, 58.5, 58.5},
                             {0.5, 60, 71, 60, 60},   {1, 63, 85, 63, 63},
                             {1.5, 73.5, 99, 66, 66}, {2, 84, 113, 75, 69}};
@@ -106,7 +108,8 @@ TEST_CASE("transfers: GPipe, 1F1B, eager-1F1B and the bound, four stages and 16 
 
 TEST_CASE(
     "the best warm-ups reach the bound, with no more micro-batches in flight than that takes") {
-  // s = 4, m = 16, F = 1, B = 2: the shortest of all depths, and the depths found by trying all.
+  // s = 4, m = 16, F = 1, B = 2. A row has the least seconds over all warm-up depths, and these
+  // depths. Both were found by trying all depths.
   struct row {
     double transfer, seconds;
     std::vector<int> depths;
@@ -125,7 +128,7 @@ TEST_CASE(
     for (std::size_t j = 0; j < 4; ++j) ours += found[j], theirs += r.depths[j];
     CHECK(ours <= theirs);
   }
-  // Unequal stages, against all depths.
+  // For unequal stages, the result is compared with all depths.
   std::mt19937 random(4);
   std::uniform_real_distribution<double> any(0.2, 2);
   for (int turn = 0; turn < 30; ++turn) {
@@ -145,7 +148,8 @@ TEST_CASE(
     CHECK(replay(with_warm_ups(found, m), costs).seconds <= least * 1.01);
   }
   CHECK(best_warm_ups(8, equal(2, 1, 1, 1, 0), {1, 1}) == std::vector<int>{1, 1});
-  // Memory for less at an earlier position limits the later ones too.
+  // If memory limits the depth at an earlier position, the depths at later positions are limited
+  // too.
   CHECK(best_warm_ups(16, equal(4, 1, 1, 1, 0.5), {2, 16, 16, 16}) == std::vector<int>{2, 2, 1, 1});
 }
 
@@ -172,8 +176,8 @@ TEST_CASE("in the common order every send can wait for its receive") {
             boundaries += made.position_of(k) != made.position_of(k + 1);
           CHECK(lines.size() - passes == 2 * boundaries * static_cast<std::size_t>(m));
           std::vector<std::size_t> next(own.size());
-          std::set<std::pair<int, int>> x, dy;  // what has arrived: stage, micro-batch
-          std::set<std::pair<int, std::pair<int, bool>>> made_by;  // what a stage has made
+          std::set<std::pair<int, int>> x, dy;  // tensors that have arrived: stage, micro-batch
+          std::set<std::pair<int, std::pair<int, bool>>> made_by;  // results of each stage
           bool right = true, moved = true;
           while (moved) {
             moved = false;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Schedules for tests of the programs of a pipeline's parts, and a run of all parts side by side in
-// which every transfer waits for its other end.
+// Helpers for tests of the programs of a pipeline's parts: schedules, and a joint run of all parts
+// in which every transfer waits until both of its ends have begun.
 
 #include <map>
 #include <vector>
@@ -37,11 +37,12 @@ inline std::vector<ashlar::pipelines::schedule> pipelines_for(int positions, int
   return list;
 }
 
-/// Runs the programs of all parts side by side. A crossing ends as soon as both of its ends have
-/// begun, and its two ends have the same bytes. Returns whether all programs come to their ends.
+/// Runs the programs of all parts together. A crossing ends when both of its ends (the send and the
+/// receive) have begun. Checks that both ends have the same bytes. Returns whether all programs
+/// finish.
 inline bool run_together(std::vector<search::program> const& parts) {
   std::vector<std::size_t> at(parts.size(), 0);
-  std::map<int, int> begun;  // by number: how many ends have begun
+  std::map<int, int> begun;  // by number of the crossing: how many of its ends have begun
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t p = 0; p < parts.size(); ++p)
@@ -60,8 +61,8 @@ inline bool run_together(std::vector<search::program> const& parts) {
   return over;
 }
 
-/// Returns the limits of as many random stages as a schedule has, cut at some of the cutting points
-/// of a net. Returns an empty list if the net has fewer of them.
+/// Returns the limits of random stages, as many as the schedule has. The stages are cut at cutting
+/// points of the net. Returns an empty list if the net has too few cutting points.
 inline std::vector<int> any_limits(search::problem const& net,
                                    ashlar::pipelines::schedule const& order, random_cases& draw) {
   auto const points = search::detail::cutting_points(net);
@@ -74,8 +75,9 @@ inline std::vector<int> any_limits(search::problem const& net,
   return limits;
 }
 
-/// Builds the programs of all parts of a pipeline. Checks each of them before and after the passes
-/// that overlap transfers, and that they come to their ends side by side. Returns them as built.
+/// Builds the programs of all parts of a pipeline. Checks each program before and after the passes
+/// that overlap transfers, and checks that all programs finish in a joint run. Returns the programs
+/// without overlap.
 inline std::vector<search::program> right_programs(search::problem const& chain, search::plan plan,
                                                    ashlar::machine const& m,
                                                    search::pipeline_part part) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the programs of the parts of a pipeline: each is right by itself, before and after the
-// passes that overlap transfers, and all together run to their ends even if every transfer waits
-// until both of its ends have begun.
+// Tests the programs of the parts of a pipeline. Each program must be correct by itself, before and
+// after the passes that overlap transfers. All programs together must finish, even if every
+// transfer waits until both of its ends have begun.
 
 #include <map>
 
@@ -19,7 +19,7 @@ namespace {
 
 using search::action_kind;
 
-/// Returns the number of passes of each kind, in all elements and micro-batches.
+/// Returns the number of computations of each kind, summed over all elements and micro-batches.
 std::map<action_kind, int> computations(std::vector<search::program> const& parts) {
   std::map<action_kind, int> count;
   for (auto const& p : parts)
@@ -32,7 +32,7 @@ std::map<action_kind, int> computations(std::vector<search::program> const& part
 
 TEST_CASE("programs of a pipeline's parts are right, and run together") {
   random_cases draw(7);
-  int tried = 0, skips = 0;  // skips that are cut
+  int tried = 0, skips = 0;  // skips: the number of skips that are cut
   for (int turn = 0; turn < 120; ++turn) {
     auto net = draw.net();
     vary(net, draw);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the programs of nets with tied parameters: one parameter with two gradient sums, which are
-// added once. On one stage, the memory and the seconds of the program are those of the plan. In a
-// pipeline, the parameter and the gradient of its later use cross once a step each.
+// Tests the programs of nets with tied parameters. A tied parameter has two gradient sums, which
+// are added once. On one stage, the program must have the memory and seconds of the plan. In a
+// pipeline, the parameter and the gradient of its later use each cross once in a step.
 
 #include <algorithm>
 
@@ -136,7 +136,7 @@ TEST_CASE("in a pipeline a tied parameter and its gradient cross once each") {
     }
   }
   CHECK(apart > 30);
-  CHECK(together > 3);  // the first and the last stage of ZB-V are on one part
+  CHECK(together > 3);  // with ZB-V, the first and the last stage are on the same part
 }
 
 }  // namespace ashlar_test

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the predicted timelines of small programs against values computed by hand. One element of a
-// tensor takes one second on a link. A forward pass of a layer takes 100 seconds on the busiest
-// rank.
+// Tests the predicted timelines of small programs against values computed by hand. On a link, one
+// element of a tensor takes one second. On the busiest rank, a forward pass of a layer takes 100
+// seconds.
 
 #include <algorithm>
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests programs in which micro-batches take turns (step/turns.hpp): their order, their gathers,
-// bytes, seconds and memory. On chains with one link their timeline is that of HiDup's cost model.
+// Tests programs in which micro-batches take turns (step/turns.hpp): the order of actions, the
+// gathers, bytes, seconds and memory. On chains with one link, the timeline must equal HiDup's cost
+// model.
 
 #include <algorithm>
 #include <random>
@@ -25,8 +26,8 @@ namespace {
 using ashlar::parse_placement;
 using search::action_kind;
 
-/// A chain of layers without parameters, whose activations and gradients are redistributed at random
-/// boundaries. One element takes one second on the only link.
+/// A chain of layers without parameters. At random boundaries between layers, the activations and
+/// gradients are redistributed. One element takes one second on the only link.
 struct random_chain {
   ashlar::machine m;
   search::problem net;
@@ -70,7 +71,7 @@ struct random_chain {
 
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(a, b); }
 
-/// The recursion of HiDup's equations 4 and 5.
+/// Computes the recursion of HiDup's equations 4 and 5.
 double by_equation_5(std::vector<search::duplex_stage> const& stages) {
   double psi = 0, phi = 0;
   for (auto const& s : stages) {
@@ -102,7 +103,8 @@ TEST_CASE("the timeline of two micro-batches is equation 5 of HiDup on 10,000 ra
     exposed += t.exposed > 0;
     hidden += t.hidden() > 0;
 
-    // Two groups: the last stage of the first one and the first stage of the second one are one.
+    // With two groups of micro-batches, the last stage of the first group and the first stage of
+    // the second group form one stage, because nothing moves between them.
     c.net.micro_batches = 4;
     auto both = stages;
     both.back().work += stages.front().work;
@@ -153,7 +155,7 @@ TEST_CASE("programs with turns are right, and their seconds and bytes are those 
     auto const parts = breakdown(c.net, c.plan, c.machine);
     auto const received = received_at_most(c.turns), without = received_at_most(c.serial);
     CHECK(close(received.bytes(), parts.total.received));
-    // The same moves, but each gather once for a group of micro-batches.
+    // The moves are the same, except that a group of micro-batches shares each gather.
     auto const groups = (c.net.micro_batches - 1) / c.net.interleaved + 1;
     auto const gathers = [](search::program const& p) {
       return std::count_if(p.moves.begin(), p.moves.end(),
@@ -164,7 +166,7 @@ TEST_CASE("programs with turns are right, and their seconds and bytes are those 
           std::ssize(c.serial.moves) - std::ssize(c.turns.moves));
     fewer_bytes += received.bytes() < without.bytes();
     CHECK(received.bytes() <= without.bytes());
-    // Again, and with turns that end at fewer places.
+    // Taking turns again must change nothing. Turns that end only at moves must be correct too.
     CHECK(take_turns(c.turns, c.net.interleaved).made == c.turns);
     auto const longer = take_turns(c.turns, c.net.interleaved, search::turn_ends::at_moves).made;
     CHECK(!check(longer).found());

@@ -66,7 +66,7 @@ TEST_CASE("the progress line says step, loss, norm, speed and share of communica
   CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 images/s   "
                      "12.5 % communication   41.3 % MFU");
 
-  // The step computes for 7 s. Of 4 s of communication, computations hide 1 s.
+  // The step computes for 7 s. It communicates for 4 s, of which computations hide 1 s.
   report.seconds = 10;
   report.exposed_seconds = 3;
   report.hidden_seconds = 1;
@@ -75,7 +75,7 @@ TEST_CASE("the progress line says step, loss, norm, speed and share of communica
   out << report;
   CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 images/s   "
                      "12.5 % communication   25.0 % overlap   41.3 % MFU");
-  report.exposed_seconds = 9;  // 1 s of computation, all of it beside communication
+  report.exposed_seconds = 9;  // 1 s of computation, which hides communication
   CHECK(report.overlap_ratio() == Approx(1));
   CHECK(ashlar::train::step_report{}.overlap_ratio() == 0);
 }

@@ -26,7 +26,7 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
   search::turn_chain chain;
   chain.turns = turns;
   chain.groups = 1 + static_cast<int>(draw() % 2);
-  // Without a whole second group, there may be a smaller last one.
+  // If there is only one full group of micro-batches, a smaller group may follow it.
   chain.per_step = chain.groups > 1 ? 2.5 : turns > 1 && draw() % 2 ? 1 + 1. / turns : 1;
   int const links = 1 + static_cast<int>(draw() % 2);
   for (int k = 0; k < 6; ++k) {
@@ -96,7 +96,8 @@ inline search::turn_chain with_choices(search::turn_chain const& chain,
   return one;
 }
 
-/// Calls f(choices) for every choice of each element in which the two ends of a residual agree.
+/// Calls f(choices) for every combination of choices in which both ends of a residual have the same
+/// choice.
 template <class F>
 void for_each_choices(search::turn_chain const& chain, F f) {
   std::vector<int> choices(static_cast<std::size_t>(chain.size()), 0);

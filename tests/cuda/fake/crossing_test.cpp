@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests parts of a mesh of fake GPU ranks (fake_cuda.hpp) and crossings between them: values, the
-// messages that NCCL gets and their order, work beside crossings, and faults.
+// Tests parts of a mesh of fake GPU ranks (fake_cuda.hpp), and crossings of tensors between the
+// parts: the values, the messages that NCCL gets and their order, work that runs during crossings,
+// and faults.
 
 #include <support/message_of.hpp>
 #include <support/nccl_mesh_cases.hpp>
@@ -39,15 +40,15 @@ struct two_parts {
   }
 };
 
-/// Returns whether the members of the part have these values, and other ranks none.
+/// Returns whether members of the tensor's part have these values, and other ranks have none.
 template <class Tensor, class T>
 bool has_values(Tensor const& x, std::vector<T> const& values) {
   auto const found = ashlar::to_full(x);
   return x.mesh().is_here() ? found == values : found.empty();
 }
 
-/// Moves a tensor from each placement on one part to each on the other one, and back. Returns the
-/// number of wrong results. Compares the messages with the plan, and their bytes.
+/// Moves a tensor from placements on one part to placements on the other part, and back. Returns
+/// the number of wrong results. Checks that the messages and their bytes are those of the plan.
 template <class T>
 int wrong_crossings(two_parts const& m, shape const& extents, std::size_t step) {
   auto const values = numbers<T>(extents);
@@ -137,7 +138,7 @@ TEST_CASE("tensors cross in the background while both parts compute and communic
         auto const y = ashlar::from_full<2>(m.b, {5, 7}, q, std::span<double const>(values));
         auto there = redistribute_async(x, m.b, q);
         auto back = redistribute_async(y, m.a, p);
-        // The copy is released while it crosses.
+        // The source, a temporary copy, is released while it still crosses.
         auto again = redistribute_async(x.clone(), m.b, p);
         CHECK(has_values(redistribute(x, q), values));
         CHECK(has_values(redistribute(y, p), values));
@@ -225,7 +226,8 @@ TEST_CASE("a rank that does not come to a crossing is named") {
   std::string all;
   for (auto const& text : said) all += text + "\n";
   INFO(all);
-  // Rank 1 has nothing to send, and waits for rank 2 in the barrier. Either of the two may say it.
+  // Rank 1 has nothing to send and waits for rank 2 in the barrier. Rank 0 or rank 1 reports the
+  // timeout.
   CHECK(has(all, " has not ended within 0.4 s."));
   CHECK(has(all, " in a crossing between two parts (number 1), for rank 2."));
   CHECK(fake::live_communicators() == 0);

@@ -58,7 +58,7 @@ void set_machine(machine const& m);
 machine const& fake_machine();
 /// Makes the next check of a kernel launch fail with `status`.
 void fail_launch(cudaError_t status);
-/// A send or receive for which a rank has called NCCL.
+/// One call of ncclSend or ncclRecv by a rank.
 struct logged_message {
   bool sends;
   int peer;
@@ -66,8 +66,8 @@ struct logged_message {
   int group_depth;  ///< 0 outside of groups
   friend bool operator==(logged_message const&, logged_message const&) = default;
 };
-/// Returns, and forgets, the messages of rank `rank` of the split communicators with this name, in
-/// the order of the calls.
+/// Returns the messages of rank `rank` of the split communicators with this name, in the order of
+/// the calls, and removes them from the log.
 std::vector<logged_message> take_messages(std::string const& name, int rank);
 /// Makes all communicators of this process report `status` from now on. Calling this function with
 /// ncclSuccess ends the failure.

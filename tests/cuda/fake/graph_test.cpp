@@ -221,7 +221,7 @@ TEST_CASE("memory: allocation counts, blocks of a graph, and requests above the 
   CHECK(b != nullptr);
   CHECK(memory.bytes_in_use() == 1024 + 512);
   memory.release(a, 1000);
-  CHECK(memory.allocate(1010) == a);  // the same size class
+  CHECK(memory.allocate(1010) == a);  // 1010 and 1000 bytes have the same size class
   memory.release(a, 1010);
   CHECK(memory.peak_bytes() == 1024 + 512);
 

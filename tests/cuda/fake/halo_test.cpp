@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests exchanges of halos on fake GPU ranks (fake_cuda.hpp): each rank gets what its windows cover,
-// and gradients with halos add up.
+// Tests exchanges of halos on fake GPU ranks (fake_cuda.hpp). Each rank must get all rows that its
+// windows cover, and the gradients of these rows must be summed on the ranks that own them.
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,8 @@ TEST_CASE("halos on fake devices") {
       auto const layout = ashlar::step::halo_layout_of(spec, at, t);
       REQUIRE(layout.has_halo());
       auto const values = numbers<float>(extents);
-      // In the sum of all gradients, each element is multiplied by the number of ranks that read it.
+      // In the sum of all gradients, each element is multiplied by the number of ranks that read
+      // it.
       auto sums = values;
       for (std::size_t i = 0; i < sums.size(); ++i) {
         int readers = 0;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of meshes and tensors of GPU ranks on the fake CUDA and NCCL of fake_cuda.hpp:
-// redistributions in the foreground and in the background, collectives on host values, the
-// environment of a single rank, and invalid use.
+// Tests meshes and tensors of GPU ranks on the fake CUDA and NCCL of fake_cuda.hpp: redistributions
+// in the foreground and in the background, collectives on host values, the environment of a single
+// rank, and invalid use.
 
 #include <support/message_of.hpp>
 #include <support/nccl_mesh_cases.hpp>

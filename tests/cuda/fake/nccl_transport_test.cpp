@@ -269,7 +269,7 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
         go();
         if (me.rank == 1) {
           std::this_thread::sleep_for(1200ms);
-          go();  // after the other ranks have given up
+          go();  // runs after the other ranks have given up
           me.compute.synchronize();
           me.transport->barrier();
           return;
@@ -334,7 +334,7 @@ TEST_CASE("split groups: their members, and one communicator for all ranks of th
   CHECK(at(2, {0, 2}).is_whole);
   CHECK(at(2, {1, 0, 2}).is_whole);
   CHECK_FALSE(at(2, {2, 0}).is_whole);
-  CHECK(at(2, {2, 0}).key == 1);  // gpu is the outer axis
+  CHECK(at(2, {2, 0}).key == 1);  // axis 2 (gpu) is the outer axis of the group
   CHECK_FALSE(at(2, {2}).is_whole);
   all_ranks(t, sums::library, [&](rank_of& me) {
     groups all(me.ranks, t);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests of the operators of tensors on a fake device (fake_cuda.hpp), on 1, 2 and 4 ranks.
+// Tests the operators of tensors on a fake device (fake_cuda.hpp), on 1, 2 and 4 ranks.
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pipelines on fake GPU ranks (fake_cuda.hpp): a net trains in stages exactly as it does on
-// one stage, losses, gradient norms, predictions and parameters bit for bit, and each rank gives
-// NCCL the messages of the schedule in one order that is common to all ranks.
+// Tests pipelines on fake GPU ranks (fake_cuda.hpp). A net must train in stages exactly as on one
+// stage: losses, gradient norms, predictions and parameters must be bitwise equal. Each rank must
+// give NCCL the messages of the schedule, in an order that is the same on all ranks.
 
 #include <map>
 #include <random>
@@ -38,16 +38,17 @@ auto const tied_gpt = nn::tied(nn::embedding(7, 6), nn::repeat(4, nn::gpt_block(
                                nn::layer_norm(6), nn::output_embedding(6, 7));
 constexpr int steps = 3;
 
-/// What a rank has after training: losses and norms, predictions, and the shards of its parameters
-/// by name.
+/// The results of a training on one rank: losses and gradient norms, predictions, and the shards of
+/// its parameters by name.
 struct trained_rank {
   std::vector<double> losses;
   std::vector<float> predicted;
   std::map<std::string, std::vector<float>> parameters;
 };
 
-/// Returns the messages that NCCL must get in a step, from a dry run of the program's crossings.
-/// Throws if their numbers do not grow: all ranks begin crossings in the order of their numbers.
+/// Returns the messages that NCCL must get in a step, found by a dry run of the program's
+/// crossings. Throws if the numbers of the crossings do not increase, because all ranks must begin
+/// crossings in the order of their numbers.
 std::vector<fake::logged_message> expected_messages(step::program const& p,
                                                     ashlar::nccl::mesh const& m) {
   std::vector<fake::logged_message> all;
@@ -92,9 +93,9 @@ trained_rank trained(Model& model, nn::token_batch const& batch) {
   return made;
 }
 
-/// Trains in stages on `positions` times `q` ranks, and on one stage of `q` ranks. Returns false
-/// without training if addends cross a cut: then the results agree only within rounding
-/// (tests/mpi/pipeline_test.cpp).
+/// Trains in stages on `positions` times `q` ranks, and on one stage of `q` ranks, and compares the
+/// results. Returns false without training if partial tensors cross a cut, because the results then
+/// agree only within rounding (tests/mpi/pipeline_test.cpp).
 template <class Net = decltype(pipelined_gpt)>
 bool hold(int positions, int q, pipelines::schedule const& order, search::plan const* given,
           Net const& net = pipelined_gpt) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The messages that NCCL must get for a crossing, from a dry run (comm/nccl/recorded_calls.hpp), to
-// compare with those that the fake NCCL has logged.
+// The messages that NCCL must get for a crossing. A dry run (comm/nccl/recorded_calls.hpp) finds
+// them. Tests compare them with the messages that the fake NCCL has logged.
 
 #include <vector>
 
@@ -14,7 +14,7 @@
 
 namespace ashlar_test {
 
-/// Returns the messages of one rank for a crossing of elements of this size in bytes.
+/// Returns the messages of one rank for a crossing whose elements have this size in bytes.
 inline std::vector<fake::logged_message> recorded_messages(ashlar::prepared_crossing const& c,
                                                            std::size_t element_size) {
   using namespace ashlar::nccl;
@@ -22,7 +22,7 @@ inline std::vector<fake::logged_message> recorded_messages(ashlar::prepared_cros
   auto const& plan = c.plan;
   auto const type = carrier_of(element_size);
   recorded_calls record(type, calls, [](std::int64_t) { return static_cast<std::byte*>(nullptr); });
-  // The tile does not matter for the messages: the whole tensor.
+  // The messages do not depend on the tile, so the tile is the whole tensor.
   ashlar::box tile;
   for (auto const n : plan.before.extents.extent) tile.dim.push_back({0, n});
   for_each_group(c, [&](message_group const& group) {

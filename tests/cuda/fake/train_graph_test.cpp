@@ -52,7 +52,7 @@ train::batch_data<> batch(int step, std::int64_t rows) {
 
 struct run_of_steps {
   std::vector<double> numbers;  // losses and gradient norms
-  int calls = 0;                // calls of the last step that submit work to a stream
+  int calls = 0;                // the number of calls in the last step that submit work to a stream
   int calls_for_memory = 0;
 };
 
@@ -72,7 +72,7 @@ run_of_steps steps(ashlar::nccl::mesh const& m, Plan const& plan, bool graph, in
     result.numbers.push_back(report.gradient_norm);
     result.calls = fake::calls_for_work() - work;
     result.calls_for_memory = fake::calls_for_memory() - memory;
-    if (i == 3) {  // other work between replays
+    if (i == 3) {  // runs other work between two replays
       std::vector<std::int32_t> const ids(
           static_cast<std::size_t>(model.input_extents().elements()), 1);
       (void)model.predict(ids);
