@@ -39,6 +39,14 @@ struct parameter_choice {
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
 
+/// Returns the placement at which a tied parameter, or its gradient, crosses to another part of a
+/// mesh, if it lies at placement `at`. Owned tensors do not cross, so they are replicated first.
+constexpr placement crosses_at(placement at) {
+  for (auto& axis : at.axis)
+    if (axis.is_owned()) axis = {};
+  return at;
+}
+
 struct layer_choice {
   placement x, y, dy, dx;
   inplace_vector<parameter_choice, max_parameters> parameters;
