@@ -15,9 +15,9 @@
 //
 // If the plan recomputes layers in the backward pass, the version is 2. Then an entry such as
 // "recomputed": 8 has the number of recomputed segments. If micro-batches take turns, the version is
-// 3, and there is an entry such as "interleaved": 2 too. If a parameter is updated at another placement
-// than that at which it is stored, the version is 4. Then it has an entry "update" after "store", and
-// the plan has the entries of version 3. Loading a file checks that it is for the
+// 3, and there is an entry such as "interleaved": 2 too. If a parameter is updated at another
+// placement than that at which it is stored, the version is 4. Then it has an entry "update" after
+// "store", and the plan has the entries of version 3. Loading a file checks that it is for the
 // given mesh and net. It also checks that the rule tables allow every element's placements. Costs
 // are not stored: loading computes the costs for the given machine.
 
