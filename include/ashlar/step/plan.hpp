@@ -31,9 +31,9 @@ struct parameter_choice {
   placement update{};
 
   /// Returns whether the parameter is updated at another placement than that at which it is stored.
-  constexpr bool is_updated_apart() const { return update.axes() > 0; }
+  constexpr bool is_updated_apart() const { return update.axis.count > 0; }
   /// Returns the placement at which the parameter is updated.
-  constexpr placement const& updated_at() const { return is_updated_apart() ? update : store; }
+  constexpr placement const& updated_at() const { return update.axis.count > 0 ? update : store; }
   /// Lets the parameter be updated at placement `at`.
   constexpr void set_update(placement const& at) { update = at == store ? placement{} : at; }
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
