@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that may update parameters apart from their storage (problem::updates_apart). Its
-// plans equal the best of all combinations of choices, with and without a memory limit, in float and
-// in mixed precision.
+// Tests the search that may update parameters apart from their storage (problem::updates_apart).
+// Its plans equal the best of all combinations of choices, with and without a memory limit, in
+// float and in mixed precision.
 
 #include <limits>
 

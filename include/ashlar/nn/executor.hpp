@@ -96,9 +96,9 @@ class executor {
     perform(first, last, input);
   }
 
-  /// Redistributes updated parameters to where they are stored, if a parameter is updated elsewhere.
-  /// Must be called after the updates of a step, and counts as a part of the last run. Communicates:
-  /// these redistributions.
+  /// Redistributes updated parameters to where they are stored, if a parameter is updated
+  /// elsewhere. Must be called after the updates of a step, and counts as a part of the last run.
+  /// Communicates: these redistributions.
   void renew() {
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
     int const last = static_cast<int>(program_->actions.size());

@@ -20,10 +20,10 @@
 // parameters (optimizers, norms, checkpoints) is compiled once.
 //
 // In a net of element type T, value and gradients are of type accumulation_t<T>. If T is bfloat16,
-// the parameter also has a copy of the value's shard rounded to T. Then updated() returns this copy,
-// and an optimizer updates both. The placement of the value never changes, and an optimizer works
-// on the shards of the value only. The redistributions between these placements are actions of the step's
-// program (step/program.hpp). The parameter does not run them.
+// the parameter also has a copy of the value's shard rounded to T. Then updated() returns this
+// copy, and an optimizer updates both. The placement of the value never changes, and an optimizer
+// works on the shards of the value only. The redistributions between these placements are actions
+// of the step's program (step/program.hpp). The parameter does not run them.
 
 #include <string>
 #include <utility>
@@ -57,7 +57,7 @@ class parameter {
             placement const& grad, bool decays, bool rounded, tensor_type stored = {})
       : name_(name), path_(path + name.text), element_(element), decays_(decays),
         value_(std::move(value)), stored_(std::move(stored)), sum_(value_.like(grad)) {
-    if (rounded && !stored_.empty()) {
+    if (rounded && is_updated_apart()) {
       auto const exact = std::exchange(
           stored_, {value_.mesh(), value_.extents(), stored_.placement(), element_type::bf16});
       convert(processor(), static_cast<float const*>(exact.template data_as<float>()),
@@ -103,7 +103,7 @@ class parameter {
   /// Returns the tensor that the step's program redistributes before the layer reads it.
   tensor_type const& source() const { return is_updated_apart() ? stored_ : updated(); }
   /// Returns whether the parameter is stored at another placement than that of the value.
-  bool is_updated_apart() const { return !stored_.empty(); }
+  bool is_updated_apart() const { return stored_.placement().axes() > 0; }
   /// Replaces source() by the updated value at the same placement. Expects is_updated_apart().
   void set_stored(tensor_type renewed) { stored_ = std::move(renewed); }
   tensor_type const& sum() const { return sum_; }
@@ -151,7 +151,7 @@ class parameter {
   bool is_tied_ = false;
   tensor_type value_;
   tensor_type copy_;    // empty if the net does not compute with bfloat16
-  tensor_type stored_;  // empty if the parameter is stored where it is updated
+  tensor_type stored_;  // without axes if the parameter is stored where it is updated
   tensor_type sum_;
   tensor_type gradient_;
 };

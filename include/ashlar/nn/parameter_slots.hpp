@@ -5,9 +5,9 @@
 
 // The slots of parameters and of their gradient sums in an execution of a program. Their tensors
 // exist between runs, and so their slots are filled once. The exception is a parameter that is
-// updated apart from its storage. A redistribution renews it in each step, which replaces its tensor
-// (nn/parameter.hpp). Its slot is filled when a run begins, and emptied when the run ends, so that no
-// execution keeps an old tensor.
+// updated apart from its storage. A redistribution renews it in each step, which replaces its
+// tensor (nn/parameter.hpp). Its slot is filled when a run begins, and emptied when the run ends,
+// so that no execution keeps an old tensor.
 
 #include <utility>
 #include <vector>

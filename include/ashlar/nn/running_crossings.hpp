@@ -27,8 +27,8 @@ class running_crossings {
       plans_.push_back(prepared_for(plan, m.whole(), m.rank_of_whole()));
   }
 
-  /// Begins the crossing of an action. `sent` is the tensor that it sends. If it receives, `sent` is
-  /// null, and what arrives has elements of `type`.
+  /// Begins the crossing of an action. `sent` is the tensor that it sends. If it receives, `sent`
+  /// is null, and what arrives has elements of `type`.
   void begin(basic_mesh<Processor> const& m, step::action const& a,
              any_tensor<Processor> const* sent, element_type type) {
     auto const& c = program_->crossing_of(a);

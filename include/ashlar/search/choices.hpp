@@ -154,8 +154,8 @@ constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology c
   return changed;
 }
 
-/// Changes the choice from sharded storage to one that is stored as in `whole`, and updated where the
-/// sharded storage was. Returns false if no parameter can be updated apart.
+/// Changes the choice from sharded storage to one that is stored as in `whole`, and updated where
+/// the sharded storage was. Returns false if no parameter can be updated apart.
 constexpr bool update_apart(layer_choice& c, layer_choice const& whole, layer_spec const& spec) {
   bool changed = false;
   for (int k = 0; k < c.parameters.size(); ++k) {
@@ -244,8 +244,8 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 }  // namespace detail
 
 /// Returns all choices of a layer on a mesh, without duplicates. For the same rows and shard order,
-/// replicated storage comes before sharded storage, and that before updates apart. Expects that every
-/// row has an entry for each parameter and statistic of the layer.
+/// replicated storage comes before sharded storage, and that before updates apart. Expects that
+/// every row has an entry for each parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
                                                   trivial_axes trivial = trivial_axes::one_row,
                                                   shard_orders orders = shard_orders::all,

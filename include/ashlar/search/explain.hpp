@@ -19,7 +19,8 @@
 //
 // All figures are for one step on the busiest rank. The bytes of a collective are the most that any
 // rank receives. Unless a line says otherwise, a gradient has the placement of its activation.
-// Likewise, a parameter in use and its gradient have the placement of the stored parameter.
+// Likewise, a parameter in use, its gradient and its update have the placement of the stored
+// parameter. "new weight" is the move of an updated parameter to where it is stored.
 // Repeated blocks are printed once; moves of only the first or the last copy are marked. Local
 // steps (slices and zero-pads) are not listed.
 //

@@ -35,8 +35,8 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 
 }  // namespace detail
 
-/// Returns why a parameter with these extents cannot be stored and updated as chosen on the mesh, or
-/// null if it can.
+/// Returns why a parameter with these extents cannot be stored and updated as chosen on the mesh,
+/// or null if it can.
 constexpr char const* storage_fault(parameter_choice const& p, shape const& extents,
                                     topology const& t) {
   if (char const* const wrong = check(p.store, extents.rank(), t)) return wrong;

@@ -143,13 +143,14 @@ class stage_model {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
   /// Returns the seconds per step in which a tied parameter and the gradient of its later use cross
-  /// between the parts of its two uses.
+  /// between the parts of its two uses. If one rank owns it, the moves before and after are left
+  /// out.
   double tie_seconds(tie const& t) const {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
     auto const& own = whole_[t.first].parameters[t.first_index];
     double seconds = 0;
     for (auto const when : {phase::forward, phase::synchronize}) {
-      auto const& at = when == phase::forward ? own.store : own.updated_at();
+      auto const at = crosses_at(when == phase::forward ? own.store : own.updated_at());
       seconds += crossings_(extents, element_size(chain_, moved::parameter, when), at, at).seconds;
     }
     return seconds;

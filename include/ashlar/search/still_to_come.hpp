@@ -29,8 +29,8 @@ class still_to_come {
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
   /// Returns an upper bound of the bytes that are needed while an element after i synchronizes its
-  /// gradients or renews its parameters. The bound also includes the gradients of the other elements
-  /// after i that are already synchronized.
+  /// gradients or renews its parameters. The bound also includes the gradients of the other
+  /// elements after i that are already synchronized.
   constexpr std::int64_t synchronize(int i) const {
     return behind_.data()[i].synchronize + behind_.data()[i].renew;
   }

@@ -15,8 +15,8 @@
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
 //   add_gradient     no        the gradient of a parameter's later use               its gradient
-//   update           yes       the gradient                                          the parameter or
-//                                                                                    its master
+//   update           yes       the gradient                                          the parameter,
+//                                                                                    or its master
 //   begin_send       no        a value that goes to another part of the mesh
 //   end_send         no        the same value
 //   begin_receive    no

@@ -19,8 +19,8 @@
 //                micro-batch has the same computations.
 //   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
 //                order. No action reads it before the last addend.
-//   parameters   Each is updated once, from its own gradient, after all readers of its old value. If
-//                it is updated apart from where it is stored, the stored value is replaced once,
+//   parameters   Each is updated once, from its own gradient, after all readers of its old value.
+//                If it is updated apart from where it is stored, the stored value is replaced once,
 //                after the update and after all readers of the old one.
 //   ties         The gradient of a tied parameter's later use is added once, before the gradient of
 //                the first use is read.

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// A pass that lets renewed parameters share messages. A renewal is the redistribution of a parameter
-// from where it is updated to where it is stored. It begins after the update, and in a serial
-// program it ends before the next one begins.
+// A pass that lets renewed parameters share messages. A renewal is the redistribution of a
+// parameter from where it is updated to where it is stored. It begins after the update, and in a
+// serial program it ends before the next one begins.
 //
-//   buckets      renewals with the same steps, in the order of the program, until they have at least
-//                the given bytes on a rank (buckets.hpp has the same for gradients)
-//   under way    two buckets at a time: one is on the links while the next one is packed. More would
-//                need more memory, and the links carry one after another anyway.
+//   buckets      renewals with the same steps, in the order of the program, until they have at
+//                least the given bytes on a rank (buckets.hpp has the same for gradients)
+//   under way    two buckets at a time: one is on the links while the next one is packed. More
+//                would need more memory, and the links carry one after another anyway.
 //
 // Renewals without communication keep their places.
 

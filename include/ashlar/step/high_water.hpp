@@ -42,8 +42,8 @@ struct memory_change {
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// Returns the bytes of a value. A statistic, and a parameter that replaces the stored one, count as
-/// 0.
+/// Returns the bytes of a value. A statistic, and a parameter that replaces the stored one, count
+/// as 0.
 constexpr std::int64_t counted_bytes(value const& v) {
   bool const is_free = v.kind == value_kind::statistic || v.kind == value_kind::reduced ||
                        v.kind == value_kind::renewed;

@@ -53,8 +53,8 @@ struct held_by_residuals {
 
 /// The memory that the first elements of a layer chain need, in bytes. memory_fold::next adds one
 /// more element. It adds the lasting bytes of this element to all members but `renew`, `y`,
-/// `y_own` and `residuals`. "Last element" means the last one that was added, and "next element" the one after
-/// it.
+/// `y_own` and `residuals`. "Last element" means the last one that was added, and "next element"
+/// the one after it.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< in memory when the next element's forward pass begins
   std::int64_t backward = 0;     ///< in memory when the last element's backward pass begins

@@ -12,8 +12,8 @@
 //   early synchronization   tried with the best buckets (buckets.hpp) and without buckets
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
-//   early renewal           if parameters are updated apart from their storage; tried with larger and
-//                           with smaller buckets
+//   early renewal           if parameters are updated apart from their storage; tried with larger
+//                           and with smaller buckets
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there
 // is a memory limit. Without a limit they would always win and keep all parameters on every rank. A

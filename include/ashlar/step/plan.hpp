@@ -31,13 +31,21 @@ struct parameter_choice {
   placement update{};
 
   /// Returns whether the parameter is updated at another placement than that at which it is stored.
-  constexpr bool is_updated_apart() const { return update.axes() > 0; }
+  constexpr bool is_updated_apart() const { return update.axis.count > 0; }
   /// Returns the placement at which the parameter is updated.
-  constexpr placement const& updated_at() const { return is_updated_apart() ? update : store; }
+  constexpr placement const& updated_at() const { return update.axis.count > 0 ? update : store; }
   /// Lets the parameter be updated at placement `at`.
   constexpr void set_update(placement const& at) { update = at == store ? placement{} : at; }
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
+
+/// Returns the placement at which a tied parameter, or its gradient, crosses to another part of a
+/// mesh, if it lies at placement `at`. Owned tensors do not cross, so they are replicated first.
+constexpr placement crosses_at(placement at) {
+  for (auto& axis : at.axis)
+    if (axis.is_owned()) axis = {};
+  return at;
+}
 
 struct layer_choice {
   placement x, y, dy, dx;

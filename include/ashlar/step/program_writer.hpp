@@ -71,8 +71,8 @@ class program_writer {
     return max_local_elements(extents, made_.mesh, p) * size;
   }
 
-  /// Adds an action that runs once per step, for parameter k of element i: it reads the gradient and
-  /// adds to value `to`.
+  /// Adds an action that runs once per step, for parameter k of element i: it reads the gradient
+  /// and adds to value `to`.
   constexpr void add_once(action_kind kind, int i, int k, int gradient, int to) {
     action a{.kind = kind, .phase = phase::synchronize, .element = i, .part = k};
     a.reads.push_back(gradient);

@@ -150,7 +150,7 @@ class stage_builder {
     auto const& later = part_.parts[static_cast<std::size_t>(position_of(t.later))];
     bool const value = when == phase::forward;
     auto const& own = chosen_[t.first].parameters[t.first_index];
-    auto const& at = value ? own.store : own.updated_at();
+    auto const at = crosses_at(value ? own.store : own.updated_at());
     return to_.add_crossing_plan(plan_cross_mesh(
         net_.spec(t.first).parameters[t.first_index].extents,
         search::step::element_size(net_, moved::parameter, when), value ? first : later, at,

@@ -18,8 +18,9 @@
 //   renew         parameters update -> store                        none
 //
 // A parameter has four placements: it is stored at store, the layer reads it at use, its gradient
-// is made at grad, and the optimizer updates it at update, which is mostly store. An element with k statistics has a forward computation of k + 1 parts.
-// After each part but the last, one statistic is redistributed.
+// is made at grad, and the optimizer updates it at update, which is mostly store. An element with k
+// statistics has a forward computation of k + 1 parts. After each part but the last, one statistic
+// is redistributed.
 //
 // A visitor has two functions. `move` is called for a redistribution, even between equal
 // placements:
@@ -27,9 +28,8 @@
 //   compute(phase, computation, part, parts)
 //   move(phase, moved, index, extents, from, to)
 //
-// The phases forward, recompute and backward run once per micro-batch, synchronize and renew once per
-// step, before and after the updates.
-// times_per_step says how often a step runs an action.
+// The phases forward, recompute and backward run once per micro-batch, synchronize and renew once
+// per step, before and after the updates. times_per_step says how often a step runs an action.
 
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>

@@ -39,8 +39,8 @@ constexpr bool can_divide(search::parameter_choice const& p, placement const& st
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store` and
 /// `update` of every parameter, with its costs on machine `m`. `change` is called once for each
 /// parameter, in the order of the net; both uses of a tied parameter get what it decides for the
-/// first one. `builder` is the caller's name. Communicates nothing. Throws ashlar::error if `chosen`
-/// is a plan of another net, or if a parameter cannot be stored or updated there.
+/// first one. `builder` is the caller's name. Communicates nothing. Throws ashlar::error if
+/// `chosen` is a plan of another net, or if a parameter cannot be stored or updated there.
 template <int N, class Change>
 constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,

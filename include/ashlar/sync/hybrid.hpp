@@ -21,8 +21,8 @@ struct hybrid {
   std::string_view axis = "gpu";  ///< the name of the axis along which parameters are divided
   reads values = reads::local_copies;
 
-  /// Returns the plan with this strategy for all parameters. Throws ashlar::error if the mesh has no
-  /// such axis; other errors are those of changed_plan.
+  /// Returns the plan with this strategy for all parameters. Throws ashlar::error if the mesh has
+  /// no such axis; other errors are those of changed_plan.
   template <int N>
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> const& chosen,

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Parameter servers: each parameter has one owner, a rank that sums up its gradients and updates it.
+// Parameter servers: each parameter has one owner, a rank that sums up its gradients and updates
+// it.
 //
 //   reads         gradient       update   store   back
 //   local copies  P -> O(k)      O(k)     B       O(k) -> B once a step, after the update
@@ -17,8 +18,8 @@
 // far, of equal ones to the first. Parameters of equal size thus go to the owners in turn. A
 // parameter is owned along every axis that replicates it, unless its gradient is split there.
 //
-// The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so it
-// is an upper bound.
+// The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so
+// it is an upper bound.
 
 #include <vector>
 

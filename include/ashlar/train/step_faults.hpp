@@ -52,8 +52,8 @@ auto values_of(Model& model, Parameter const& p) {
 }
 
 /// Calls f(parameter, tensor, hash) for each tensor of parameters that outlasts a step: the values,
-/// and the copies where parameters are stored that are updated elsewhere. hash() returns the hash of
-/// this rank's part.
+/// and the copies where parameters are stored that are updated elsewhere. hash() returns the hash
+/// of this rank's part.
 template <class Model, class F>
 void for_each_lasting(Model& model, F f) {
   model.for_each_parameter([&](auto const& p) {
