@@ -47,6 +47,33 @@ TEST_CASE("formulas on rows: gradients, and random plans against one process") {
   gradient_check(rows_net, nn::feature_batch{5, 4, 2}, 0, 6).run(10);
 }
 
+TEST_CASE("what is kept and the temporaries of passes need the memory that a plan predicts") {
+  auto const net = nn::chain(nn::linear(24, 32), nn::rms_norm(32), nn::swiglu(32, 80), mlp(32, 96),
+                             nn::linear(32, 20));
+  nn::feature_batch const batch{400, 24, 2};
+  auto const problem = any_length(nn::describe<double>(net, batch, 0));  // no optimizer states
+  auto const data = random_batch<double>(batch, 0, 20, 1);
+  auto const& machine = ashlar::machines::workstation;
+  for (auto const& t : world_topologies()) {
+    if (t.axes() > 2) continue;
+    for (auto const& plan : {search::data_parallel(problem, t, machine),
+                             search::tensor_parallel(problem, t, machine)}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t);
+      auto model = nn::place<double>(net, m, plan);
+      accumulate_step(model, data);
+      m.memory().reset_peak();
+      accumulate_step(model, data);
+      auto peak = static_cast<std::int64_t>(m.memory().peak_bytes());
+      MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+      CAPTURE(describe(problem, plan));
+      CAPTURE(plan.memory);
+      CAPTURE(peak);
+      CHECK(double(peak) <= 1.1 * double(plan.memory));
+      CHECK(double(peak) >= 0.6 * double(plan.memory));
+    }
+  }
+}
+
 TEST_CASE("a formula is the first layer, with and without weights that its gradients read") {
   gradient_check(nn::chain(mlp(4, 3), nn::linear(4, 5)), nn::feature_batch{3, 4}, 0, 5).run(6);
 }

@@ -22,8 +22,9 @@
 // Initialization: a weight says its values, or gets normal deviates of variance 1 / (the product of
 // its extents but the last), as nn::linear does. The passes communicate nothing and run on the host.
 //
-// saved_values counts what is kept as if it were split like x. What is split by a weight instead, as
-// the hidden features of an MLP are, takes less. Temporaries of a pass are not counted.
+// The spec counts what is kept as if it were split like x, and temporaries as if they were split like
+// x or y, whichever is split less. What is split by a weight instead, as the hidden features of an
+// MLP are, takes less.
 
 #include <cmath>
 #include <tuple>
@@ -121,6 +122,7 @@ class formula_layer {
       s.gradient_flops = gradients.flops;
       s.gradient_values = gradients.values;
     }
+    s.temporary_values = temporaries(f);
     if (whole.reads[f.x]) s.saved_values = static_cast<double>(x.elements());
     for (int const i : formulas::kept_nodes(f, whole))
       s.saved_values += static_cast<double>(f.g[i].extents.elements());
@@ -224,6 +226,23 @@ class formula_layer {
     f.y = y.node;
     formulas::differentiate(f);
     return f;
+  }
+
+  /// Returns the most elements that temporaries of one of the passes have.
+  static constexpr double temporaries(formulas::differentiated_formula const& f) {
+    using formulas::backward_part;
+    auto placed = formulas::kept_nodes(f, formulas::backward_nodes(f, backward_part::both));
+    placed.push_back(f.y);
+    double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {});
+    for (auto const part : {backward_part::both, backward_part::weights, backward_part::input}) {
+      placed.clear();
+      if (part != backward_part::weights) placed.push_back(f.dx);
+      double const needs = formulas::temporaries_of(
+          f.g, formulas::backward_nodes(f, part), placed,
+          part == backward_part::input ? inplace_vector<int, max_parameters>() : f.gradients);
+      if (needs > most) most = needs;
+    }
+    return most;
   }
 
   template <class X>

@@ -113,6 +113,8 @@ struct layer_spec {
   double gradient_flops = 0;  ///< the part of backward_flops for the parameters' gradients
   double gradient_values = 0;
   double workspace_values = 0;  ///< elements of scratch memory per rank, at any placement
+  /// Elements of scratch memory that are split like x or like y, whichever is split less.
+  double temporary_values = 0;
   gemm_dims gemm;
   halo_spec halo;
   block_spec blocks;

@@ -192,6 +192,20 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
   return double(bytes) < saved ? bytes + 1 : bytes;
 }
 
+/// Returns the bytes of scratch memory that a computation of a layer needs.
+constexpr std::int64_t workspace_bytes(layer_spec const& spec, layer_choice const& c,
+                                       topology const& t, int element_size) {
+  auto const bytes = static_cast<std::int64_t>(spec.workspace_values) * element_size;
+  if (spec.temporary_values <= 0) return bytes;
+  auto const share = [&](shape const& extents, placement const& p) {
+    std::int64_t const all = extents.elements();
+    return all == 0 ? 1.0 : double(max_local_elements(extents, t, p)) / double(all);
+  };
+  double const x = share(spec.x, c.x), y = share(spec.y, c.y);
+  double const temporary = spec.temporary_values * (x > y ? x : y);
+  return bytes + (static_cast<std::int64_t>(temporary) + 1) * element_size;
+}
+
 namespace step_detail {
 
 /// A visitor (visit.hpp) that computes the peak memory of one phase of an element of the layer
@@ -203,13 +217,14 @@ struct phase_memory {
   topology const& mesh;
   halo_memory const& halo;
   int element_size, accumulation_size;
-  std::int64_t made;  ///< bytes of the results of the phase's last computation
+  std::int64_t made;       ///< bytes of the results of the phase's last computation
+  std::int64_t workspace;  ///< bytes of scratch memory of each computation
   std::int64_t held = 0, most = 0;
 
   constexpr void raise(std::int64_t bytes) { most = bytes > most ? bytes : most; }
 
   constexpr void compute(phase, computation what, int part, int parts) {
-    std::int64_t bytes = static_cast<std::int64_t>(spec.workspace_values) * element_size;
+    std::int64_t bytes = workspace;
     if (what == computation::forward) {
       if (part == 0 && halo.has_x) raise(held + halo.x + halo.exchanging);
       bytes += halo.x;
@@ -290,8 +305,9 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     else if (tied.is_apart) bytes.lasting += e * store;  // the copy of this part of a pipeline
   }
   halo_memory const halo = spec.halo.dim < 0 ? halo_memory{} : halo_memory_of(spec, c, t, e);
+  std::int64_t const workspace = workspace_bytes(spec, c, t, e);
   auto const running = [&](phase when, std::int64_t made) {
-    step_detail::phase_memory run{spec, c, t, halo, e, a, made};
+    step_detail::phase_memory run{spec, c, t, halo, e, a, made, workspace};
     visit_element(when, spec, c, run);
     return run;
   };

@@ -168,7 +168,7 @@ class program_builder : public halo_writer {
     a.seconds = work_seconds(work_of(spec, what), machine_, net_.element_size,
                              factors_[static_cast<std::size_t>(element_)]) /
                 parts;
-    a.workspace = static_cast<std::int64_t>(spec.workspace_values) * net_.element_size;
+    a.workspace = workspace_bytes(spec, chosen_[element_], chosen_.mesh, net_.element_size);
     if (what == computation::forward) {
       if (part == 0) x_halo_ = exchange_halo(halo_user_here(), when, input_);
       complete_forward(a, when, part, parts);

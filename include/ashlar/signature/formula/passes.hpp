@@ -11,6 +11,9 @@
 //                          pass over memory, which reading a kept value would cost, too
 //   products and sums      are kept
 //
+// Results that have no place of their own are temporaries. An element-wise result takes the place of
+// an operand of its size that nothing needs any more.
+//
 // All counts are for the whole formula, before it is distributed.
 
 #include <ashlar/signature/formula/adjoint.hpp>
@@ -69,6 +72,52 @@ constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const
   for (int i = 0; i < f.forward; ++i)
     if (backward.reads[i] && !f.g[i].is_leaf()) kept.push_back(i);
   return kept;
+}
+
+/// Returns the most elements that temporaries of a pass have at one time, while
+/// tensor/evaluate.hpp computes it. `placed` are nodes that are computed into a place of their own,
+/// and `added` those that are added to sums.
+constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
+                                inplace_vector<int, max_nodes> const& placed,
+                                inplace_vector<int, max_parameters> const& added) {
+  int uses[max_nodes]{};
+  bool owns[max_nodes]{};
+  auto const reads_b = [&](int i) { return g[i].b >= 0 && g[i].what != operation::repeat; };
+  for (int i = 0; i < g.size(); ++i) {
+    if (!pass.computes[i]) continue;
+    ++uses[g[i].a];
+    if (reads_b(i)) ++uses[g[i].b];
+  }
+  for (int const i : added) ++uses[i];
+  double held = 0, most = 0;
+  auto const size = [&](int i) { return static_cast<double>(g[i].extents.elements()); };
+  auto const used = [&](int i) {
+    if (--uses[i] == 0 && owns[i]) held -= size(i);
+  };
+  for (int i = 0; i < g.size(); ++i) {
+    if (!pass.computes[i]) continue;
+    node const& n = g[i];
+    int reused = -1;
+    if (n.is_element_wise() && n.what != operation::repeat)
+      for (int const from : {n.b, n.a})
+        if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) && size(from) == size(i))
+          reused = from;
+    bool const is_added = n.what == operation::contract && uses[i] == 1 && added.contains(i);
+    if (reused >= 0 && !placed.contains(i)) {
+      owns[reused] = false;
+      owns[i] = true;
+    } else if (!is_added && !placed.contains(i)) {
+      owns[i] = true;
+      held += size(i);
+    }
+    bool const is_gradient = n.what == operation::apply_gradient ||
+                             n.what == operation::power_gradient;
+    double const repeated = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
+    if (held + repeated > most) most = held + repeated;
+    used(n.a);
+    if (reads_b(i)) used(n.b);
+  }
+  return most;
 }
 
 /// The work of a pass.
