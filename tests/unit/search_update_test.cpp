@@ -14,9 +14,11 @@
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/repeat.hpp>
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pinned.hpp>
+#include <ashlar/search/pipeline.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -130,6 +132,30 @@ TEST_CASE(
   auto const plan = search::optimal(net, t, m, pinned);
   CHECK(plan[0].parameters[0].is_updated_apart());
   CHECK(plan.seconds >= best * (1 - 1e-9));
+}
+
+TEST_CASE("pipelines are searched with updates apart, and keep to their bound") {
+  namespace nn = ashlar::nn;
+  auto net = any_length(
+      nn::describe<float>(nn::chain(nn::repeat(2, nn::linear(12, 12)), nn::linear(12, 5)),
+                          nn::feature_batch{6, 12, 2}));
+  net.element_size = 2;
+  auto m = ashlar::machines::workstation;
+  m.memory = 0;
+  m.intra = m.inter = {1e-9, 1e-7};
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const found = [&](bool may_update_apart) {
+    auto chain = net;
+    chain.updates_apart = may_update_apart;
+    return search::pipeline([&](int) { return chain; }, t, m, {{2}, {2}},
+                            [](auto const& part, auto const& mesh, auto const& machine) {
+                              return search::optimal(part, mesh, machine);
+                            });
+  };
+  auto const with = found(true), without = found(false);
+  CHECK(with.seconds() <= without.seconds() * (1 + 1e-9));
+  CHECK(with.lower_bound <= with.seconds() * (1 + 1e-9));
+  CHECK(with.lower_bound <= without.lower_bound * (1 + 1e-9));
 }
 
 TEST_CASE("the least overlapped time is searched without updates apart") {

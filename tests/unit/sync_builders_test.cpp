@@ -72,9 +72,10 @@ TEST_CASE("the placements of each builder") {
   CHECK(weight(s.by("hybrid")) == "[B,S(0)] [B,B]");
   CHECK(weight(sync::hybrid{"node", sync::reads::at_use}(s.net, s.plain, s.machine)) ==
         "[S(0),B] [S(0),B]");
-  CHECK(weight(s.by("owners")) == "[O(0),O(1)] [B,B]");
-  auto const searched = search::zero_3(s.net, s.mesh, s.machine);
-  CHECK(sync::zero<3>{}(s.net, searched, s.machine).choices == searched.choices);
+  CHECK(weight(s.by("owners")) == "[O(1),O(0)] [B,B]");
+  synchronized const line("gpu=4");
+  auto const searched = search::zero_3(line.net, line.mesh, line.machine);
+  CHECK(weight(sync::zero<3>{}(line.net, searched, line.machine)) == weight(searched));
   CHECK(sync::all_reduce{}(s.net, s.by("zero3"), s.machine).choices == s.by("all-reduce").choices);
 }
 
@@ -114,7 +115,9 @@ TEST_CASE(
 
 TEST_CASE("bytes: ZeRO-1 receives what an all-reduce receives, and less in mixed precision") {
   synchronized const full("gpu=4"), mixed("gpu=4", 2);
-  CHECK(full.bytes(full.by("zero1")) == full.bytes(full.by("all-reduce")));
+  // The gradients of a tied parameter's two uses are reduced apart, but its value is gathered once.
+  double const table = 12 * 8 * 4, gathered = 3 * table;
+  CHECK(full.bytes(full.by("zero1")) + gathered == full.bytes(full.by("all-reduce")));
   CHECK(mixed.bytes(mixed.by("zero1")) < mixed.bytes(mixed.by("all-reduce")));
   CHECK(full.by("zero1").memory < full.by("all-reduce").memory);
   CHECK(mixed.by("zero1").memory < mixed.by("all-reduce").memory);
