@@ -68,6 +68,15 @@ TEST_CASE("functions have the rows of the activations") {
 TEST_CASE("a map without parameters that is linear has the rows of the identity") {
   auto const linear = nn::formula("f", [](auto u) { return -(2 * u) / 3 + u; });
   CHECK(rows_of(linear.spec({4, 5, 6}).rows) == rows_of(ashlar::independent_training_rows(3)));
+  auto const identity = nn::formula("f", [](auto u) { return u; });
+  CHECK(rows_of(identity.spec({4, 5, 6}).rows) == rows_of(ashlar::independent_training_rows(3)));
+}
+
+TEST_CASE("a weight that is used twice has the rows of one use") {
+  // All uses of a weight read it in one placement, and its gradients add up in one.
+  auto const reused = nn::formula(
+      "f", [](auto x, auto w) { return matmul(x, w * w) + matmul(x, w); }, nn::weight("w", {4, 6}));
+  CHECK(rows_of(reused.spec({5, 4}).rows) == rows_of(nn::linear(4, 6, false).spec({5, 4}).rows));
 }
 
 TEST_CASE("rms_norm has the rows of layer norm without the bias") {

@@ -22,6 +22,9 @@
 // Initialization: a weight says its values, or gets normal deviates of variance 1 / (the product of
 // its extents but the last), as nn::linear does. The passes communicate nothing and run on the host.
 //
+// Each operator is one pass over memory. Where a layer by hand fuses several, as nn::layer_norm does,
+// it is faster than its formula.
+//
 // The spec counts what is kept as if it were split like x, and temporaries as if they were split like
 // x or y, whichever is split less. What is split by a weight instead, as the hidden features of an
 // MLP are, takes less.

@@ -77,6 +77,7 @@ class row_search {
     needed_nodes const needed(f);
     for (int i = 0; i < f.forward; ++i)
       if (needed.has[i] && !g_[i].is_leaf()) visit(i);
+    visit(f.y);  // which may be x itself
     visit(f.dy);
     for (int i = f.forward; i < g_.size(); ++i)
       if (needed.has[i]) visit(i);
