@@ -16,6 +16,7 @@
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/pipeline_page.hpp>
 #include <ashlar/search/pipeline.hpp>
+#include <ashlar/sync/zero.hpp>
 
 #include "search_nets.hpp"
 
@@ -273,6 +274,36 @@ TEST_CASE("a file has the schedule and the cuts of its plan") {
     CHECK(has(said, says));
     CHECK(has(said, s.path));
   }
+}
+
+TEST_CASE("a file has the placements at which parameters are updated apart from their storage") {
+  namespace pipelines = ashlar::pipelines;
+  for (bool const own_order : {false, true})
+    for (int const recomputed : {0, 1}) {
+      CAPTURE(own_order);
+      CAPTURE(recomputed);
+      saved_pipeline s(2);
+      s.net = segmented(s.net);
+      auto chosen = s.found.chosen;
+      chosen.problem_hash = search::hash(s.net);
+      chosen = ashlar::sync::zero<1>{}(s.net, chosen, cluster);
+      s.found = search::price_pipeline(s.net, chosen, limits_of(s.found), {recomputed, 0},
+                                       s.found.axis, 8, cluster,
+                                       own_order ? pipelines::gpipe(2, 8) : pipelines::schedule{});
+      auto const good = s.saved();
+      CHECK(good.at("version") == 4);
+      CHECK(good.contains("stages") == !own_order);
+      auto const loaded = s.load();
+      CHECK(loaded.chosen.choices == chosen.choices);
+      CHECK(schedule_of(loaded) == schedule_of(s.found));
+      CHECK(loaded.seconds() == doctest::Approx(s.found.seconds()).epsilon(1e-9));
+      CHECK(loaded.chosen.memory == s.found.chosen.memory);
+      if (own_order) continue;
+      auto both = good;
+      both["cuts"] = "embedding block | block*3 cross_entropy";
+      std::ofstream(s.path) << both.dump();
+      CHECK(has(message_of([&] { s.load(); }), "\"cuts\" is not a known key"));
+    }
 }
 
 TEST_CASE("explain describes a pipeline") {

@@ -32,7 +32,8 @@
 //              small (AutoDDL, section 5.1).
 //   any row    A layer without the required rows, for example because it has no dim 0, may take any
 //              row.
-//   storage    Parameters are stored replicated unless stated otherwise.
+//   storage    Parameters are stored replicated unless stated otherwise. They are updated where they
+//              are stored, also if problem::updates_apart is set.
 //   ties       If several rows qualify, the search takes the cheapest. So in the tensor-parallel
 //              layout, cost decides whether a linear layer is the first or the second of its pair.
 //
@@ -97,6 +98,7 @@ constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
                                   topology const& t) {
   for (int k = 0; k < c.parameters.size(); ++k) {
     auto const& p = c.parameters[k];
+    if (p.is_updated_apart()) return false;
     for (int a = 0; a < t.axes() && spec.parameters[k].extents.rank() > 0; ++a)
       if (t.extent(a) > 1 && p.store[a].is_broadcast() && !p.grad[a].is_split()) return false;
   }

@@ -277,7 +277,7 @@ explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine
                      bytes_text(double(sent) * p.micro_batches()) + " to other stages\n";
   if (auto const pieces = recomputed_pieces(net, p, m); !pieces.empty())
     text += "  " + wrapped(pieces, 4) + "\n";
-  if (p.lower_bound > 0 && p.chosen.gap > 0)
+  if (p.lower_bound > 0 && p.chosen.gap > 0 && p.chosen.gap < 1)
     text += "  no plan of the searched stages and micro-batches is more than " +
             percent_text(p.chosen.gap, 3) + " faster\n";
   double const communication = p.chosen.communication_seconds;

@@ -11,10 +11,13 @@
 
 namespace ashlar::search::detail {
 
+/// Returns whether every rank stores the parameters as the layer reads them, and updates them there.
 constexpr bool is_replicated_storage(layer_choice const& c) {
-  for (auto const& p : c.parameters)
+  for (auto const& p : c.parameters) {
+    if (p.is_updated_apart()) return false;
     for (int a = 0; a < p.store.axes(); ++a)
       if (p.store[a].is_split() != p.use[a].is_split()) return false;
+  }
   return true;
 }
 

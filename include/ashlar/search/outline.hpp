@@ -18,6 +18,8 @@
 // Parameters of one element that move by equal steps share a line. Seconds and bytes are for one
 // training step with all micro-batches.
 
+#include <iterator>
+
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/fold.hpp>
 #include <ashlar/search/text.hpp>
@@ -25,7 +27,8 @@
 namespace ashlar::search {
 
 constexpr char const* to_string(phase p) {
-  constexpr char const* names[] = {"forward", "recompute", "backward", "synchronize"};
+  constexpr char const* names[] = {"forward", "recompute", "backward", "synchronize", "renew"};
+  static_assert(std::size(names) == static_cast<std::size_t>(phase::renew) + 1);
   return names[static_cast<int>(p)];
 }
 

@@ -65,7 +65,8 @@ struct basic_plan {
   double seconds = 0;   ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` for communication
   std::int64_t memory = 0;           ///< predicted bytes per rank
-  double gap = 0;  ///< the optimum is at most this fraction faster; 0: this plan is optimal
+  /// The optimum is at most this fraction faster. 0: this plan is optimal; 1: no bound is known.
+  double gap = 0;
   std::uint64_t problem_hash = 0;  ///< hash of the plan's problem
 
   constexpr int size() const { return length(choices); }

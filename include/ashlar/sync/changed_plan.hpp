@@ -11,8 +11,10 @@
 //   changed_plan     the plan with other placements of its parameters, and with its new costs
 //
 // All layers compute as before. The seconds, the bytes and the memory of the plan are predicted
-// anew. Its gap then counts against the lower bound of the given plan, which holds for plans that
-// update parameters where they store them.
+// anew. The seconds are those of a step in which nothing overlaps. No lower bound is known for the
+// new plan, since the bound of the given plan holds only for plans that update parameters where they
+// store them. A memory limit of the machine is not looked at: the caller compares it with the
+// memory of the new plan.
 
 #include <string>
 
@@ -47,7 +49,6 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
              machine const& m, Change change) {
   if (chosen.size() != net.size() || chosen.problem_hash != search::hash(net))
     throw error(builder, "the plan is of another net. Give the problem for which it was made.");
-  double const bound = chosen.seconds * (1 - chosen.gap);
   int i = 0;
   for (auto& c : chosen.choices) {
     auto const& spec = net.spec(i);
@@ -69,7 +70,7 @@ changed_plan(char const* builder, search::basic_problem<N> const& net, search::b
     later.update = first.update;
   }
   search::predict(chosen, net, m);
-  chosen.gap = bound < chosen.seconds ? 1 - bound / chosen.seconds : 0;
+  chosen.gap = 1;
   return chosen;
 }
 

@@ -168,11 +168,11 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Reads the schedule of a file of version 3. Throws ashlar::error if the schedule has other
+/// Reads the schedule of a file with cuts, of version 3 or 4. Throws ashlar::error if the schedule has other
 /// numbers of stages or micro-batches, or cannot run.
 inline pipelines::schedule schedule_in(nlohmann::json const& j, int stages, int micro_batches) {
   if (j.contains("warm_ups") == j.contains("schedule"))
-    throw error("schedule", "a file of version 3 has either \"schedule\" or \"warm_ups\".");
+    throw error("schedule", "a file with \"cuts\" has either \"schedule\" or \"warm_ups\".");
   pipelines::schedule s;
   if (j.contains("warm_ups")) {
     std::vector<int> depths;
@@ -219,24 +219,20 @@ template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
   int const version = check_format(j, "ashlar pipeline", pipeline_version);
+  bool const own_order = version == 3 || (version > 3 && !j.contains("stages"));
   if (version == 1)
     refuse_unknown_keys(
         j, "pipeline",
         {"format", "version", "mesh", "axis", "stages", "input", "micro_batches", "elements"});
-  else if (version == 2)
+  else if (!own_order)
     refuse_unknown_keys(j, "pipeline",
                         {"format", "version", "mesh", "axis", "stages", "recomputed", "input",
                          "micro_batches", "elements"});
-  else if (version == 3)
+  else if (own_order)
     refuse_unknown_keys(j, "pipeline",
                         {"format", "version", "mesh", "axis", "cuts", "schedule", "warm_ups",
                          "recomputed", "input", "micro_batches", "elements"});
-  else
-    refuse_unknown_keys(j, "pipeline",
-                        {"format", "version", "mesh", "axis", "stages", "cuts", "schedule",
-                         "warm_ups", "recomputed", "input", "micro_batches", "elements"});
   check_mesh_and_batch(j, net, t);
-  bool const own_order = version == 3 || (version > 3 && !j.contains("stages"));
   auto const limits = !own_order ? stage_limits_of(j.at("stages"), net)
                                  : search::parse_cut(net, j.at("cuts").get<std::string>());
   int const stages = static_cast<int>(limits.size()) - 1;
