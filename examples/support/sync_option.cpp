@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ashlar/plan/text.hpp>
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/sync/named.hpp>
 
@@ -24,11 +26,33 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name) {
 
 bool search_chooses_updates(std::string const& name) { return name == "auto"; }
 
+namespace {
+
+/// Throws ashlar::error if a plan needs more memory on a rank than the machine has.
+void refuse_more_memory(std::string const& name, std::int64_t bytes,
+                        ashlar::machine const& machine) {
+  if (machine.memory > 0 && bytes > machine.memory)
+    throw ashlar::error("--sync " + name,
+                        "the plan then needs " + ashlar::bytes_text(double(bytes)) +
+                            " of memory on a rank, but the limit is " +
+                            ashlar::bytes_text(double(machine.memory)) +
+                            ". Take zero3 or auto, raise the limit, or use more ranks.");
+}
+
+}  // namespace
+
 search::plan synchronized_by(std::string const& name, search::problem problem,
                              search::plan const& plan, ashlar::machine const& machine) {
   if (name.empty() || search_chooses_updates(name)) return plan;
   problem.interleaved = plan.interleaved;  // 0 if the search has chosen it
-  return ashlar::sync::named(name, problem, plan, machine);
+  auto made = ashlar::sync::named(name, problem, plan, machine);
+  refuse_more_memory(name, made.memory, machine);
+  if (problem.overlap) {  // seconds of such plans are those of steps with overlap
+    auto const overlapped = search::overlap_of(problem, made, machine);
+    made.seconds = overlapped.seconds();
+    made.communication_seconds = overlapped.when.exposed;
+  }
+  return made;
 }
 
 search::pipeline_plan synchronized_by(std::string const& name, search::problem const& problem,
@@ -37,9 +61,11 @@ search::pipeline_plan synchronized_by(std::string const& name, search::problem c
   if (name.empty() || search_chooses_updates(name)) return plan;
   std::vector<int> recomputed;
   for (auto const& s : plan.stages) recomputed.push_back(s.recomputed);
-  return search::price_pipeline(problem, synchronized_by(name, problem, plan.chosen, machine),
-                                search::limits_of(plan), recomputed, plan.axis,
-                                plan.micro_batches(), machine, plan.order);
+  auto made = search::price_pipeline(
+      problem, ashlar::sync::named(name, problem, plan.chosen, machine), search::limits_of(plan),
+      recomputed, plan.axis, plan.micro_batches(), machine, plan.order);
+  refuse_more_memory(name, made.chosen.memory, machine);
+  return made;
 }
 
 }  // namespace example

@@ -25,7 +25,8 @@ CLI::Option* add_sync_option(CLI::App& app, std::string& name);
 bool search_chooses_updates(std::string const& name);
 
 /// Returns the plan with the strategy of this name, or unchanged if there is none of this name to
-/// apply: if the name is empty, or if the search has chosen.
+/// apply: if the name is empty, or if the search has chosen. Throws ashlar::error if the changed
+/// plan needs more memory on a rank than the machine has.
 ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
                                      ashlar::search::plan const& plan,
                                      ashlar::machine const& machine);
