@@ -46,9 +46,6 @@ struct turn_step {
 /// Without any step, nothing is sent.
 struct turn_move {
   std::vector<turn_step> steps;
-  /// Whether the processor waits for it, because it does not run in the background
-  /// (tensor/routed.hpp). It does not end a stage.
-  bool waits = false;
 
   /// Adds a step, to the last one if that is on the same link.
   constexpr void add(int link, double seconds) {
@@ -61,8 +58,6 @@ struct turn_move {
     return sum;
   }
   constexpr double seconds() const { return on(0) + on(1); }
-  /// Returns the seconds in which the processor waits for it in any case.
-  constexpr double waiting() const { return waits ? seconds() : 0; }
   friend constexpr bool operator==(turn_move const&, turn_move const&) = default;
 };
 
