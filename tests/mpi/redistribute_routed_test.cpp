@@ -3,14 +3,15 @@
 // ranks: 1 2 3 4 6 8
 
 // Tests redistributions of routed tensors between all pairs of placements, on all meshes and both
-// transports. The loads of the experts range from even to empty. The values must be right, and the
-// moved bytes must be those that follow from the routes. For even routes, they must also be the
-// bytes that the cost model predicts.
+// transports, at once and in the background. The loads of the experts range from even to empty. The
+// values must be right, and the moved bytes must be those that follow from the routes. For even
+// routes, they must also be the bytes that the cost model predicts.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
 #include <support/placed.hpp>
 #include <support/routed_cases.hpp>
+#include <support/routed_traffic.hpp>
 #include <support/traffic_check.hpp>
 
 #include <ashlar/tensor/redistribute_async.hpp>
@@ -26,55 +27,11 @@ std::shared_ptr<ashlar::prepared_plan const> plan_for(ashlar::mesh const& m,
   return m.prepared(extents, sizeof(double), from, to);
 }
 
-/// Returns the number of elements in the routed rows that box `b` contains, by counting row by row.
-std::int64_t rows_times_features(routed_case const& c, ashlar::box const& b) {
-  std::int64_t elements = 0, token = 0;
-  int const dims = c.extents.rank() - 2;
-  for_each_index(
-      [&] {
-        index all;
-        for (int d = 0; d < dims; ++d) all.push_back(static_cast<int>(c.extents[d]));
-        return all;
-      }(),
-      [&](index const& at) {
-        bool inside = true;
-        for (int d = 0; d < dims; ++d)
-          inside = inside && at[static_cast<std::size_t>(d)] >= b[d].begin &&
-                   at[static_cast<std::size_t>(d)] < b[d].end();
-        for (int k = 0; inside && k < c.routes->chosen; ++k) {
-          auto const e = c.routes->experts_of(token)[k];
-          if (e >= b[dims].begin && e < b[dims].end()) elements += b[dims + 1].size;
-        }
-        ++token;
-      });
-  return elements;
-}
-
-/// Returns the collectives of a plan, each with the bytes that this rank receives. The bytes follow
-/// from the case's routes and from the boxes that the rank holds before and after the step.
-exchanges counted(ashlar::mesh const& m, routed_case const& c,
-                  ashlar::redistribution_plan const& plan) {
-  exchanges all;
-  auto const& t = m.topology();
-  auto const here = m.coordinate();
-  for (auto const& s : plan.steps) {
-    if (!communicates(s.kind)) continue;
-    auto const before = local_box(c.extents, t, s.from, here);
-    auto const after = local_box(c.extents, t, s.to, here);
-    auto const old = rows_times_features(c, before), made = rows_times_features(c, after);
-    auto const kept = rows_times_features(c, intersect(before, after));
-    int const p = t.group_size(s.axes);
-    std::int64_t received = made - kept;
-    if (s.kind == ashlar::collective::reduce_scatter) received = (p - 1) * made;
-    if (s.kind == ashlar::collective::all_reduce) {
-      auto const own = ashlar::balanced_part({0, old}, p, t.index_in_group(here, s.axes)).size;
-      received = (p - 1) * own + old - own;
-    }
-    if (s.kind == ashlar::collective::permute && is_pairwise(s, t))
-      received = permute_partner(s, here) == here ? 0 : made;
-    all.push_back({s.kind, s.axes, received * std::int64_t(sizeof(double))});
-  }
-  return all;
+any moved_in_background(std::shared_ptr<ashlar::prepared_plan const> const& plan, any const& x) {
+  ashlar::detail::running_plan<ashlar::device::host::processor> run(x, plan);
+  x.mesh().progress();
+  x.mesh().wait(run);
+  return run.result();
 }
 
 /// Moves a tensor between all pairs of placements (on meshes with several axes: between a sample of
@@ -92,13 +49,20 @@ void move_all(ashlar::mesh const& m, routed_case const& c, transport on, Check c
       INFO(c.name, ": ", ashlar::to_string(from), " to ", ashlar::to_string(to), ", ",
            to_string(on));
       auto const plan = plan_for(m, c.extents, from, to);
-      any moved;
+      auto const x = routed_tensor(m, c, from);
+      any moved, behind;
       {
         traffic_check traffic(m, on);
-        moved = ashlar::detail::run_plan(routed_tensor(m, c, from), *plan);
-        auto const wrong = traffic.difference(check(plan->plan));
+        moved = ashlar::detail::run_plan(x, *plan);
+        auto const expected_traffic = check(plan->plan);
+        auto wrong = traffic.difference(expected_traffic);
+        REQUIRE_MESSAGE(wrong == "", wrong);
+        traffic.clear();
+        behind = moved_in_background(plan, x);
+        wrong = traffic.difference(expected_traffic);
         REQUIRE_MESSAGE(wrong == "", wrong);
       }
+      REQUIRE(same_shards(behind, moved));
       if (!to.has_partial()) REQUIRE(same_shards(moved, routed_tensor(m, c, to)));
       auto const back = plan_for(m, c.extents, to, whole);
       REQUIRE(same_shards(ashlar::detail::run_plan(moved, *back), expected));
@@ -112,7 +76,7 @@ TEST_CASE("rows arrive where they belong, with the bytes that the routes need") 
     for (auto const& t : world_topologies()) {
       ashlar::mesh const m = mesh_on(on, t);
       for (auto const& c : uneven_routes())
-        move_all(m, c, on, [&](auto const& plan) { return counted(m, c, plan); });
+        move_all(m, c, on, [&](auto const& plan) { return counted(m, plan, *c.routes); });
     }
 }
 
@@ -122,9 +86,52 @@ TEST_CASE("even routes need the bytes that the cost model predicts") {
     ashlar::mesh const m = mesh_on(transport::messages, t);
     auto const c = even_routes();
     move_all(m, c, transport::messages, [&](auto const& plan) {
-      CHECK(counted(m, c, plan) == predicted(m, plan));
+      CHECK(counted(m, plan, *c.routes) == predicted(m, plan));
       return predicted(m, plan);
     });
+  }
+}
+
+TEST_CASE("rows of several tensors move at the same time, and beside other transfers") {
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    ashlar::mesh const m = mesh_on(on, {{"gpu", world_size()}});
+    auto const by_token = placement{ashlar::split(0)};
+    auto const whole = placement::all_broadcast(1);
+    std::vector<routed_case> cases;
+    for (auto const& c : uneven_routes())
+      if (c.extents.rank() == 3) cases.push_back(c);
+    cases.push_back(even_routes());
+    auto const by_expert = placement{ashlar::split(1)};
+    using rows_tensor = ashlar::tensor<double, 3>;
+    for (auto const& to : {by_expert, whole})  // makes the group's communicator
+      ashlar::detail::run_plan(routed_tensor(m, cases[0], by_token),
+                               *plan_for(m, cases[0].extents, by_token, to));
+    traffic_check const traffic(m, on);
+    std::vector<ashlar::moving_tensor<rows_tensor>> there, back;
+    exchanges expected;
+    for (auto const& c : cases) {
+      auto const x = routed_tensor(m, c, by_token).as<rows_tensor>();
+      there.push_back(ashlar::redistribute_async(x, by_expert));
+      for (auto const& e : counted(m, plan_for(m, c.extents, by_token, by_expert)->plan, *c.routes))
+        expected.push_back(e);
+    }
+    // A dense tensor moves at once. Its transfer comes after those of the rows.
+    auto const dense_rows = placed<double, 1>(m, dense({7}, 3.0), by_token);
+    for (auto const& e : predicted(m, plan_redistribution(dense_rows, whole).plan))
+      expected.push_back(e);
+    CHECK(ashlar::redistribute(dense_rows, whole).local_elements() == 7);
+    for (std::size_t k = cases.size(); k-- > 0;) {  // from the last one to the first one
+      auto const& c = cases[k];
+      auto const arrived = there[k].wait();
+      CHECK(same_shards(arrived, routed_tensor(m, c, by_expert)));
+      back.push_back(ashlar::redistribute_async(arrived, whole));
+      for (auto const& e : counted(m, plan_for(m, c.extents, by_expert, whole)->plan, *c.routes))
+        expected.push_back(e);
+    }
+    for (std::size_t k = 0; k < back.size(); ++k)
+      CHECK(same_shards(back[k].wait(), routed_tensor(m, cases[back.size() - 1 - k], whole)));
+    auto const wrong = traffic.difference(expected, false);
+    CHECK_MESSAGE(wrong == "", wrong);
   }
 }
 
@@ -135,9 +142,6 @@ TEST_CASE("what cannot be done with routed rows is refused on all ranks") {
   using rows_tensor = ashlar::tensor<double, 3>;
   auto const x = ashlar::make_routed<rows_tensor>(m, c.extents, whole, c.routes);
   CHECK_THROWS_WITH_AS(x.clone(), doctest::Contains("of routed rows is made by make_routed"),
-                       ashlar::error);
-  CHECK_THROWS_WITH_AS(ashlar::redistribute_async(x, whole),
-                       doctest::Contains("rows of experts do not move in the background."),
                        ashlar::error);
   auto others = c.extents;
   others[0] += 1;

@@ -49,12 +49,11 @@ double least_psi(search::turn_chain const& chain, std::vector<int> const& choice
     std::vector<stage> list(1);
     for (int i = 0; i < one.size(); ++i) {
       auto const& own = one.at(i);
-      double moved = 0, waiting = 0;
+      double moved = 0;
       if (i > 0)
         for (int const k : {one.behind(i - 1).forward[0], one.behind(i - 1).backward[0]})
-          (one.move(k).waits ? waiting : moved) += one.move(k).seconds();
+          moved += one.move(k).seconds();
       if (moved > 0) list.push_back({moved, 0});
-      list.back().comp += waiting;
       if (begins >> i & 1u) list.emplace_back();
       for (std::size_t on = 0; on < 2; ++on)
         list.back().comm += (own.gathers[0][on] + own.synchronize[0][on]) / micro_batches;

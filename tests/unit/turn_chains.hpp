@@ -29,10 +29,7 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
   // If there is only one full group of micro-batches, a smaller group may follow it.
   chain.per_step = chain.groups > 1 ? 2.5 : turns > 1 && draw() % 2 ? 1 + 1. / turns : 1;
   int const links = 1 + static_cast<int>(draw() % 2);
-  for (int k = 0; k < 6; ++k) {
-    chain.moves.push_back(any_move(draw, links, 2));
-    chain.moves.back().waits = draw() % 4 == 0;
-  }
+  for (int k = 0; k < 6; ++k) chain.moves.push_back(any_move(draw, links, 2));
   auto const move = [&](unsigned none) {
     return draw() % none ? 0 : static_cast<int>(draw() % chain.moves.size());
   };
@@ -50,8 +47,7 @@ inline search::turn_chain any_chain(std::mt19937& draw, int turns) {
       own.backward.push_back(2 * seconds(draw));
       own.beside.push_back(draw() % 2 ? own.backward.back() / 2 : 0);
       own.after_weights.push_back(own.beside.back());
-      own.inside.push_back(0);
-      if (int const k = move(4); !chain.move(k).waits) own.inside.back() = k;
+      own.inside.push_back(move(4));
       own.gathers.push_back({weights ? seconds(draw) : 0, 0});
       own.synchronize.push_back({0, weights ? 3 * seconds(draw) : 0});
     }

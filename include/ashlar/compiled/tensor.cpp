@@ -23,11 +23,10 @@ template box shard_box(basic_mesh<device::host::processor> const&, shape const&,
                        int);
 template std::shared_ptr<void> new_shard(basic_mesh<device::host::processor> const&, shape const&,
                                          placement const&, box const&, std::size_t);
+template class routed_steps<device::host::processor>;
 template class running_plan<device::host::processor>;
 template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
                                                       prepared_plan const&);
-template any_tensor<device::host::processor> run_routed_plan(any_tensor<device::host::processor>,
-                                                             redistribution_plan const&);
 template any_tensor<device::host::processor> with_halo(any_tensor<device::host::processor> const&,
                                                        halo_transfers const&);
 template any_tensor<device::host::processor>

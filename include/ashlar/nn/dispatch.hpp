@@ -213,7 +213,7 @@ class dispatch {
     if (log == nullptr || c.pass().is_recomputed) return chosen;
     if (goes_on && fault) {
       if (!log->fault || here < log->fault->first) log->fault = {here, *fault};
-      if (c.mesh().rank() == 0) log->sums.faults += 1;
+      if (c.mesh().rank() == 0) log->told[here].faults += 1;
     }
     if (log->records && !fault) log->recorded[here] = chosen;
     return chosen;
@@ -249,10 +249,11 @@ class dispatch {
     made.by_square = o_.z_loss * share;
     if (auto* const log = c.pass().mixtures;
         log != nullptr && c.pass().training && !c.pass().is_recomputed) {
-      if (adds_losses) add_losses(made, p, log->sums);
+      auto& told = log->told[{c.pass().number, c.pass().element}];
+      if (adds_losses) add_losses(made, p, told);
       if (c.mesh().rank() == 0) {
-        log->sums.routes += static_cast<double>(routes.tokens) * o_.chosen;
-        log->sums.dropped += static_cast<double>(
+        told.routes += static_cast<double>(routes.tokens) * o_.chosen;
+        told.dropped += static_cast<double>(
             std::count(routes.expert.begin(), routes.expert.end(), -1));
       }
     }

@@ -225,9 +225,9 @@ class executor {
     bool const ends = next < all.size() && all[next].kind == step::action_kind::end_move &&
                       all[next].move == a.move;
     auto const& own = program_->move_of(a);
-    if (ends || source_of(own).extents().is_routed()) {  // rows never move in the background
+    if (ends) {
       parameters_.put(on_, own.to, ashlar::detail::run_plan(source_of(own), *plan_of(own)));
-      return ends ? 1 : 0;
+      return 1;
     }
     // On the host, the redistributions of a bucket begin together. On a device, each redistribution
     // begins by itself.
@@ -259,7 +259,6 @@ class executor {
   }
   void end(step::action const& a) {
     auto& moving = moving_[static_cast<std::size_t>(a.move)];
-    if (moving.run == nullptr) return;  // rows, which are there already
     mesh_.wait(*moving.run);
     parameters_.put(on_, program_->move_of(a).to, moving.run->result(moving.place));
     moving = {};

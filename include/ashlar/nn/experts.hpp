@@ -142,10 +142,11 @@ class experts {
     if (log == nullptr || !c.pass().training || c.pass().is_recomputed || c.mesh().rank() != 0)
       return;
     auto const rows = rows_by_rank(routes, c.spec().x, c.mesh().topology(), as_value(c.at().x()));
-    log->sums.fullest += static_cast<double>(*std::max_element(rows.begin(), rows.end()));
+    auto& told = log->told[{c.pass().number, c.pass().element}];
+    told.fullest += static_cast<double>(*std::max_element(rows.begin(), rows.end()));
     double all = 0;
     for (auto const n : rows) all += static_cast<double>(n);
-    log->sums.mean += all / static_cast<double>(rows.size());
+    told.mean += all / static_cast<double>(rows.size());
   }
   template <class T>
   static T const* constant(T const* values) {

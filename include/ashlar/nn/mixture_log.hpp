@@ -61,7 +61,9 @@ struct mixture_sums {
 };
 
 struct mixture_log {
-  mixture_sums sums;
+  /// The sums of each pass, by the element that tells them. Micro-batches that take turns tell them in
+  /// another order than others. So they are added by sums(), whose bits do not depend on this order.
+  std::map<mixture_pass, mixture_sums> told;
   /// Whether a pass notes its first token with logits that are not finite, and goes on with gates
   /// that are not finite either. Otherwise it throws.
   bool notes_faults = false;
@@ -70,6 +72,15 @@ struct mixture_log {
   bool records = false;
   route_book recorded;
   route_book given;  ///< routes that take the place of those that the router chooses
+
+  mixture_sums sums() const {
+    std::array<double, mixture_sums::count> all{};
+    for (auto const& [at, own] : told) {
+      auto const values = own.values();
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] += values[i];
+    }
+    return mixture_sums::from(all);
+  }
 };
 
 /// While an object of this class exists, a log is that of one step: the sums begin at 0, and faults
@@ -77,7 +88,7 @@ struct mixture_log {
 class step_of_mixtures {
  public:
   explicit step_of_mixtures(mixture_log& log) : log_(log) {
-    log.sums = {};
+    log.told.clear();
     log.fault.reset();
     log.notes_faults = true;
   }

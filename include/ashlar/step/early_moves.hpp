@@ -11,12 +11,14 @@
 //   weight_gradient   If dx must be redistributed, goes after the input_gradient of its layer and
 //                     micro-batch. So it overlaps with the redistribution of dx.
 //
-// Four kinds of redistributions keep their places:
+// Three kinds of redistributions keep their places:
 //
 // - redistributions of parameters, which prefetch.hpp and early_synchronization.hpp handle
 // - redistributions without communication
 // - redistributions of values that exist before the step
-// - redistributions of routed rows, which do not run in the background (tensor/routed.hpp)
+//
+// The redistribution of the choices that routers make is that of a statistic. So a rank has all sizes
+// of routed rows before their redistribution begins (layout/routing.hpp).
 
 #include <utility>
 
@@ -44,7 +46,7 @@ class early_moves_pass {
     for (std::size_t k = 0; k < p.moves.size(); ++k) {
       auto const& m = p.moves[k];
       travels_[k] = m.what != moved::parameter && !p.path_of(m).is_local() &&
-                    !p.path_of(m).extents.is_routed() && !p.value_of(m.from).is_given() &&
+                    !p.value_of(m.from).is_given() &&
                     is_read_[static_cast<std::size_t>(m.to)];
       if (!travels_[k]) continue;
       move_to_[static_cast<std::size_t>(m.to)] = static_cast<int>(k);

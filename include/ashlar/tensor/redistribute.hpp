@@ -15,7 +15,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/plan/text.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
-#include <ashlar/tensor/routed.hpp>
+#include <ashlar/tensor/routed_steps.hpp>
 #include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -30,6 +30,27 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
   if (char const* const wrong = check(target, Tensor::rank, m.topology()))
     throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
+}
+
+/// Runs the plan's steps on a routed tensor and returns the moved tensor.
+template <class Processor>
+any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_plan const& plan) {
+  auto const m = x.mesh();
+  // Shards have different sizes, so memory may be exhausted on one rank alone.
+  abandon_on_exception const guard(m.operations());
+  routed_steps<Processor> steps(x, plan);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(plan.steps.size()); ++k) {
+    auto next = steps.like(k, x);
+    if (communicates(plan.steps[static_cast<int>(k)].kind)) {
+      auto const* const source = steps.pack(k, x);
+      m.run(steps.what(k), x.type(), source, steps.target(next));
+      steps.unpack(k, next);
+    } else {
+      steps.run_local(k, x, next);
+    }
+    x = std::move(next);
+  }
+  return x;
 }
 
 /// Runs the plan's steps on `x` and returns the moved tensor. `x` must have the placement at which

@@ -66,9 +66,6 @@ auto redistribute_async(Tensor const& x, Target const& target) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,
                             typename Tensor::processor_type>;
   if constexpr (static_placement<Target>) (void)detail::target_fits<Tensor, Target>();
-  if (x.extents().is_routed())
-    throw error("redistribute_async",
-                "rows of experts do not move in the background. Use redistribute.");
   return moving_tensor<result>(any_tensor(x), detail::plan_to(x, as_value(target)));
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
-// whose transfers are fused (bucket.hpp).
+// whose transfers are fused (bucket.hpp). The tensor may be one of routed rows (routed_steps.hpp).
 //
 // The steps of a running plan run one after another. Several running plans may overlap with each
 // other. But transfers along the same mesh axes run one after another, in the order in which the
@@ -23,6 +23,7 @@
 #include <ashlar/support/recycled.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/bucket.hpp>
+#include <ashlar/tensor/routed_steps.hpp>
 
 namespace ashlar::detail {
 
@@ -33,7 +34,8 @@ class running_plan final : public pending_operation {
   using shard = any_tensor<Processor>;
 
   /// Begins the first step, but not before `arrival` has ended, if it is given. `tensors` has one
-  /// tensor for each plan of `together`, all with the same element type and on the same mesh. All
+  /// tensor for each plan of `together`, all with the same element type and on the same mesh. A
+  /// tensor of routed rows is alone, and there already. All
   /// steps get their tickets now. (A ticket is a transfer's position in the order of transfers
   /// along its mesh axes.) So these steps come before all transfers that the program requests
   /// later.
@@ -46,13 +48,12 @@ class running_plan final : public pending_operation {
       done_ = true;
       return;
     }
+    if (x_.front().extents().is_routed()) rows_.emplace(x_.front(), bucket_->plans[0]->plan);
     // All comparisons come first, because each waits for the tickets that were taken before it.
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      if (communicates(bucket_->what(k).kind))
-        mesh_.compare_with_group(bucket_->what(k), x_.front().type());
+      if (communicates(k)) mesh_.compare_with_group(what(k), x_.front().type());
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
-      tickets_.push_back(communicates(bucket_->what(k).kind) ? mesh_.take_ticket(bucket_->what(k))
-                                                             : 0);
+      tickets_.push_back(communicates(k) ? mesh_.take_ticket(what(k)) : 0);
     mesh_.operations().add(*this);
     try {
       advance();
@@ -110,7 +111,8 @@ class running_plan final : public pending_operation {
           queued_.push_back({std::move(under_way_), std::move(x_)});
         }
         under_way_.reset();
-        if (is_packed()) unpack();
+        if (rows_) rows_->unpack(at_, next_.front());
+        else if (is_packed()) unpack();
         x_ = std::move(next_);
         ++at_;
       }
@@ -126,27 +128,43 @@ class running_plan final : public pending_operation {
   }
 
   bool is_packed() const { return !bucket_->fused.empty(); }
+  bool communicates(std::size_t step) const {
+    return ashlar::communicates(bucket_->what(step).kind);
+  }
+  /// Returns the transfer of a step that communicates.
+  transfer const& what(std::size_t step) const {
+    return rows_ ? rows_->what(step) : bucket_->what(step);
+  }
 
   void begin() {
-    transfer const& what = bucket_->what(at_);
     next_.clear();
     for (std::size_t t = 0; t < x_.size(); ++t)
-      next_.push_back(x_[t].like(bucket_->plans[t]->plan.steps[static_cast<int>(at_)].to));
-    auto const ticket = tickets_[static_cast<int>(at_)];
-    auto const type = x_.front().type();
-    if (!communicates(what.kind) && queued_.empty()) {
-      for (std::size_t t = 0; t < x_.size(); ++t)
-        run_local(mesh_.processor(), bucket_->plans[t]->transfers[at_], type, x_[t].data(),
-                  next_[t].data());
+      next_.push_back(rows_ ? rows_->like(at_, x_[t])
+                            : x_[t].like(bucket_->plans[t]->plan.steps[static_cast<int>(at_)].to));
+    if (!communicates(at_) && queued_.empty()) {
+      run_here();
       x_ = std::move(next_);
       ++at_;
+    } else if (rows_) {
+      auto const* const source = rows_->pack(at_, x_.front());
+      start(source, rows_->target(next_.front()));
     } else if (is_packed()) {
       pack();
-      under_way_ = mesh_.start({&what, type, source_->data(), target_->data(), ticket, label_});
+      start(source_->data(), target_->data());
     } else {
-      under_way_ = mesh_.start(
-          {&what, type, x_.front().data(), next_.front().data(), ticket, label_});
+      start(x_.front().data(), next_.front().data());
     }
+  }
+  void start(void const* source, void* target) {
+    under_way_ = mesh_.start(
+        {&what(at_), x_.front().type(), source, target, tickets_[static_cast<int>(at_)], label_});
+  }
+  /// Runs a step that does not communicate.
+  void run_here() {
+    if (rows_) return rows_->run_local(at_, x_.front(), next_.front());
+    for (std::size_t t = 0; t < x_.size(); ++t)
+      run_local(mesh_.processor(), bucket_->plans[t]->transfers[at_], x_.front().type(),
+                x_[t].data(), next_[t].data());
   }
 
   void pack() {
@@ -177,6 +195,7 @@ class running_plan final : public pending_operation {
   bool done_ = false;
   exception_watch watch_;
   std::optional<buffer<std::byte>> source_, target_;  // of the fused transfer
+  std::optional<routed_steps<Processor>> rows_;       // if the tensor is one of routed rows
   std::unique_ptr<pending_operation> under_way_;
 };
 

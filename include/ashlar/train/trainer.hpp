@@ -342,7 +342,7 @@ class trainer {
            static_cast<std::int64_t>(agreement_addends),
            totals_.data() + sums - static_cast<std::int64_t>(agreement_addends));
     if (has_mixtures_) {
-      auto const of_mixtures = model_->mixtures().sums.values();
+      auto const of_mixtures = model_->mixtures().sums().values();
       upload(mesh.processor(), of_mixtures.data(), nn::mixture_sums::count,
              totals_.data() + totals_.size() - addends());
     }

@@ -188,15 +188,11 @@ class hidup_search {
     label_lists next(at(n));
     for (std::size_t c = 0; c < labels.size(); ++c)
       for (int k = only < 0 ? 0 : only; k < (only < 0 ? n : only + 1); ++k) {
-        double moved = 0, waiting = 0;
-        for (auto const* index : {&moves.forward, &moves.backward}) {
-          auto const& m = chain_.move((*index)[c * at(n) + at(k)]);
-          moved += m.seconds() - m.waiting();
-          waiting += m.waiting();
-        }
+        double moved = 0;
+        for (auto const* index : {&moves.forward, &moves.backward})
+          moved += chain_.move((*index)[c * at(n) + at(k)]).seconds();
         for (auto l : labels[c]) {
           if (moved > 0) l.begin_stage(moved);
-          l.comp += waiting;
           next[at(k)].push_back(l);
         }
       }

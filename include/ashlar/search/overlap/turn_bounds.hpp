@@ -164,14 +164,12 @@ class turn_bounds {
   void tabulate(int k) {
     auto const& w = weight_of[k];
     auto const moves = of_moves([&](turn_move const& m) {
-      return turns() * (w.processor * m.waiting() + w.link[0] * m.on(0) + w.link[1] * m.on(1));
+      return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1));
     });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
-      int const inside = of.inside[c];
-      bool const ends_stage = turns() == 1 || chain_.move(inside).waits;
-      return turns() * w.processor * (of.forward[c] + of.backward[c]) +
-             (ends_stage ? moves[at(inside)] : 0);
+      double const inside = turns() == 1 ? moves[at(of.inside[c])] : 0;
+      return turns() * w.processor * (of.forward[c] + of.backward[c]) + inside;
     };
     to_come_[k] = least_behind(both(moves), own);
     mark(both(moves), own, chain_.per_step, to_come_[k]);
@@ -191,8 +189,7 @@ class turn_bounds {
   void tabulate_passes(int number) {
     auto const s = share_of(number);
     bool const alone = turns() == 1;
-    auto const moves = of_moves(
-        [&](turn_move const& m) { return alone ? m.seconds() : turns() * m.waiting(); });
+    auto const moves = of_moves([&](turn_move const& m) { return alone ? m.seconds() : 0; });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
       auto const& of_weights = s.pass == 0 ? of.gathers : of.synchronize;
@@ -203,9 +200,7 @@ class turn_bounds {
     auto const between = [&](int i, std::size_t k, std::size_t right) {
       auto const& of = chain_.at(i + 1);
       int const forward = chain_.behind(i).forward[k], backward = chain_.behind(i).backward[k];
-      double const hides = chain_.move(backward).waits ? 0
-                           : of.backward[right] > 0    ? of.beside[right]
-                                                       : moves[at(backward)];
+      double const hides = of.backward[right] > 0 ? of.beside[right] : moves[at(backward)];
       return s.work[0] * moves[at(forward)] +
              s.work[1] * std::max(0.0, moves[at(backward)] - hides);
     };

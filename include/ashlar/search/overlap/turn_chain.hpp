@@ -46,9 +46,6 @@ struct turn_step {
 /// Without any step, nothing is sent.
 struct turn_move {
   std::vector<turn_step> steps;
-  /// Whether the processor waits for this move, because the move does not run in the background
-  /// (tensor/routed.hpp). Such a move does not end a stage.
-  bool waits = false;
 
   /// Adds a step. If the last step is on the same link, makes that step longer instead.
   constexpr void add(int link, double seconds) {
@@ -61,8 +58,6 @@ struct turn_move {
     return sum;
   }
   constexpr double seconds() const { return on(0) + on(1); }
-  /// Returns the seconds for which the processor waits for this move in any case.
-  constexpr double waiting() const { return waits ? seconds() : 0; }
   friend constexpr bool operator==(turn_move const&, turn_move const&) = default;
 };
 

@@ -10,8 +10,7 @@
 //                              itself can run beside the move of dx
 //   halo                       on the processor, which waits for the exchange
 //   statistic                  a move inside the forward pass
-//   activation, gradient       the moves at the boundaries. The processor waits for moves of routed
-//                              rows, because these moves do not run in the background
+//   activation, gradient       the moves at the boundaries
 //   parameter                  the synchronization of a gradient once a step, without latency
 //                              because the tensors of a bucket share it; and the gather of a weight
 //                              once a step, because the result can be kept (step/prefetch.hpp)
@@ -100,8 +99,7 @@ class turn_model {
     for (int k = 0; k < spec.statistics.size(); ++k) {
       int const at = move_of(list_of(spec.statistics[k], size, true), c.statistics[k].from,
                              c.statistics[k].to);
-      if (!chain_.move(at).waits)
-        for (auto const& s : chain_.move(at).steps) all.add(s.link, s.seconds);
+      for (auto const& s : chain_.move(at).steps) all.add(s.link, s.seconds);
     }
     return index_of(all);
   }
@@ -144,7 +142,6 @@ class turn_model {
     auto const path = plan_redistribution(of.extents, of.size, from, to, model_.mesh(), machine_);
     auto const& m = of.latency ? machine_ : without_latency_;
     turn_move move;
-    move.waits = of.extents.is_routed();
     for (auto const& s : path.steps)
       if (communicates(s.kind))
         move.add(static_cast<int>(tier_of(s, model_.mesh())),
@@ -155,7 +152,6 @@ class turn_model {
   int index_of(turn_move const& m) {
     std::vector<double> key;
     if (m.steps.empty()) return 0;
-    if (m.waits) key.push_back(-1);
     for (auto const& s : m.steps) key.insert(key.end(), {static_cast<double>(s.link), s.seconds});
     auto const [it, is_new] = index_.try_emplace(key, static_cast<int>(chain_.moves.size()));
     if (is_new) chain_.moves.push_back(m);

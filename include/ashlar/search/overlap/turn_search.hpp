@@ -184,10 +184,8 @@ class turn_search {
     wait_for_weights(l.backward, l, 1, own.after_weights[at]);
     if (is_one() || l.forward.ready[0] > 0) l.forward.work(own.forward[at]);
     // Other micro-batches can compute beside a move inside a forward pass. So this move ends a
-    // stage only if micro-batches run one at a time, and counts as work if the processor waits for
-    // it.
-    if (auto const& inside = chain_.move(own.inside[at]); turns() == 1 || inside.waits)
-      l.forward.move(inside, turns(), false);
+    // stage only if micro-batches run one at a time.
+    if (turns() == 1) l.forward.move(chain_.move(own.inside[at]), turns(), false);
     if (is_one() || l.backward.ready[0] > 0) l.backward.work(own.backward[at], own.beside[at]);
     l.hidden[0] += own.forward[at];
     l.hidden[1] += own.backward[at];
@@ -238,10 +236,8 @@ class turn_search {
         auto const &forward = chain_.move(move.forward[both]),
                    &backward = chain_.move(move.backward[both]);
         for (auto l : labels[c]) {
-          cross(forward, l.forward, false);
-          cross(backward, l.backward, true);
-          l.hidden[0] += forward.waiting();
-          l.hidden[1] += backward.waiting();
+          l.forward.move(forward, turns(), false);
+          l.backward.move(backward, turns(), true);
           for (int on = 0; on < turn_links; ++on)
             l.load[on] += turns() * (forward.on(on) + backward.on(on));
           next[static_cast<std::size_t>(k)].push_back(l);
@@ -249,12 +245,6 @@ class turn_search {
       }
     }
     return next;
-  }
-
-  /// Adds the move at a boundary to the state of a pass.
-  void cross(turn_move const& m, turn_times& pass, bool descending) const {
-    if (m.waits && !is_one() && pass.ready[0] == 0) pass.occupy(m, turns());
-    else pass.move(m, turns(), descending);
   }
 
   /// Returns whether label a ends at most `slack` later than label b, whatever follows.

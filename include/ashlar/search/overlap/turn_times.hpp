@@ -45,22 +45,15 @@ struct turn_times {
     open += seconds;
   }
 
-  /// Adds a move of every micro-batch to the times of the links, but not to the other times.
-  constexpr void occupy(turn_move const& m, int turns) {
-    for (auto const& s : m.steps) link[s.link] += turns * s.seconds;
-  }
-
   /// Returns when one micro-batch ends the open stage, if it is the only one.
   constexpr double end_of_one() const { return std::max(processor + late, ready[0]) + open - late; }
 
   /// Ends the open stage by a move of every micro-batch, whose steps are in ascending order, or in
   /// descending order if time runs backward. A move without steps leaves the stage open, because it
-  /// costs nothing to go on with the same micro-batch. A move for which the processor waits counts
-  /// as work.
+  /// costs nothing to go on with the same micro-batch.
   constexpr void move(turn_move const& m, int turns, bool descending) {
     auto const n = m.steps.size();
     if (n == 0) return;
-    if (m.waits) return occupy(m, turns), work(m.seconds());
     for (int b = 0; b < turns; ++b) {
       processor = std::max(processor + late, ready[b]) + open - late;
       double end = processor;
