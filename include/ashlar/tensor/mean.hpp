@@ -50,7 +50,9 @@ auto mean_over(X const& x) {
   using A = accumulation_t<T>;
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_MEAN_INTEGERS);
   result_of<mean_rule<X::rank>>(x);
-  if constexpr (!std::same_as<T, A>) {
+  if constexpr (std::is_integral_v<T>) {
+    return ill_formed{};
+  } else if constexpr (!std::same_as<T, A>) {
     return converted<T>(mean_over<Dims>(converted<A>(x)));
   } else {
     std::int64_t n = 1;
