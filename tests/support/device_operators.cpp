@@ -5,11 +5,16 @@
 #include <support/device_operators.hpp>
 #include <support/device_results.hpp>
 
+#include <ashlar/tensor/cast.hpp>
 #include <ashlar/tensor/dot.hpp>
+#include <ashlar/tensor/einsum.hpp>
+#include <ashlar/tensor/extremum.hpp>
 #include <ashlar/tensor/functions.hpp>
 #include <ashlar/tensor/in_place.hpp>
+#include <ashlar/tensor/mean.hpp>
 #include <ashlar/tensor/permute.hpp>
 #include <ashlar/tensor/reduce.hpp>
+#include <ashlar/tensor/rows.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -147,6 +152,57 @@ void check_repeated(device_mesh const& m, index const& extents) {
   CHECK(count.wrong == 0);
 }
 
+/// Checks comparisons, extrema, conversions, means, einsums and rows of tables on every placement.
+template <class T>
+void check_selections(device_mesh const& m, index const& extents) {
+  using wider = std::conditional_t<std::is_same_v<T, double>, float, double>;
+  dense const x = small_integers(extents, 7), y = small_integers(extents, 8);
+  int const rows = extents[0], columns = extents[1];
+  dense ids({4}), added({4, columns}, 1), transposed({columns, rows}), squares({rows, rows});
+  std::vector<double> sums = x.values, taken, smaller, equal, means;
+  for (std::size_t t = 0; t < 4; ++t) ids.values[t] = static_cast<double>(t * t / 4);
+  for_each_index({4, columns}, [&](index const& i) {
+    index const at{static_cast<int>(ids({i[0]})), i[1]};
+    taken.push_back(x(at));
+    sums[x.offset(at)] += 1;
+  });
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    smaller.push_back(std::min(x.values[i], y.values[i]));
+    equal.push_back(x.values[i] == y.values[i]);
+  }
+  for_each_index(extents, [&](index const& i) {
+    transposed({i[1], i[0]}) = x(i);
+    for (int r = 0; r < rows; ++r) squares({i[0], r}) += x(i) * y({r, i[1]});
+  });
+  for (double const v : reduced(x, 0, reduction::sum)) means.push_back(v / rows);
+  operator_count count;
+  auto const all = all_placements(2, m.axes(), {reduction::sum});
+  for (auto const& p : all) {
+    auto const a = put<T, 2>(m, x, p);
+    count.check(mapped(x.values, [](double v) { return v > 1; }), 0, [&] { return a > 1; });
+    count.check(mapped(x.values, [](double v) { return 1 <= v; }), 0, [&] { return 1 <= a; });
+    count.check(mapped(x.values, [](double v) { return std::max(v, 1.0); }), 0,
+                [&] { return max(a, 1); });
+    count.check(x.values, 0, [&] { return ashlar::cast<wider>(a); });
+    count.check(means, 1e-2, [&] { return ashlar::mean<0>(a); });
+    count.check(transposed.values, 0, [&] { return ashlar::einsum<"mn->nm">(a); });
+    for (auto const& q : all) {
+      auto const b = put<T, 2>(m, y, q);
+      count.check(smaller, 0, [&] { return min(a, b); });
+      count.check(equal, 0, [&] { return ashlar::equal(a, b); });
+      count.check(squares.values, 0, [&] { return ashlar::einsum<"mk,nk->mn">(a, b); });
+    }
+    for (auto const& q : all_placements(1, m.axes(), {})) {
+      auto const at = put<std::int32_t, 1>(m, ids, q);
+      count.check(taken, 0, [&] { return ashlar::take_rows(a, at); });
+      for (auto const& r : all)
+        count.check(sums, 0, [&] { return ashlar::add_rows(a, at, put<T, 2>(m, added, r)); });
+    }
+  }
+  CHECK(count.wrong == 0);
+  CHECK(count.done >= 12 * m.axes());
+}
+
 }  // namespace
 
 void check_operators(device_mesh const& m) {
@@ -158,6 +214,8 @@ void check_operators(device_mesh const& m) {
   check_binary<ashlar::bfloat16>(m, {3, 4});
   for (index const& extents : {index{5, 6}, {0, 3}}) check_repeated<float>(m, extents);
   check_repeated<ashlar::bfloat16>(m, {3, 4});
+  check_selections<float>(m, {5, 6});
+  check_selections<ashlar::bfloat16>(m, {3, 4});
 }
 
 }  // namespace ashlar_test

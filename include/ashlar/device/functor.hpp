@@ -26,9 +26,14 @@
 //   product_of{}       f(x, y)  = x y
 //   quotient_of{}      f(x, y)  = x / y
 //   scaled_sum<A>{a}   f(x, y)  = x + a y
+//   larger_of{}        f(x, y)  = the larger one
+//   smaller_of{}       f(x, y)  = the smaller one
+//   less_of{}          f(x, y)  = 1 if x < y, otherwise 0
+//   less_equal_of{}    f(x, y)  = 1 if x <= y, otherwise 0
+//   equal_of{}         f(x, y)  = 1 if x == y, otherwise 0
 //
 // All these function objects return NaN if an argument is NaN, except that the derivative of relu
-// is 0 at NaN.
+// is 0 at NaN, and that comparisons with NaN give 0.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -156,6 +161,41 @@ struct quotient_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
     return x / y;
+  }
+};
+
+struct larger_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return (y > x) | (y != y) ? y : x;
+  }
+};
+
+struct smaller_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return (y < x) | (y != y) ? y : x;
+  }
+};
+
+struct less_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x < y ? A(1) : A(0);
+  }
+};
+
+struct less_equal_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x <= y ? A(1) : A(0);
+  }
+};
+
+struct equal_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x == y ? A(1) : A(0);
   }
 };
 

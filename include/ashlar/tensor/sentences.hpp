@@ -125,10 +125,11 @@
 #define ASHLAR_SAYS_COMBINABLE                                                                     \
   "element-wise operators take two tensors of one element type, on one type of processor and "     \
   "with one tag. To move x to the part of y, write redistribute(x, y.mesh(), sbp<...>{})."
-#define ASHLAR_SAYS_REPEATED(name, op)                                                             \
+#define ASHLAR_SAYS_REPEATED_AS(name, fix)                                                         \
   name ": on one mesh axis the operands do not fit. Their dimensions are matched from the last "   \
        "one on; an axis that splits a dimension of one splits it on the other too, or is B where " \
-       "the other is repeated along it, as in x " op " (y | to<...>)."
+       "the other is repeated along it, as in " fix "."
+#define ASHLAR_SAYS_REPEATED(name, op) ASHLAR_SAYS_REPEATED_AS(name, "x " op " (y | to<...>)")
 #define ASHLAR_SAYS_IN_PLACE_DIMS(name)                                                            \
   name ": the right operand has more dimensions than x, whose extents stay. Write z = x + y "      \
        "instead, or the like."
@@ -171,3 +172,73 @@
 #define ASHLAR_SAYS_CONCAT                                                                         \
   "concat: the tensors differ in element type, number of dimensions or placement. Bring them to "  \
   "one placement first, as in concat<0>(x, y | to<...>)."
+#define ASHLAR_SAYS_COMPARE(name, fix)                                                             \
+  name ": on one mesh axis the operands are partial or placed differently, and how the addends "   \
+       "compare does not say how the sums do. Bring both to one placement first, as in " fix "."
+#define ASHLAR_SAYS_COMPARE_NUMBER(name)                                                           \
+  name ": how the addends of a partial tensor compare with a number does not say how their sum "   \
+       "does. Reduce it first, with x | to<B, ...>."
+#define ASHLAR_SAYS_EXTREMUM(name)                                                                 \
+  name ": on one mesh axis the operands are partial sums or placed differently. Bring both to "    \
+       "one placement first, as in " name "(x, y | to<...>)."
+#define ASHLAR_SAYS_EXTREMUM_NUMBER(name)                                                          \
+  name ": the operand is a partial sum, and the extremum of a sum and a number is not the sum of " \
+       "extrema. Reduce it first, as in " name "(x | to<B, ...>, a)."
+#define ASHLAR_SAYS_WHERE                                                                          \
+  "where: on one mesh axis the mask is partial, or the operands are placed differently. Bring "    \
+  "them to one placement first, as in where(mask, x, y | to<...>); a broadcast mask takes two "    \
+  "partial tensors."
+#define ASHLAR_SAYS_WHERE_OPERANDS                                                                 \
+  "where: it takes a mask and two tensors of one element type, or one tensor and a number, all "   \
+  "of one number of dimensions and on one type of processor."
+#define ASHLAR_SAYS_ON_HOST(name) name ": devices have no kernel for it, so it runs on the host."
+#define ASHLAR_SAYS_CAST                                                                           \
+  "cast: the operand is partial, and the conversion of a sum is not the sum of the conversions, "  \
+  "since numbers are rounded or wrap around. Reduce it first, as in cast<float>(x | to<B, ...>)."
+#define ASHLAR_SAYS_MEAN_INTEGERS                                                                  \
+  "mean: the mean of integers is not an integer. Convert them first, as in "                       \
+  "mean<0>(cast<double>(x))."
+#define ASHLAR_SAYS_ARG(name)                                                                      \
+  name ": the dimension is split, or the tensor is partial, and the index of an element in a "     \
+       "shard is not its index in the tensor. Gather it first, as in " name "<0>(x | to<B, ...>)."
+#define ASHLAR_SAYS_CUMULATIVE                                                                     \
+  "cumulative_sum: the dimension is split, so a rank lacks the sums of the ranks before it, or "   \
+  "the tensor is a partial maximum or minimum. Gather it first, as in cumulative_sum<0>(x | "      \
+  "to<B, ...>)."
+#define ASHLAR_SAYS_TAKE_ROWS                                                                      \
+  "take_rows: on one mesh axis the table and the ids do not fit: both are split, or the ids are "  \
+  "partial. Bring the ids to B where the table is split or partial, as in take_rows(table, ids | " \
+  "to<...>)."
+#define ASHLAR_SAYS_ADD_ROWS                                                                       \
+  "add_rows: on one mesh axis the table, the ids and the rows do not fit. Rows that are split "    \
+  "with their ids are added to a partial table; rows of a whole table are whole. Bring them to "   \
+  "placements that fit, as in add_rows(table, ids | to<...>, rows | to<...>)."
+#define ASHLAR_SAYS_ROWS_IDS(name)                                                                 \
+  name ": the ids are a tensor of std::int32_t. Convert them first, as in "                        \
+       "cast<std::int32_t>(ids)."
+#define ASHLAR_SAYS_ROWS_DIMS(name)                                                                \
+  name ": the table has no dimension, the rows have more than 5, or the operands differ in "       \
+       "element type or processor. The rows have the dimensions of the ids and those of the "      \
+       "table after the first."
+#define ASHLAR_SAYS_DIMENSIONS(name)                                                               \
+  name                                                                                             \
+      ": the numbers are not different dimensions of the tensor. Dimensions count from 0 to rank " \
+      "- 1."
+#define ASHLAR_SAYS_EINSUM                                                                         \
+  "einsum: on one mesh axis a letter is not split in the same way on both operands, or both are "  \
+  "partial, or one is a partial maximum or minimum. Split a letter on each operand that has it, "  \
+  "and reduce one of two partial operands, as in einsum<...>(x | to<...>, w)."
+#define ASHLAR_SAYS_EINSUM_FORM                                                                    \
+  "einsum: the text is not the letters of one or two operands, an arrow and the letters of the "   \
+  "result, at most 5 letters each. Write it as in einsum<\"mk,kn->mn\">(x, w)."
+#define ASHLAR_SAYS_EINSUM_TWICE                                                                   \
+  "einsum: a letter stands twice in one operand or in the result. There are no diagonals: give "   \
+  "each dimension its own letter."
+#define ASHLAR_SAYS_EINSUM_UNKNOWN                                                                 \
+  "einsum: a letter of the result is in no operand. Each dimension of the result is one of an "    \
+  "operand."
+#define ASHLAR_SAYS_EINSUM_OPERANDS                                                                \
+  "einsum: the operands are not as many as the text has, or a tensor has more or fewer "           \
+  "dimensions than letters, or they differ in element type or processor."
+#define ASHLAR_SAYS_EINSUM_INTEGERS                                                                \
+  "einsum: there is no product of integers. Convert the operands first, as in cast<double>(x)."

@@ -20,7 +20,11 @@ namespace ashlar::cuda {
 using device::difference_of;
 using device::divided;
 using device::dividing;
+using device::equal_of;
 using device::gradient_of;
+using device::larger_of;
+using device::less_equal_of;
+using device::less_of;
 using device::lowered;
 using device::negated;
 using device::product_of;
@@ -29,6 +33,7 @@ using device::raised;
 using device::scaled;
 using device::scaled_sum;
 using device::shifted;
+using device::smaller_of;
 using device::subtracting;
 using device::sum_of;
 using device::value_of;
@@ -70,6 +75,16 @@ template <>
 inline constexpr bool has_map_kernel<product_of> = true;
 template <>
 inline constexpr bool has_map_kernel<quotient_of> = true;
+template <>
+inline constexpr bool has_map_kernel<larger_of> = true;
+template <>
+inline constexpr bool has_map_kernel<smaller_of> = true;
+template <>
+inline constexpr bool has_map_kernel<less_of> = true;
+template <>
+inline constexpr bool has_map_kernel<less_equal_of> = true;
+template <>
+inline constexpr bool has_map_kernel<equal_of> = true;
 template <>
 inline constexpr bool has_map_kernel<negated> = true;
 template <class A>

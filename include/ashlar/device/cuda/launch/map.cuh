@@ -65,6 +65,11 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
   ASHLAR_BINARY(difference_of, T)                                                                  \
   ASHLAR_BINARY(product_of, T)                                                                     \
   ASHLAR_BINARY(quotient_of, T)                                                                    \
+  ASHLAR_BINARY(larger_of, T)                                                                      \
+  ASHLAR_BINARY(smaller_of, T)                                                                     \
+  ASHLAR_BINARY(less_of, T)                                                                        \
+  ASHLAR_BINARY(less_equal_of, T)                                                                  \
+  ASHLAR_BINARY(equal_of, T)                                                                       \
   ASHLAR_BINARY(scaled_sum<A>, T)                                                                  \
   template void add_bias(cudaStream_t, T const*, std::int64_t, std::int64_t, T*);                  \
   template void fill<T>(cudaStream_t, T, std::int64_t, T*);
@@ -85,6 +90,11 @@ template void fill<std::int64_t>(cudaStream_t, std::int64_t, std::int64_t, std::
   ASHLAR_UNARY(negated, T)                                                                         \
   ASHLAR_BINARY(sum_of, T)                                                                         \
   ASHLAR_BINARY(difference_of, T)                                                                  \
+  ASHLAR_BINARY(larger_of, T)                                                                      \
+  ASHLAR_BINARY(smaller_of, T)                                                                     \
+  ASHLAR_BINARY(less_of, T)                                                                        \
+  ASHLAR_BINARY(less_equal_of, T)                                                                  \
+  ASHLAR_BINARY(equal_of, T)                                                                       \
   ASHLAR_BINARY(product_of, T)
 
 ASHLAR_INTEGER_MAPS(std::int32_t)

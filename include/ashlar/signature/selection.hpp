@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Defines signature tables of operators that choose among elements or compare them, and of
+// conversions. A row says with which placements of its operands an operator is local on one mesh
+// axis. d is any dim, and d' the same dim in the result:
+//
+//   x < y and the like  S(d), S(d) -> S(d)   B, B -> B   nothing partial: whether u + v < w does not
+//                                            follow from u < w and v < w
+//   max(x, y)           the same, and        Pmax, Pmax -> Pmax   Pmax, B -> Pmax   Pmin, B -> Pmin
+//                                            B, Pmax -> Pmax      B, Pmin -> Pmin
+//   min(x, y)           as max(x, y), with Pmax and Pmin swapped
+//   max(x, a), min(x, a)  S(d) -> S(d)       B -> B      Pmax -> Pmax   Pmin -> Pmin
+//   where(m, x, y)      S(d), S(d), S(d) -> S(d)   B, B, B -> B   B, P, P -> P, since the sum is
+//                       linear in x and y together
+//                       B, Pmax, Pmax -> Pmax   B, Pmax, B -> Pmax   B, B, Pmax -> Pmax, and the
+//                       same with Pmin; not B, P, B: the elements of y would count once per rank
+//   cast, exact         S(d) -> S(d)   B -> B   P -> P   Pmax -> Pmax   Pmin -> Pmin
+//   cast, monotone      S(d) -> S(d)   B -> B            Pmax -> Pmax   Pmin -> Pmin
+//   cast, other         S(d) -> S(d)   B -> B
+//
+// An operand of a comparison, a maximum or a minimum may be repeated along some dims of the result.
+// Letters for the dims express this, as in signature/elementwise.hpp.
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include <ashlar/signature/contraction.hpp>
+
+namespace ashlar {
+
+/// Returns the signature table of a comparison of x and y, with dims given by letters.
+constexpr signature_table compare_signatures(std::string_view x, std::string_view y,
+                                             std::string_view out) {
+  signature_table table;
+  table.push_back({{broadcast(), broadcast()}, broadcast()});
+  for (char const letter : out)
+    table.push_back(
+        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(out, letter)});
+  return table;
+}
+
+/// Returns the signature table of the larger (`op` is max) or the smaller (`op` is min) of x and y,
+/// element by element, with dims given by letters.
+constexpr signature_table extremum_signatures(std::string_view x, std::string_view y,
+                                              std::string_view out, reduction op) {
+  auto table = compare_signatures(x, y, out);
+  table.push_back({{partial(op), partial(op)}, partial(op)});
+  // max(max(u, v), w) = max(max(u, w), max(v, w)), and max(min(u, v), w) = min(max(u, w), max(v, w)).
+  for (auto const of : {reduction::max, reduction::min}) {
+    table.push_back({{partial(of), broadcast()}, partial(of)});
+    table.push_back({{broadcast(), partial(of)}, partial(of)});
+  }
+  return table;
+}
+
+/// Returns the signature table of a map that never reverses the order of two numbers, such as
+/// max(x, a). It passes maxima and minima, and no sums.
+constexpr signature_table monotone_map_signatures(int rank) {
+  signature_table table;
+  table.push_back({{broadcast()}, broadcast()});
+  for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0)}, split(d, 0)});
+  for (auto const op : {reduction::max, reduction::min})
+    table.push_back({{partial(op)}, partial(op)});
+  return table;
+}
+
+/// Returns the signature table of where(mask, x, y) for operands of the same extents.
+constexpr signature_table where_signatures(int rank) {
+  signature_table table;
+  table.push_back({{broadcast(), broadcast(), broadcast()}, broadcast()});
+  for (int d = 0; d < rank; ++d)
+    table.push_back({{split(d, 0), split(d, 0), split(d, 0)}, split(d, 0)});
+  for (auto const op : {reduction::sum, reduction::max, reduction::min})
+    table.push_back({{broadcast(), partial(op), partial(op)}, partial(op)});
+  for (auto const op : {reduction::max, reduction::min}) {
+    table.push_back({{broadcast(), partial(op), broadcast()}, partial(op)});
+    table.push_back({{broadcast(), broadcast(), partial(op)}, partial(op)});
+  }
+  return table;
+}
+
+/// What the conversion of one element type to another does to numbers.
+///
+///   exact      keeps every number: linear and monotone
+///   monotone   may round, but never reverses the order of two numbers; a NaN stays one. Integers
+///              that become longer are here too: sums of short integers wrap around, and sums of
+///              long ones do not
+///   other      integers that become shorter wrap around; a NaN becomes an integer
+enum class cast_kind : signed char { exact, monotone, other };
+
+template <class From, class To>
+constexpr cast_kind cast_kind_of() {
+  if constexpr (std::is_same_v<From, To>) return cast_kind::exact;
+  else if constexpr (std::is_integral_v<To>)
+    return std::is_integral_v<From> && sizeof(To) >= sizeof(From) ? cast_kind::monotone
+                                                                  : cast_kind::other;
+  else
+    return !std::is_integral_v<From> &&
+                   std::numeric_limits<To>::digits >= std::numeric_limits<From>::digits
+               ? cast_kind::exact
+               : cast_kind::monotone;
+}
+
+/// Returns the signature table of a conversion of elements.
+constexpr signature_table cast_signatures(int rank, cast_kind kind) {
+  auto table = monotone_map_signatures(rank);
+  if (kind == cast_kind::exact) table.push_back({{partial()}, partial()});
+  if (kind != cast_kind::other) return table;
+  signature_table kept;
+  for (auto const& row : table)
+    if (!row.out.is_partial()) kept.push_back(row);
+  return kept;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Operators that need each line of a tensor along one dim whole. Nothing is communicated, and they run
+// on the host.
+//
+//   argmax<d>(x), argmin<d>(x)   the index of the first largest or smallest element along dim d, which
+//                                the result lacks, as std::int32_t; the first NaN if there is one
+//   cumulative_sum<d>(x)         the sums of the elements up to each one along dim d
+//
+// Both refuse a split dim d: an index in a shard is not an index in the tensor, and a rank lacks the
+// sums of the ranks before it. A partial sum passes through cumulative_sum, which is linear. The rows
+// are in signature/along_dim.hpp.
+
+#include <limits>
+
+#include <ashlar/device/host/along_dim.hpp>
+#include <ashlar/signature/along_dim.hpp>
+#include <ashlar/support/buffer.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <int Rank, int Dim, reduction Op>
+struct index_rule {
+  static constexpr char const* name = Op == reduction::max ? "argmax" : "argmin";
+  static constexpr char const* sentence = Op == reduction::max ? ASHLAR_SAYS_ARG("argmax")
+                                                               : ASHLAR_SAYS_ARG("argmin");
+  static constexpr signature_table table() { return index_of_extremum_signatures(Rank, Dim); }
+};
+template <int Rank, int Dim>
+struct cumulative_rule {
+  static constexpr char const* name = "cumulative_sum";
+  static constexpr char const* sentence = ASHLAR_SAYS_CUMULATIVE;
+  static constexpr signature_table table() { return cumulative_sum_signatures(Rank, Dim); }
+};
+
+/// The extents of a shard seen as [outer, extent, inner], with dim `dim` in the middle.
+struct lines {
+  std::int64_t outer = 1, extent = 1, inner = 1;
+
+  template <distributed X>
+  lines(X const& x, int dim) : extent(x.local_size(dim)) {
+    for (int d = 0; d < X::rank; ++d) (d < dim ? outer : inner) *= d == dim ? 1 : x.local_size(d);
+  }
+};
+
+template <int Dim, reduction Op, distributed X>
+auto index_of(X const& x) {
+  using T = typename X::value_type;
+  using rule = index_rule<X::rank, Dim, Op>;
+  static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("argmax, argmin"));
+  auto const p = result_of<rule>(x);
+  shape extents;
+  for (int d = 0; d < X::rank; ++d)
+    if (d != Dim) extents.extent.push_back(x.extents()[d]);
+  auto y = empty<std::int32_t, X::rank - 1>(x.mesh(), extents, p);
+  auto const n = x.extents()[Dim];
+  if (n == 0 && extents.elements() > 0)
+    throw error(rule::name, describe(x) + " has no elements along dim " + std::to_string(Dim) +
+                                ", so there is none to point at.");
+  if (n > std::numeric_limits<std::int32_t>::max())
+    throw error(rule::name, "dim " + std::to_string(Dim) + " of " + describe(x) +
+                                " is too long for indices of std::int32_t.");
+  lines const of(x, Dim);
+  device::host::index_of_extremum<Op>(static_cast<T const*>(x.data()), of.outer, of.extent,
+                                      of.inner, y.data());
+  return y;
+}
+
+}  // namespace detail
+
+/// Returns the index of the first largest element along dim Dim. Communicates nothing. Throws
+/// ashlar::error if there are no elements, or if run-time placements do not fit.
+template <int Dim, distributed X>
+  requires detail::has_dim<Dim, X> &&
+           locally_applicable<detail::index_rule<X::rank, Dim, reduction::max>, X>
+auto argmax(X const& x) {
+  return detail::index_of<Dim, reduction::max>(x);
+}
+template <int Dim, distributed X>
+ill_formed argmax(X const&) {
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("argmax"));
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_ARG("argmax"));
+  return {};
+}
+
+/// Returns the index of the first smallest element along dim Dim. Communicates nothing. Throws as
+/// argmax.
+template <int Dim, distributed X>
+  requires detail::has_dim<Dim, X> &&
+           locally_applicable<detail::index_rule<X::rank, Dim, reduction::min>, X>
+auto argmin(X const& x) {
+  return detail::index_of<Dim, reduction::min>(x);
+}
+template <int Dim, distributed X>
+ill_formed argmin(X const&) {
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("argmin"));
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_ARG("argmin"));
+  return {};
+}
+
+/// Returns the cumulative sums along dim Dim: element k of a line is the sum of the elements 0 to k of
+/// x, in this order, rounded once. Communicates nothing. Throws ashlar::error if run-time placements do
+/// not fit.
+template <int Dim, distributed X>
+  requires detail::has_dim<Dim, X> && locally_applicable<detail::cumulative_rule<X::rank, Dim>, X>
+auto cumulative_sum(X const& x) {
+  using T = typename X::value_type;
+  static_assert(X::processor_type::is_host, ASHLAR_SAYS_ON_HOST("cumulative_sum"));
+  auto const p = detail::result_of<detail::cumulative_rule<X::rank, Dim>>(x);
+  auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
+  detail::lines const of(x, Dim);
+  buffer<accumulation_t<T>> const sums(x.mesh().memory(), of.inner);
+  device::host::cumulative_sum(static_cast<T const*>(x.data()), of.outer, of.extent, of.inner,
+                               sums.data(), y.data());
+  return y;
+}
+template <int Dim, distributed X>
+ill_formed cumulative_sum(X const&) {
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION("cumulative_sum"));
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_CUMULATIVE);
+  return {};
+}
+
+}  // namespace ashlar

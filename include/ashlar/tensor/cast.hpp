@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// cast<To>(x): the same values as elements of another type. Nothing is communicated. On each mesh axis:
+//
+//   from -> to                            S, B    P      P(max), P(min)
+//   bfloat16 -> float -> double           yes     yes    yes    keeps every number
+//   double -> float -> bfloat16           yes     no     yes    rounds to nearest
+//   integer -> float, double, bfloat16    yes     no     yes    rounds to nearest
+//   int32 -> int64                        yes     no     yes    sums of int32 wrap around
+//   int64 -> int32                        yes     no     no     wraps around
+//   float, double, bfloat16 -> integer    yes     no     no     rounds towards 0; what is too large
+//                                                               becomes the largest integer, what
+//                                                               is too small the least, NaN 0
+//
+// A partial sum passes where the conversion is linear, and a maximum where it keeps the order of
+// numbers (cast_kind in signature/selection.hpp). A conversion to the own type makes a copy. A device
+// converts among floating-point types and among integers.
+
+#include <limits>
+
+#include <ashlar/device/host/operations.hpp>
+#include <ashlar/signature/selection.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <class From, class To, int Rank>
+struct cast_rule {
+  static constexpr char const* name = "cast";
+  static constexpr char const* sentence = ASHLAR_SAYS_CAST;
+  static constexpr signature_table table() {
+    return cast_signatures(Rank, cast_kind_of<From, To>());
+  }
+};
+
+/// Returns the integer that is left of x without the digits after its point, or the nearest one that
+/// there is.
+template <class To, class From>
+To truncated(From x) {
+  using limits = std::numeric_limits<To>;
+  // 2^31 or 2^63: the least number that is too large, which every floating-point type has.
+  auto const end = static_cast<From>(-static_cast<From>(limits::min()));
+  if (!(x == x)) return 0;
+  if (x >= end) return limits::max();
+  if (x < -end) return limits::min();
+  return static_cast<To>(x);
+}
+
+}  // namespace detail
+
+/// Returns the values of x as elements of type To, placed as x. Communicates nothing. Throws
+/// ashlar::error if a run-time placement does not fit.
+template <class To, distributed X>
+  requires locally_applicable<detail::cast_rule<typename X::value_type, To, X::rank>, X>
+auto cast(X const& x) {
+  using T = typename X::value_type;
+  auto const p = detail::result_of<detail::cast_rule<T, To, X::rank>>(x);
+  auto y = empty<To, X::rank>(x.mesh(), x.extents(), p);
+  auto const n = x.local_elements();
+  constexpr bool from_integer = std::is_integral_v<T>, to_integer = std::is_integral_v<To>;
+  static_assert(X::processor_type::is_host || from_integer == to_integer,
+                ASHLAR_SAYS_ON_HOST("cast between integers and others"));
+  if constexpr (to_integer && !from_integer) {
+    for (std::int64_t i = 0; i < n; ++i)
+      y.data()[i] = detail::truncated<To>(static_cast<accumulation_t<T>>(x.data()[i]));
+  } else if constexpr (std::same_as<T, To>) {
+    copy_elements(x.mesh().processor(), static_cast<T const*>(x.data()), n, y.data());
+  } else {
+    convert(x.mesh().processor(), static_cast<T const*>(x.data()), n, y.data());
+  }
+  return y;
+}
+template <class To, distributed X>
+ill_formed cast(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_CAST);
+  return {};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Comparisons of tensors, and the larger and the smaller of two tensors, element by element. Nothing
+// is communicated.
+//
+//   x < y   x <= y   x > y   x >= y   equal(x, y)    1 where it holds and 0 elsewhere, as elements of
+//                                                    x's type: a mask, for where (where.hpp), for
+//                                                    products, and for sums that count
+//   max(x, y)   min(x, y)                            NaN if one of both is NaN
+//
+// y may be a number, and so may x in front of < <= > >=. One tensor may be repeated along dims of
+// the other (repeated.hpp). On each mesh axis the operands lie alike; what is partial passes no
+// comparison. max and min pass partial maxima and minima, and no sums: max(u + v, w) does not
+// follow from max(u, w) and max(v, w) (signature/selection.hpp).
+//
+// There is no x == y, since its result would not be a bool.
+
+#include <ashlar/signature/selection.hpp>
+#include <ashlar/support/buffer.hpp>
+#include <ashlar/tensor/apply_rule.hpp>
+#include <ashlar/tensor/scalar_operators.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// Applies f(x[i], y[i]) to each element, or f(y[i], x[i]) if `Swapped`.
+template <class Rule, bool Swapped, distributed X, distributed Y, class F>
+auto apply_either(X const& x, Y const& y, F const& f) {
+  if constexpr (Swapped) return apply<Rule>(y, x, f);
+  else return apply<Rule>(x, y, f);
+}
+
+/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. On a device, which has kernels of
+/// two arrays, the number is first written to an array.
+template <class Rule, bool Swapped, distributed X, class F>
+auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const& f) {
+  using T = typename X::value_type;
+  using A = accumulation_t<T>;
+  if constexpr (X::processor_type::is_host) {
+    return apply<Rule>(x, [f, a](A v) { return Swapped ? f(a, v) : f(v, a); });
+  } else {
+    auto const on = x.mesh().processor();
+    auto const z = empty<T, X::rank>(x.mesh(), x.extents(), result_of<Rule>(x));
+    fill(on, static_cast<T>(a), x.local_elements(), z.data());
+    T const *const values = x.data(), *const numbers = z.data();
+    map(on, f, Swapped ? numbers : values, Swapped ? values : numbers, x.local_elements(),
+        z.data());
+    return z;
+  }
+}
+
+}  // namespace detail
+
+// The table of comparisons. Each line makes the rules of two tensors and of a tensor and a number,
+// the functions and their fallbacks. x OP y is object(x, y), or object(y, x) if `swaps`.
+#define ASHLAR_COMPARISON(title, function, text, object, swaps)                                    \
+  namespace detail {                                                                               \
+  template <int Rank>                                                                              \
+  struct title##_rule {                                                                            \
+    static constexpr char const* name = #title;                                                    \
+    static constexpr char const* sentence = ASHLAR_SAYS_COMPARE(#title, text);                     \
+    static constexpr char const* repeated_sentence = ASHLAR_SAYS_REPEATED_AS(#title, text);        \
+    static constexpr signature_table table() {                                                     \
+      return table_for(letters(Rank), letters(Rank), letters(Rank));                               \
+    }                                                                                              \
+    static constexpr signature_table table_for(std::string_view x, std::string_view y,             \
+                                               std::string_view out) {                             \
+      return compare_signatures(x, y, out);                                                        \
+    }                                                                                              \
+  };                                                                                               \
+  template <int Rank>                                                                              \
+  struct title##_number_rule {                                                                     \
+    static constexpr char const* name = #title;                                                    \
+    static constexpr char const* sentence = ASHLAR_SAYS_COMPARE_NUMBER(#title);                    \
+    static constexpr signature_table table() { return nonlinear_map_signatures(Rank); }            \
+  };                                                                                               \
+  }                                                                                                \
+  template <distributed X, distributed Y>                                                          \
+    requires detail::combinable<X, Y> &&                                                           \
+             locally_applicable<detail::rule_for<detail::title##_rule, X, Y>, X, Y>                \
+  auto function(X const& x, Y const& y) {                                                          \
+    return detail::apply_either<detail::rule_for<detail::title##_rule, X, Y>, swaps>(              \
+        x, y, device::object{});                                                                   \
+  }                                                                                                \
+  template <distributed X, distributed Y>                                                          \
+  ill_formed function(X const&, Y const&) {                                                        \
+    static_assert(detail::combinable<X, Y>, ASHLAR_SAYS_COMBINABLE);                               \
+    static_assert(!detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_REPEATED_AS(#title, text));        \
+    static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>,                    \
+                  ASHLAR_SAYS_COMPARE(#title, text));                                              \
+    return {};                                                                                     \
+  }                                                                                                \
+  template <distributed X, class Scalar>                                                           \
+    requires detail::scalar_for<Scalar, X> &&                                                      \
+             locally_applicable<detail::title##_number_rule<X::rank>, X>                           \
+  auto function(X const& x, Scalar a) {                                                            \
+    static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION(#title));                \
+    using A = accumulation_t<typename X::value_type>;                                              \
+    return detail::apply_number<detail::title##_number_rule<X::rank>, swaps>(x, static_cast<A>(a), \
+                                                                             device::object{});    \
+  }                                                                                                \
+  template <class Scalar, distributed X>                                                           \
+    requires detail::scalar_for<Scalar, X> &&                                                      \
+             locally_applicable<detail::title##_number_rule<X::rank>, X>                           \
+  auto function(Scalar a, X const& x) {                                                            \
+    static_assert(detail::keeps_fraction<Scalar, X>, ASHLAR_SAYS_FRACTION(#title));                \
+    using A = accumulation_t<typename X::value_type>;                                              \
+    return detail::apply_number<detail::title##_number_rule<X::rank>, !swaps>(                     \
+        x, static_cast<A>(a), device::object{});                                                   \
+  }                                                                                                \
+  template <distributed X, class Scalar>                                                           \
+    requires detail::scalar_for<Scalar, X>                                                         \
+  ill_formed function(X const&, Scalar) {                                                          \
+    static_assert(detail::always_false<X>, ASHLAR_SAYS_COMPARE_NUMBER(#title));                    \
+    return {};                                                                                     \
+  }                                                                                                \
+  template <class Scalar, distributed X>                                                           \
+    requires detail::scalar_for<Scalar, X>                                                         \
+  ill_formed function(Scalar, X const&) {                                                          \
+    static_assert(detail::always_false<X>, ASHLAR_SAYS_COMPARE_NUMBER(#title));                    \
+    return {};                                                                                     \
+  }
+
+ASHLAR_COMPARISON(less, operator<, "x < (y | to<...>)", less_of, false)
+ASHLAR_COMPARISON(less_equal, operator<=, "x <= (y | to<...>)", less_equal_of, false)
+ASHLAR_COMPARISON(greater, operator>, "x > (y | to<...>)", less_of, true)
+ASHLAR_COMPARISON(greater_equal, operator>=, "x >= (y | to<...>)", less_equal_of, true)
+ASHLAR_COMPARISON(equal, equal, "equal(x, y | to<...>)", equal_of, false)
+
+#undef ASHLAR_COMPARISON
+
+}  // namespace ashlar

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// einsum: products, sums and permutations by letters, which the compiler checks.
+//
+//   einsum<"bsd,df->bsf">(x, w)      a linear layer
+//   einsum<"bqhd,bkhd->bhqk">(q, k)  scores of attention
+//   einsum<"m,n->mn">(x, y)          an outer product
+//   einsum<"bsd->db">(x)             a permutation and a sum over s
+//
+// A letter stands for one dim. A letter that the result lacks is summed over. No letter stands twice in
+// one operand. Nothing is communicated. On each mesh axis (signature/contraction.hpp):
+//
+//   one letter is split, on each operand that has it: the result is split too, or P if it is summed
+//   both operands B -> B    P, B -> P    B, P -> P    one operand: P -> P
+//
+// It is computed as products of matrices (matmul's kernels), in the order of letters that
+// order_of_einsum chooses. An operand that does not lie in this order is copied first.
+
+#include <array>
+
+#include <ashlar/signature/einsum.hpp>
+#include <ashlar/support/buffer.hpp>
+#include <ashlar/tensor/gemm_in_strips.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <einsum_text Text>
+inline constexpr einsum_letters einsum_of = read_einsum(Text);
+
+template <einsum_text Text>
+struct einsum_rule {
+  static constexpr char const* name = "einsum";
+  static constexpr char const* sentence = ASHLAR_SAYS_EINSUM;
+  static constexpr signature_table table() {
+    constexpr auto& of = einsum_of<Text>;
+    return of.operands == 1 ? einsum_signatures(of.a.view(), of.c.view())
+                            : contraction_signatures(of.a.view(), of.b.view(), of.c.view());
+  }
+};
+
+/// One tensor of floating-point or, in a text of one operand, any elements, with as many dims as the
+/// text has letters.
+template <einsum_text Text, class X>
+concept einsum_operand = distributed<X> && einsum_of<Text>.fault == einsum_fault::none &&
+                         einsum_of<Text>.operands == 1 && einsum_of<Text>.a.length == X::rank;
+
+template <einsum_text Text, class X, class Y>
+concept einsum_operands = distributed<X> && distributed<Y> &&
+                          einsum_of<Text>.fault == einsum_fault::none &&
+                          einsum_of<Text>.operands == 2 && einsum_of<Text>.a.length == X::rank &&
+                          einsum_of<Text>.b.length == Y::rank &&
+                          std::same_as<typename X::value_type, typename Y::value_type> &&
+                          std::same_as<typename X::processor_type, typename Y::processor_type>;
+
+/// Extents by letter: of whole tensors, or of a rank's shards.
+struct letter_extents {
+  std::array<std::int64_t, 128> of{};
+
+  std::int64_t operator[](char letter) const { return of[static_cast<unsigned char>(letter)]; }
+  std::int64_t product(dim_letters const& letters) const {
+    std::int64_t n = 1;
+    for (char const letter : letters.view()) n *= (*this)[letter];
+    return n;
+  }
+};
+
+template <distributed X>
+void note_local(letter_extents& local, dim_letters const& letters, X const& x) {
+  for (int d = 0; d < X::rank; ++d)
+    local.of[static_cast<unsigned char>(letters.text[d])] = x.local_size(d);
+}
+
+/// Returns the extents of the result. Throws ashlar::error if a letter has two extents.
+template <distributed X, distributed Y>
+shape einsum_extents(einsum_letters const& of, X const& x, Y const& y) {
+  shape extents;
+  for (int i = 0; i < of.a.length; ++i)
+    for (int j = 0; j < of.b.length; ++j)
+      if (of.a.text[i] == of.b.text[j] && x.extents()[i] != y.extents()[j])
+        throw error("einsum", std::string("the extents of letter ") + of.a.text[i] +
+                                  " differ: " + describe(x) + " and " + describe(y) + ".");
+  for (char const letter : of.c.view()) {
+    auto const at = of.a.view().find(letter);
+    extents.extent.push_back(at != std::string_view::npos
+                                 ? x.extents()[static_cast<int>(at)]
+                                 : y.extents()[static_cast<int>(of.b.view().find(letter))]);
+  }
+  return extents;
+}
+
+/// Copies an array whose dims are the letters `from` to one whose dims are the letters `to`, which are
+/// the same in another order.
+template <class Mesh, class T>
+void copy_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
+                  dim_letters const& to, T* y) {
+  std::array<std::int64_t, max_rank + 1> extents{}, source{}, target{};
+  std::int64_t step = 1;
+  for (int d = to.length - 1; d >= 0; --d) {
+    auto const i = static_cast<std::size_t>(d);
+    extents[i] = local[to.text[d]];
+    target[i] = step;
+    step *= extents[i];
+  }
+  if (step == 0) return;
+  step = 1;
+  for (int d = from.length - 1; d >= 0; --d) {
+    source[to.view().find(from.text[d])] = step;
+    step *= local[from.text[d]];
+  }
+  copy_strided(m.processor(), to.length, extents.data(), x, source.data(), y, target.data());
+}
+
+/// Copies x to the letters `kept` and then `summed`, and writes its sums over the latter to y.
+template <class Mesh, class T>
+void sum_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
+                 dim_letters const& kept, dim_letters const& summed, T* y) {
+  if (summed.length == 0) return copy_letters(m, local, from, x, kept, y);
+  auto const rows = local.product(kept), columns = local.product(summed);
+  if (rows == 0) return;
+  if (from == kept + summed)
+    return reduce_dim(m.processor(), m.memory(), reduction::sum, x, rows, columns, 1, y);
+  buffer<T> const copy(m.memory(), rows * columns);
+  copy_letters(m, local, from, x, kept + summed, copy.data());
+  reduce_dim(m.processor(), m.memory(), reduction::sum, static_cast<T const*>(copy.data()), rows,
+             columns, 1, y);
+}
+
+/// Writes the local product to c. `local` has the extents of the shards.
+template <class Mesh, class T>
+void multiply_letters(Mesh const& mesh, letter_extents const& local, einsum_letters const& of,
+                      T const* a, T const* b, T* c) {
+  auto const r = order_of_einsum(of);
+  auto const batch = local.product(r.batch), m = local.product(r.m), n = local.product(r.n),
+             k = local.product(r.k);
+  if (batch * m * n == 0) return;
+  buffer<T> const left(mesh.memory(), r.a.copied ? batch * m * k : 0),
+      right(mesh.memory(), r.b.copied ? batch * k * n : 0),
+      made(mesh.memory(), r.c.copied ? batch * m * n : 0);
+  if (r.a.copied) {
+    sum_letters(mesh, local, of.a, a, r.batch + r.m + r.k, r.a_only, left.data());
+    a = left.data();
+  }
+  if (r.b.copied) {
+    sum_letters(mesh, local, of.b, b, r.batch + r.k + r.n, r.b_only, right.data());
+    b = right.data();
+  }
+  auto const lda = r.a.transposed ? m : k, ldb = r.b.transposed ? k : n;
+  T* const target = r.c.copied ? made.data() : c;
+  if (r.c.transposed)  // c^T = b^T a^T
+    gemm_in_strips<T>(mesh, !r.b.transposed, !r.a.transposed, batch, n, m, k, b, ldb, k * n, a, lda,
+                      m * k, false, target, m, m * n);
+  else
+    gemm_in_strips<T>(mesh, r.a.transposed, r.b.transposed, batch, m, n, k, a, lda, m * k, b, ldb,
+                      k * n, false, target, n, m * n);
+  if (r.c.copied)
+    copy_letters(mesh, local, r.batch + r.m + r.n, static_cast<T const*>(target), of.c, c);
+}
+
+}  // namespace detail
+
+/// Returns the product of x and y by the letters of Text, as einsum<"mk,kn->mn">(x, y). Requires
+/// floating-point elements. Communicates nothing. Throws ashlar::error if extents of a letter differ,
+/// or if run-time placements match no row of the table.
+template <einsum_text Text, distributed X, distributed Y>
+  requires detail::einsum_operands<Text, X, Y> &&
+           locally_applicable<detail::einsum_rule<Text>, X, Y>
+auto einsum(X const& x, Y const& y) {
+  using T = typename X::value_type;
+  static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_EINSUM_INTEGERS);
+  constexpr auto& of = detail::einsum_of<Text>;
+  auto const p = detail::result_of<detail::einsum_rule<Text>>(x, y);
+  auto c = empty<T, of.c.length>(x.mesh(), detail::einsum_extents(of, x, y), p);
+  detail::letter_extents local;
+  detail::note_local(local, of.a, x);
+  detail::note_local(local, of.b, y);
+  detail::multiply_letters(x.mesh(), local, of, static_cast<T const*>(x.data()),
+                           static_cast<T const*>(y.data()), c.data());
+  return c;
+}
+
+/// Returns x with its dims in the order of the result's letters, summed over those that the result
+/// lacks, as einsum<"mn->nm">(x). Communicates nothing. Throws ashlar::error if run-time placements
+/// match no row of the table.
+template <einsum_text Text, distributed X>
+  requires detail::einsum_operand<Text, X> && locally_applicable<detail::einsum_rule<Text>, X>
+auto einsum(X const& x) {
+  using T = typename X::value_type;
+  constexpr auto& of = detail::einsum_of<Text>;
+  auto const p = detail::result_of<detail::einsum_rule<Text>>(x);
+  auto c = empty<T, of.c.length>(x.mesh(), detail::einsum_extents(of, x, x), p);
+  detail::letter_extents local;
+  detail::note_local(local, of.a, x);
+  dim_letters summed;
+  for (char const letter : of.a.view())
+    if (!of.c.has(letter)) summed.push_back(letter);
+  detail::sum_letters(x.mesh(), local, of.a, static_cast<T const*>(x.data()), of.c, summed,
+                      c.data());
+  return c;
+}
+
+namespace detail {
+/// The body of the fallbacks: fails to compile with the reason. `Fits` says whether the operands are as
+/// many and of such types as the text says.
+template <einsum_text Text, bool Fits>
+constexpr void say_einsum_fault() {
+  constexpr auto fault = einsum_of<Text>.fault;
+  static_assert(fault != einsum_fault::form, ASHLAR_SAYS_EINSUM_FORM);
+  static_assert(fault != einsum_fault::letter_twice, ASHLAR_SAYS_EINSUM_TWICE);
+  static_assert(fault != einsum_fault::unknown_letter, ASHLAR_SAYS_EINSUM_UNKNOWN);
+  static_assert(fault != einsum_fault::none || Fits, ASHLAR_SAYS_EINSUM_OPERANDS);
+  static_assert(fault != einsum_fault::none || !Fits, ASHLAR_SAYS_EINSUM);
+}
+}  // namespace detail
+
+template <einsum_text Text, distributed X, distributed Y>
+ill_formed einsum(X const&, Y const&) {
+  detail::say_einsum_fault<Text, detail::einsum_operands<Text, X, Y>>();
+  return {};
+}
+template <einsum_text Text, distributed X>
+ill_formed einsum(X const&) {
+  detail::say_einsum_fault<Text, detail::einsum_operand<Text, X>>();
+  return {};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// mean<d, ..>(x): the mean over the dims d, .., which the result lacks, and mean(x), that of all
+// elements as a tensor without dims. It is sum<d>(x) divided by the number of elements, so it is placed
+// as the sum: P on axes that split one of these dims. Nothing is communicated.
+//
+// The mean is computed in accumulation_t<T>, and rounded once. A mean of no elements is NaN.
+
+#include <array>
+
+#include <ashlar/tensor/reduce.hpp>
+#include <ashlar/tensor/scalar_operators.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <int Rank>
+struct mean_rule {
+  static constexpr char const* name = "mean";
+  static constexpr char const* sentence = ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)");
+  // Which placements pass is the same for all dims. The placement of the result is that of the sums.
+  static constexpr signature_table table() { return reduce_signatures(Rank, 0, reduction::sum); }
+};
+
+/// Whether `Dims` are different dims of X.
+template <class X, int... Dims>
+inline constexpr bool are_dims_of = [] {
+  std::array<bool, max_rank + 1> seen{};
+  for (int const d : std::initializer_list<int>{Dims...}) {
+    if (d < 0 || d >= X::rank || seen[static_cast<std::size_t>(d)]) return false;
+    seen[static_cast<std::size_t>(d)] = true;
+  }
+  return true;
+}();
+
+/// Returns the sum over all dims d for which bit d of `Dims` is set.
+template <unsigned Dims, int Last, distributed X>
+auto sum_over(X const& x) {
+  if constexpr (Dims == 0) return x;
+  else if constexpr ((Dims >> Last & 1u) == 0) return sum_over<Dims, Last - 1>(x);
+  else return sum_over<Dims & ~(1u << Last), Last - 1>(reduced<Last, reduction::sum>(x));
+}
+
+template <unsigned Dims, distributed X>
+auto mean_over(X const& x) {
+  using T = typename X::value_type;
+  using A = accumulation_t<T>;
+  static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_MEAN_INTEGERS);
+  result_of<mean_rule<X::rank>>(x);
+  if constexpr (std::is_integral_v<T>) {
+    return ill_formed{};
+  } else if constexpr (!std::same_as<T, A>) {
+    return converted<T>(mean_over<Dims>(converted<A>(x)));
+  } else {
+    std::int64_t n = 1;
+    for (int d = 0; d < X::rank; ++d)
+      if ((Dims >> d & 1u) != 0) n *= x.extents()[d];
+    return sum_over<Dims, X::rank - 1>(x) / static_cast<A>(n);
+  }
+}
+
+}  // namespace detail
+
+/// Returns the mean over the dims First and Rest. Requires floating-point elements. Communicates
+/// nothing: the result is P on axes that split one of the dims.
+template <int First, int... Rest, distributed X>
+  requires(detail::are_dims_of<X, First, Rest...> &&
+           locally_applicable<detail::mean_rule<X::rank>, X>)
+auto mean(X const& x) {
+  return detail::mean_over<((1u << First) | ... | (1u << Rest))>(x);
+}
+template <int First, int... Rest, distributed X>
+ill_formed mean(X const&) {
+  static_assert(detail::are_dims_of<X, First, Rest...>, ASHLAR_SAYS_DIMENSIONS("mean"));
+  static_assert(!detail::are_dims_of<X, First, Rest...>,
+                ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
+  return {};
+}
+
+/// Returns the mean of all elements as a tensor without dims. Requires floating-point elements.
+/// Communicates nothing: the result is P on axes that split x.
+template <distributed X>
+  requires(X::rank > 0 && locally_applicable<detail::mean_rule<X::rank>, X>)
+auto mean(X const& x) {
+  return detail::mean_over<(1u << X::rank) - 1>(x);
+}
+template <distributed X>
+ill_formed mean(X const&) {
+  static_assert(X::rank > 0, ASHLAR_SAYS_DIMENSIONS("mean"));
+  static_assert(X::rank == 0, ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)"));
+  return {};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Rows of a table by their numbers. The table has the dims [rows, columns..], and the ids, which are
+// std::int32_t, any dims. Nothing is communicated.
+//
+//   take_rows(table, ids)         [ids.., columns..]: row ids[i] of the table for each i
+//   add_rows(table, ids, rows)    the table, with row i of `rows` [ids.., columns..] added to row
+//                                 ids[i]; a row that is named twice gets both
+//
+// A table may be split along its rows: each rank then takes those that it has, and zeros for the
+// others, so that the result is P. add_rows is the gradient of take_rows; on axes that split the ids,
+// the table is P. The rows of both are in signature/rows.hpp.
+//
+// On the host an id that is no row of the table is an error. A device, whose ids the host does not
+// see, takes zeros for it and adds nothing. add_rows adds in the order of the ids.
+
+#include <ashlar/device/host/operations.hpp>
+#include <ashlar/signature/rows.hpp>
+#include <ashlar/support/buffer.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <int TableDims, int IdDims>
+struct take_rows_rule {
+  static constexpr char const* name = "take_rows";
+  static constexpr char const* sentence = ASHLAR_SAYS_TAKE_ROWS;
+  static constexpr signature_table table() { return take_rows_signatures(TableDims, IdDims); }
+};
+template <int TableDims, int IdDims>
+struct add_rows_rule {
+  static constexpr char const* name = "add_rows";
+  static constexpr char const* sentence = ASHLAR_SAYS_ADD_ROWS;
+  static constexpr signature_table table() { return add_rows_signatures(TableDims, IdDims); }
+};
+
+template <class Ids>
+concept row_ids = distributed<Ids> && std::same_as<typename Ids::value_type, std::int32_t>;
+
+/// A table of at least one dim, and ids on its processor, whose rows have at most max_rank dims.
+template <class Table, class Ids>
+concept table_and_ids = distributed<Table> && distributed<Ids> && Table::rank >= 1 &&
+                        Table::rank - 1 + Ids::rank <= max_rank &&
+                        std::same_as<typename Table::processor_type, typename Ids::processor_type>;
+
+template <class Table, class Ids, class Rows>
+concept table_ids_and_rows =
+    table_and_ids<Table, Ids> && distributed<Rows> && Rows::rank == Table::rank - 1 + Ids::rank &&
+    std::same_as<typename Table::value_type, typename Rows::value_type> &&
+    std::same_as<typename Table::processor_type, typename Rows::processor_type>;
+
+/// Returns the extents of rows of the table.
+template <distributed Table, distributed Ids>
+shape rows_extents(Table const& table, Ids const& ids) {
+  shape extents = ids.extents();
+  for (int d = 1; d < Table::rank; ++d) extents.extent.push_back(table.extents()[d]);
+  return extents;
+}
+
+/// Throws ashlar::error if an id of this rank is no row of the table. A device does not look.
+template <distributed Table, distributed Ids>
+void check_ids(char const* name, Table const& table, Ids const& ids) {
+  if constexpr (Ids::processor_type::is_host) {
+    auto const n = table.extents()[0];
+    for (std::int64_t i = 0; i < ids.local_elements(); ++i)
+      if (auto const id = ids.data()[i]; id < 0 || id >= n)
+        throw error(name, "id " + std::to_string(id) + " is no row of the table, " +
+                              describe(table) + ", whose rows count from 0.");
+  }
+}
+
+/// Returns the number of elements of this rank's part of a row of the table.
+template <distributed Table>
+std::int64_t local_columns(Table const& table) {
+  std::int64_t n = 1;
+  for (int d = 1; d < Table::rank; ++d) n *= table.local_size(d);
+  return n;
+}
+
+}  // namespace detail
+
+/// Returns row ids[i] of the table for each i. Communicates nothing. Throws ashlar::error if run-time
+/// placements do not fit or, on the host, if an id is no row of the table.
+template <distributed Table, detail::row_ids Ids>
+  requires detail::table_and_ids<Table, Ids> &&
+           locally_applicable<detail::take_rows_rule<Table::rank, Ids::rank>, Table, Ids>
+auto take_rows(Table const& table, Ids const& ids) {
+  using T = typename Table::value_type;
+  static_assert(Table::processor_type::is_host || !std::is_integral_v<T>,
+                ASHLAR_SAYS_ON_HOST("take_rows of integers"));
+  auto const p = detail::result_of<detail::take_rows_rule<Table::rank, Ids::rank>>(table, ids);
+  detail::check_ids("take_rows", table, ids);
+  auto y = empty<T, Table::rank - 1 + Ids::rank>(table.mesh(), detail::rows_extents(table, ids), p);
+  if (y.local_elements() == 0) return y;
+  embedding_forward(table.mesh().processor(), static_cast<T const*>(table.data()),
+                    table.local_box()[0].begin, table.local_size(0), detail::local_columns(table),
+                    static_cast<std::int32_t const*>(ids.data()), ids.local_elements(), y.data());
+  return y;
+}
+template <distributed Table, distributed Ids>
+ill_formed take_rows(Table const&, Ids const&) {
+  static_assert(detail::row_ids<Ids>, ASHLAR_SAYS_ROWS_IDS("take_rows"));
+  static_assert(detail::table_and_ids<Table, Ids>, ASHLAR_SAYS_ROWS_DIMS("take_rows"));
+  static_assert(!detail::row_ids<Ids> || !detail::table_and_ids<Table, Ids>, ASHLAR_SAYS_TAKE_ROWS);
+  return {};
+}
+
+/// Returns the table with row i of `rows` added to its row ids[i], for each i. Communicates nothing.
+/// Throws ashlar::error if the extents or run-time placements do not fit or, on the host, if an id is
+/// no row of the table.
+template <distributed Table, detail::row_ids Ids, distributed Rows>
+  requires detail::table_ids_and_rows<Table, Ids, Rows> &&
+           locally_applicable<detail::add_rows_rule<Table::rank, Ids::rank>, Table, Ids, Rows>
+auto add_rows(Table const& table, Ids const& ids, Rows const& rows) {
+  using T = typename Table::value_type;
+  using A = accumulation_t<T>;
+  static_assert(Table::processor_type::is_host || !std::is_integral_v<T>,
+                ASHLAR_SAYS_ON_HOST("add_rows of integers"));
+  auto const p = detail::result_of<detail::add_rows_rule<Table::rank, Ids::rank>>(table, ids, rows);
+  if (!(rows.extents() == detail::rows_extents(table, ids)))
+    throw error("add_rows", "the extents do not fit: " + describe(rows) + " to rows " +
+                                describe(ids) + " of " + describe(table) + ".");
+  detail::check_ids("add_rows", table, ids);
+  auto const& m = table.mesh();
+  auto const on = m.processor();
+  auto y = empty<T, Table::rank>(m, table.extents(), p);
+  auto const n = table.local_elements(), added = rows.local_elements();
+  auto const add = [&](A const* values, A* sums) {
+    if (n == 0 || added == 0) return;
+    embedding_backward(on, m.memory(), values, static_cast<std::int32_t const*>(ids.data()),
+                       ids.local_elements(), table.local_box()[0].begin, table.local_size(0),
+                       detail::local_columns(table), sums);
+  };
+  if constexpr (std::same_as<T, A>) {
+    copy_elements(on, static_cast<T const*>(table.data()), n, y.data());
+    add(rows.data(), y.data());
+  } else {
+    buffer<A> const sums(m.memory(), n), values(m.memory(), added);
+    convert(on, static_cast<T const*>(table.data()), n, sums.data());
+    convert(on, static_cast<T const*>(rows.data()), added, values.data());
+    add(values.data(), sums.data());
+    convert(on, static_cast<A const*>(sums.data()), n, y.data());
+  }
+  return y;
+}
+template <distributed Table, distributed Ids, distributed Rows>
+ill_formed add_rows(Table const&, Ids const&, Rows const&) {
+  static_assert(detail::row_ids<Ids>, ASHLAR_SAYS_ROWS_IDS("add_rows"));
+  static_assert(detail::table_ids_and_rows<Table, Ids, Rows>, ASHLAR_SAYS_ROWS_DIMS("add_rows"));
+  static_assert(!detail::row_ids<Ids> || !detail::table_ids_and_rows<Table, Ids, Rows>,
+                ASHLAR_SAYS_ADD_ROWS);
+  return {};
+}
+
+}  // namespace ashlar

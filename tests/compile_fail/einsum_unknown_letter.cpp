@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: einsum: a letter of the result is in no operand.
+
+// Along z there would be nothing to read.
+
+#include <ashlar/tensor/einsum.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<B>> const& x) { return ashlar::einsum<"mn->nm">(x); }
+#else
+auto f(tensor<float, 2, sbp<B>> const& x) { return ashlar::einsum<"mn->mz">(x); }
+#endif
