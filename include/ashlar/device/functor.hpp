@@ -167,14 +167,14 @@ struct quotient_of {
 struct larger_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
-    return (y > x) | (y != y) ? y : x;
+    return ((y > x) | (y != y)) ? y : x;
   }
 };
 
 struct smaller_of {
   template <class A>
   ASHLAR_HD A operator()(A x, A y) const {
-    return (y < x) | (y != y) ? y : x;
+    return ((y < x) | (y != y)) ? y : x;
   }
 };
 
