@@ -123,6 +123,7 @@ void set_values(Model& model, whole_parameters const& all) {
     upload(model.mesh().processor(), shard.data(), part.elements(), value.template data_as<T>());
     p.round();
   });
+  model.renew();
 }
 
 /// Adds noise to all parameters, so that biases are not zero and gains are not one.
