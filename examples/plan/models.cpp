@@ -15,6 +15,7 @@
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/hidup_models.hpp>
+#include <ashlar/nn/llama.hpp>
 #include <ashlar/nn/u_transformer.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
@@ -39,6 +40,12 @@ search::problem gpt(options const& o) {
 }
 search::problem bert(options const& o) {
   return nn::describe(nn::bert({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
+}
+search::problem llama_7b(options const& o) {
+  return nn::describe(nn::llama(nn::llama_sizes::llama2_7b), tokens(o));
+}
+search::problem llama_70b(options const& o) {
+  return nn::describe(nn::llama(nn::llama_sizes::llama2_70b), tokens(o));
 }
 search::problem mlp(options const& o) {
   if (o.widths.size() < 2)
@@ -119,6 +126,8 @@ struct model {
 constexpr model models[] = {{"gpt", gpt},
                             {"mlp", mlp},
                             {"bert", bert},
+                            {"llama-7b", llama_7b},
+                            {"llama-70b", llama_70b},
                             {"vgg13", vgg13},
                             {"vgg16", vgg16},
                             {"alexnet", alexnet},

@@ -30,6 +30,21 @@ void take_gpt2(CLI::App const& app, options& o) {
     if (app.count(n.name) == 0) n.value = n.gpt2;
 }
 
+/// Throws if an option does not fit --model.
+void check_model(CLI::App const& app, options const& o) {
+  if (!o.is_llama()) {
+    if (app.count("--kv-heads") > 0)
+      throw CLI::ValidationError("--kv-heads", "only --model llama-small has heads of keys.");
+    return;
+  }
+  if (o.device == "cuda")
+    throw CLI::ValidationError("--model", "llama-small does not run on GPUs yet.");
+  for (char const* name : {"--experts", "--tied", "--dropout"})
+    if (app.count(name) > 0)
+      throw CLI::ValidationError(
+          name, "is for GPTs, but --model is llama-small. Leave it out, or write --model small.");
+}
+
 /// Throws if a combination of options cannot run at all, or cannot run in this build.
 void check_device(options const& o) {
   if (o.device == "cpu" && o.precision != "float")
@@ -68,7 +83,7 @@ void check_device(options const& o) {
 }  // namespace
 
 std::optional<farewell> parse_options(int argc, char** argv, options& o) {
-  CLI::App app("Trains a byte-level GPT on a mesh of MPI ranks or of GPUs.");
+  CLI::App app("Trains a byte-level GPT or Llama on a mesh of MPI ranks or of GPUs.");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--device", o.device, "cpu: ranks on host memory; cuda: a GPU for each rank")
       ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -80,13 +95,17 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
       ->capture_default_str();
   app.add_flag("--graph", o.graph, "run each step as one CUDA graph: less work for the host");
   app.add_option("--model", o.model,
-                 "defaults: small (shown here) or gpt2 (the smallest GPT-2: 12 layers, d-model "
-                 "768, 12 heads, context 1024, vocabulary 50304)")
-      ->check(CLI::IsMember({"small", "gpt2"}))
+                 "the net: small (defaults shown here), gpt2 (the smallest GPT-2: 12 layers, "
+                 "d-model 768, 12 heads, context 1024, vocabulary 50304), or llama-small (a Llama "
+                 "with the defaults of small, on the host only)")
+      ->check(CLI::IsMember({"small", "gpt2", "llama-small"}))
       ->capture_default_str();
   add_number(app, "--layers", o.layers, 1, "transformer blocks");
   add_number(app, "--d-model", o.d_model, 1, "features of a token");
   add_number(app, "--heads", o.heads, 1, "attention heads; must divide --d-model");
+  add_number(app, "--kv-heads", o.kv_heads, 0,
+             "of llama-small: heads of keys and values; must divide --heads; 0: half of these, or "
+             "all if they are odd");
   add_number(app, "--context", o.context, 1, "bytes in a sequence");
   add_number(app, "--vocabulary", o.vocabulary, 256, "rows of the embedding; bytes use 256");
   add_number(app, "--experts", o.experts, 0,
@@ -119,6 +138,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   app.add_option("--prompt", o.prompt, "text that the sample continues")->capture_default_str();
   app.final_callback([&] {
     if (o.model == "gpt2") take_gpt2(app, o);
+    check_model(app, o);
     check_device(o);
   });
   return read_options(app, argc, argv);

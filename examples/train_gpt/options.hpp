@@ -22,9 +22,12 @@ struct options : training_options {
   int layers = 2, d_model = 128, heads = 4, context = 128, vocabulary = 256, micro_batches = 1;
   int interleaved = 1;  ///< micro-batches that take turns; 0: the search chooses the number
   int sample = 0, experts = 0, top = 2;
+  int kv_heads = 0;  ///< of a Llama: key heads; 0: the default of its model
   double balance = 0.01, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7,
          peak_flops = 0;
   bool graph = false, tied = false;
+
+  bool is_llama() const { return model == "llama-small"; }
 
   ashlar::arithmetic arithmetic() const {
     return precision == "bf16"   ? ashlar::arithmetic::bfloat16

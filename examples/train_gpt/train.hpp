@@ -8,6 +8,7 @@
 
 #include <ashlar/ashlar.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
+#include <ashlar/nn/llama.hpp>
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/step/model_flops.hpp>
 
@@ -54,6 +55,24 @@ inline auto moe_gpt(options const& o) {
       nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
 }
 
+/// Returns the number of key heads of the Llama that the options describe.
+inline int kv_heads_of(options const& o) {
+  if (o.kv_heads > 0) return o.kv_heads;
+  return o.heads % 2 == 0 ? o.heads / 2 : o.heads;
+}
+
+/// Returns a Llama, for --model llama-small. As in Llama, swiglu has 8/3 as many features as a token,
+/// rounded up, here to a multiple of 32.
+inline auto llama(options const& o) {
+  std::int64_t const d = o.d_model;
+  return ashlar::nn::llama({.layers = o.layers,
+                            .features = d,
+                            .heads = o.heads,
+                            .kv_heads = kv_heads_of(o),
+                            .hidden = (8 * d + 95) / 96 * 32,
+                            .vocabulary = o.vocabulary});
+}
+
 /// Trains a net on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
 template <class T, class Mesh, class Net>
 void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const& net) {
@@ -75,11 +94,13 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
   auto const layout = stages ? report_pipeline(o, problem, *stages, mesh.machine())
                              : report_layout(o, problem, plan, mesh.machine());
   if (speaks) {
-    std::cout << "GPT with " << nn::parameter_count(problem) << " parameters: " << o.layers
-              << " layers, d-model " << o.d_model << ", " << o.heads << " heads, context "
-              << o.context << "; batch " << o.batch << " x " << o.micro_batches << "; text of "
-              << data.size() << " bytes\nlayout " << o.layout << "; " << o.precision << " on "
-              << mesh.ranks() << " x " << o.device;
+    std::cout << (o.is_llama() ? "Llama with " : "GPT with ") << nn::parameter_count(problem)
+              << " parameters: " << o.layers << " layers, d-model " << o.d_model << ", " << o.heads
+              << " heads"
+              << (o.is_llama() ? ", " + std::to_string(kv_heads_of(o)) + " of keys" : "")
+              << ", context " << o.context << "; batch " << o.batch << " x " << o.micro_batches
+              << "; text of " << data.size() << " bytes\nlayout " << o.layout << "; " << o.precision
+              << " on " << mesh.ranks() << " x " << o.device;
     if (limit.flops > 0)
       std::cout << "; MFU of " << limit.flops * 1e-12 << " TF/s a rank (" << limit.source << ")";
     std::cout << "\n\n" << layout << std::endl;
@@ -106,7 +127,9 @@ void train_net(options const& o, Mesh const& mesh, peak const& limit, Net const&
 /// Trains the net that the options describe.
 template <class T, class Mesh>
 void train(options const& o, Mesh const& mesh, peak const& limit) {
-  if (o.experts > 0) {  // on the host only, as options.cpp checks
+  if (o.is_llama()) {  // on the host only, as options.cpp checks
+    if constexpr (Mesh::processor_type::is_host) train_net<T>(o, mesh, limit, llama(o));
+  } else if (o.experts > 0) {  // on the host only, as options.cpp checks
     if constexpr (Mesh::processor_type::is_host) train_net<T>(o, mesh, limit, moe_gpt(o));
   } else if (o.tied) train_net<T>(o, mesh, limit, tied_gpt(o));
   else train_net<T>(o, mesh, limit, gpt(o));

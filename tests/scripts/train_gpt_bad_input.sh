@@ -48,6 +48,10 @@ refused "the plan is for node=2,gpu=2" "${net[@]}" --mesh a=2,b=2 --layout "$pla
 refused "it is for another net" --layers 3 --d-model 36 --heads 6 --context 16 --batch 6 \
   --mesh node=2,gpu=2 --layout "$plans/gpt_2x2.json"
 refused "5 heads do not divide 36 features" --d-model 36 --heads 5
+refused "only --model llama-small has heads of keys" --kv-heads 2
+refused "is for GPTs, but --model is llama-small" --model llama-small --tied
+refused "llama-small does not run on GPUs yet" --model llama-small --device cuda
+refused "3 key heads do not divide 4 query heads" --model llama-small --heads 4 --kv-heads 3
 refused "the text has 9 bytes" --text "$work/short.txt"
 refused "cannot read" --text "$work/missing.txt"
 refused "least possible" "${net[@]}" --memory-limit 1KB

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Grouped-query attention on the host: several query heads have one key head and one value head in
+// common. With one query head per group it is multi-head attention. All arrays are contiguous and
+// row-major:
+//
+//   qkv          [batch, sequence, groups, queries + 2, head_dim]
+//   out          [batch, sequence, groups, queries, head_dim]
+//   log_sum_exp  [batch, groups, queries, sequence]
+//
+// In qkv, the query heads of a group are followed by its key and its value. So a mesh axis that
+// splits the groups leaves each query with its keys and values. `groups` is the number of groups on
+// this rank. Queries and keys may be turned by their positions (rotary.hpp).
+//
+// Each query head is computed as in attention.hpp and attention_backward.hpp. The gradients of keys
+// and values are sums over the query heads of the group, in their order. The source of the grouping
+// is Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models", 2023.
+
+#include <cmath>
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/attention.hpp>
+#include <ashlar/device/host/attention_backward.hpp>
+#include <ashlar/device/host/between_blocks.hpp>
+#include <ashlar/device/host/rotary.hpp>
+
+namespace ashlar::device::host {
+
+struct grouped_extents {
+  std::int64_t batch;
+  std::int64_t sequence;
+  std::int64_t groups;   ///< groups on this rank: the number of its key heads
+  std::int64_t queries;  ///< query heads of a group
+  std::int64_t head_dim;
+  bool causal = true;      ///< a token attends only to itself and to earlier tokens
+  double rotary_base = 0;  ///< base of the rotary angles; 0: queries and keys are not turned
+
+  constexpr bool rotary() const { return rotary_base > 0; }
+  /// The distance between two tokens in qkv.
+  constexpr std::int64_t token() const { return groups * (queries + 2) * head_dim; }
+  /// The distance between two tokens in out.
+  constexpr std::int64_t out_token() const { return groups * queries * head_dim; }
+  /// The number of elements of the rotary table and of the turned queries and keys of one group.
+  constexpr std::int64_t turned() const {
+    return rotary() ? sequence * head_dim * (queries + 2) : 0;
+  }
+};
+
+namespace detail {
+
+constexpr head_extents head_of(grouped_extents const& e) {
+  return {e.sequence, e.sequence, e.head_dim, e.causal};
+}
+
+/// The queries, the key and the value of one group, where the kernels of a head read them. If
+/// queries and keys are turned, turned copies are in the workspace.
+template <class T>
+class group_rows {
+ public:
+  /// Computes the rotary table. The workspace has e.turned() elements.
+  group_rows(grouped_extents const& e, T* workspace)
+      : e_(e), table_(workspace), copy_(workspace + e.sequence * e.head_dim) {
+    if (e.rotary()) rotary_table(e.sequence, e.head_dim, e.rotary_base, table_);
+  }
+  /// Takes another group, whose first query is at `qkv`.
+  void take(T const* qkv) {
+    qkv_ = qkv;
+    if (!e_.rotary()) return;
+    for (std::int64_t i = 0; i < e_.sequence; ++i)
+      for (std::int64_t head = 0; head <= e_.queries; ++head)
+        rotate(table_ + i * e_.head_dim, e_.head_dim, qkv + i * e_.token() + head * e_.head_dim,
+               copy_ + (i * (e_.queries + 1) + head) * e_.head_dim);
+  }
+  /// Returns the rows of query head `head`; head number e.queries is the key.
+  head_rows<T const> turned(std::int64_t head) const {
+    if (e_.rotary()) return {copy_ + head * e_.head_dim, (e_.queries + 1) * e_.head_dim};
+    return {qkv_ + head * e_.head_dim, e_.token()};
+  }
+  head_rows<T const> key() const { return turned(e_.queries); }
+  head_rows<T const> value() const { return {qkv_ + (e_.queries + 1) * e_.head_dim, e_.token()}; }
+  /// Turns the gradients of the queries and of the key back, in place. The group's first is at dqkv.
+  void turn_back(T* dqkv) const {
+    if (!e_.rotary()) return;
+    for (std::int64_t i = 0; i < e_.sequence; ++i)
+      for (std::int64_t head = 0; head <= e_.queries; ++head) {
+        T* const row = dqkv + i * e_.token() + head * e_.head_dim;
+        rotate_back(table_ + i * e_.head_dim, e_.head_dim, row, row);
+      }
+  }
+
+ private:
+  grouped_extents e_;
+  T* table_;
+  T* copy_;
+  T const* qkv_ = nullptr;
+};
+
+}  // namespace detail
+
+/// Returns the number of elements of the workspace that grouped_attention_forward needs.
+constexpr std::int64_t grouped_forward_workspace(grouped_extents const& e) {
+  return e.turned() + detail::forward_workspace(detail::head_of(e));
+}
+/// Returns the number of elements of the workspace that grouped_attention_backward needs.
+constexpr std::int64_t grouped_backward_workspace(grouped_extents const& e) {
+  return e.turned() + 2 * e.sequence * e.head_dim + detail::backward_workspace(detail::head_of(e));
+}
+
+/// Computes out and log_sum_exp from qkv. The workspace has grouped_forward_workspace(e) elements.
+/// Scores are multiplied by 1 / sqrt(head_dim).
+template <class T>
+void grouped_attention_forward(T const* qkv, grouped_extents const& e, T* workspace, T* out,
+                               T* log_sum_exp) {
+  if (e.sequence == 0) return;
+  std::int64_t const d = e.head_dim;
+  T const factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
+  detail::group_rows<T> rows(e, workspace);
+  for (std::int64_t pair = 0; pair < e.batch * e.groups; ++pair) {
+    std::int64_t const b = pair / e.groups, group = pair % e.groups;
+    rows.take(qkv + b * e.sequence * e.token() + group * (e.queries + 2) * d);
+    for (std::int64_t head = 0; head < e.queries; ++head) {
+      between_blocks();
+      T* const o = out + b * e.sequence * e.out_token() + (group * e.queries + head) * d;
+      detail::attention_of_head<T>(rows.turned(head), rows.key(), rows.value(), detail::head_of(e),
+                                   factor, workspace + e.turned(), {o, e.out_token()},
+                                   log_sum_exp + (pair * e.queries + head) * e.sequence);
+    }
+  }
+}
+
+/// Computes dqkv, the gradient of qkv. `dout` is the gradient of `out`. `qkv` is the input of the
+/// forward pass, and `out` and `log_sum_exp` are its outputs. The workspace has
+/// grouped_backward_workspace(e) elements. dqkv is overwritten.
+template <class T>
+void grouped_attention_backward(T const* dout, T const* qkv, T const* out, T const* log_sum_exp,
+                                grouped_extents const& e, T* workspace, T* dqkv) {
+  if (e.sequence == 0) return;
+  std::int64_t const d = e.head_dim, token = e.token();
+  T const factor = static_cast<T>(1.0 / std::sqrt(static_cast<double>(d)));
+  detail::group_rows<T> rows(e, workspace);
+  T* const share = workspace + e.turned();  // of key and value: [2, sequence, head_dim]
+  for (std::int64_t pair = 0; pair < e.batch * e.groups; ++pair) {
+    std::int64_t const b = pair / e.groups, group = pair % e.groups;
+    std::int64_t const first = b * e.sequence * token + group * (e.queries + 2) * d;
+    rows.take(qkv + first);
+    T* const dk = dqkv + first + e.queries * d;
+    for (std::int64_t head = 0; head < e.queries; ++head) {
+      between_blocks();
+      bool const adds = head > 0;  // the first head writes where the others add
+      std::int64_t const o = b * e.sequence * e.out_token() + (group * e.queries + head) * d;
+      detail::attention_gradient_of_head<T>(
+          {dout + o, e.out_token()}, rows.turned(head), rows.key(), rows.value(),
+          {out + o, e.out_token()}, log_sum_exp + (pair * e.queries + head) * e.sequence,
+          detail::head_of(e), factor, share + 2 * e.sequence * d, {dqkv + first + head * d, token},
+          adds ? detail::head_rows<T>{share, d} : detail::head_rows<T>{dk, token},
+          adds ? detail::head_rows<T>{share + e.sequence * d, d}
+               : detail::head_rows<T>{dk + d, token});
+      if (!adds) continue;
+      for (std::int64_t i = 0; i < e.sequence; ++i)
+        for (std::int64_t c = 0; c < d; ++c) {
+          dk[i * token + c] += share[i * d + c];
+          dk[i * token + d + c] += share[(e.sequence + i) * d + c];
+        }
+    }
+    rows.turn_back(dqkv + first);
+  }
+}
+
+}  // namespace ashlar::device::host

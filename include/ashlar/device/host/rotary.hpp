@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Rotary position embedding of queries and keys. A vector of d elements consists of d / 2 pairs.
+// Pair i is turned by an angle that grows with the vector's position in the sequence, so that the
+// product of a query and a key depends on the distance of their positions only:
+//
+//   angle(position, i) = position · base^(-2 i / d)
+//   y[i]         = x[i] cos(angle) - x[i + d / 2] sin(angle)
+//   y[i + d / 2] = x[i + d / 2] cos(angle) + x[i] sin(angle)
+//
+// The source is Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021.
+// There the elements of a pair are adjacent, as in the files that Meta publishes of Llama. Here
+// element i is paired with element i + d / 2 ("rotate half"), as in GPT-NeoX and in the Llama of
+// Hugging Face. The two differ by the order of the columns of the projections of queries and keys.
+//
+// A rotation is linear and orthogonal. So the gradient of x is that of y, turned back.
+
+#include <cmath>
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::device::host {
+
+/// Computes the cosines and sines of the positions [0, length):
+///
+///   table  [length, head_dim]   of each position first the cosines of all pairs, then the sines
+///
+/// Expects an even head_dim.
+template <class T>
+void rotary_table(std::int64_t length, std::int64_t head_dim, double base, T* table) {
+  std::int64_t const half = head_dim / 2;
+  for (std::int64_t i = 0; i < half; ++i) {
+    double const turn = std::pow(base,
+                                 -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+    for (std::int64_t position = 0; position < length; ++position) {
+      double const angle = static_cast<double>(position) * turn;
+      table[position * head_dim + i] = static_cast<T>(std::cos(angle));
+      table[position * head_dim + half + i] = static_cast<T>(std::sin(angle));
+    }
+  }
+}
+
+/// Turns a vector of head_dim elements. `row` is the row of its position in the table. y may be x.
+template <class T>
+void rotate(T const* row, std::int64_t head_dim, T const* x, T* y) {
+  std::int64_t const half = head_dim / 2;
+  for (std::int64_t i = 0; i < half; ++i) {
+    T const cosine = row[i], sine = row[half + i], first = x[i], second = x[half + i];
+    y[i] = first * cosine - second * sine;
+    y[half + i] = second * cosine + first * sine;
+  }
+}
+
+/// Turns a vector back: the inverse of rotate, and so its gradient. y may be x.
+template <class T>
+void rotate_back(T const* row, std::int64_t head_dim, T const* x, T* y) {
+  std::int64_t const half = head_dim / 2;
+  for (std::int64_t i = 0; i < half; ++i) {
+    T const cosine = row[i], sine = row[half + i], first = x[i], second = x[half + i];
+    y[i] = first * cosine + second * sine;
+    y[half + i] = second * cosine - first * sine;
+  }
+}
+
+}  // namespace ashlar::device::host

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2
+
+// nn::verify finds nothing wrong with grouped-query attention: every row is tried on several meshes
+// with uneven and empty shards, and the gradients are compared with finite differences, with and
+// without rotary positions. What the layer refuses is tested here too.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/nn/llama.hpp>
+#include <ashlar/nn/verify.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+using core = nn::grouped_attention_core;
+
+/// Returns what nn::verify says of a core. The ranks divide the trials.
+std::string fault_of_core(core const& layer, std::int64_t const (&x)[4]) {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"rank", ranks}});
+  return message_of([&] { nn::verify(layer, x, m); });
+}
+
+}  // namespace
+
+TEST_CASE("nn::verify finds nothing wrong with grouped-query attention") {
+  char const* const nothing = "nothing was thrown";
+  CHECK(fault_of_core(core(2), {2, 5, 3, 8}) == nothing);
+  CHECK(fault_of_core(core(3, 10000), {3, 4, 2, 10}) == nothing);
+  CHECK(fault_of_core(core(1, 100, nn::attention_mask::none), {2, 5, 3, 12}) == nothing);
+}
+
+TEST_CASE("grouped-query attention says what it cannot be") {
+  CHECK(message_of([] { core(0); }) ==
+        "nn::grouped_attention_core: a key head needs 1 query head or more, not 0.");
+  CHECK(message_of([] { core(1, -1); }) ==
+        "nn::grouped_attention_core: the rotary base must be positive, such as 10000, or 0 for no "
+        "positions.");
+  CHECK(message_of([] {
+          core(2).spec({2, 5, 3, 7});
+        }) ==
+        "nn::grouped_attention_core: the input is 2x5x3x7 but must be [batch, seq, kv_heads, 4 "
+        "head_dim], with 2 query heads, a key and a value per key head.");
+  CHECK(message_of([] {
+          core(2, 10000).spec({2, 5, 3, 12});
+        }) ==
+        "nn::grouped_attention_core: rotary positions turn pairs of features, but head_dim is 3. "
+        "Choose an even head_dim, or no rotary base.");
+  CHECK(message_of([] { nn::attention({.features = 12, .heads = 5}); }) ==
+        "nn::attention: 5 heads do not divide 12 features. Choose a number of heads that does.");
+  CHECK(message_of([] { nn::attention({.features = 12, .heads = 6, .kv_heads = 4}); }) ==
+        "nn::attention: 4 key heads do not divide 6 query heads. Choose a number of kv_heads that "
+        "does.");
+  CHECK(message_of([] {
+          nn::attention({.features = 12, .heads = 6, .rotary = true, .rotary_base = 0});
+        }) ==
+        "nn::attention: the rotary base must be positive, such as 10000. Without positions, write "
+        ".rotary = false.");
+}
+
+}  // namespace ashlar_test
