@@ -5,7 +5,10 @@
 // turns, the timeline is that of HiDup's closed form. A program whose lines of such a move are in a
 // wrong order is refused. No plan is faster than the bound of the search for the least overlapped time.
 
+#include <algorithm>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -13,9 +16,14 @@
 #include <ashlar/nn/moe.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/choices.hpp>
+#include <ashlar/search/cost.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/overlap/overlapped_plan.hpp>
+#include <ashlar/step/build.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/duplex_seconds.hpp>
+#include <ashlar/step/early_moves.hpp>
+#include <ashlar/step/timeline.hpp>
 
 namespace {
 
