@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the memory that is predicted for pipelines of a net with tied parameters, under each
-// strategy of synchronization. An owned parameter is replicated before it crosses to another part
-// of the pipeline, and so is its gradient. The programs of the parts must not need more memory than
-// is predicted.
+// Tests the memory and the seconds that are predicted for pipelines of a net with tied parameters,
+// under each strategy of synchronization. An owned parameter is replicated before it crosses to
+// another part of the pipeline, and so is its gradient. The programs of the parts must not need
+// more memory than is predicted, and their moves of parameters must take the predicted seconds.
 
 #include <algorithm>
 
@@ -28,9 +28,25 @@ namespace {
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 
+/// Returns the seconds in which a part moves parameters and their gradients once per step: to where
+/// they are updated and stored, and to other parts.
+double seconds_of_parameters(search::program const& p) {
+  double seconds = 0;
+  for (auto const& m : p.moves)
+    if (m.what == search::moved::parameter &&
+        (!repeats(m.phase) || p.value_of(m.to).kind == search::value_kind::copy))
+      seconds += p.paths[std::size_t(m.path)].seconds;
+  for (auto const& c : p.crossings) {
+    if (!c.is_send || c.what != search::moved::parameter) continue;
+    auto const& plan = p.crossing_plans[std::size_t(c.plan)];
+    seconds += plan.seconds - plan.before.seconds - plan.after.seconds;  // those are moves above
+  }
+  return seconds;
+}
+
 }  // namespace
 
-TEST_CASE("the predicted memory of a part covers the crossings of tied parameters") {
+TEST_CASE("the memory and seconds of pipelines cover the crossings of tied parameters") {
   double most = 0, least = 2;
   auto const& machine = ashlar::machines::workstation;
   auto net = any_length(
@@ -56,10 +72,13 @@ TEST_CASE("the predicted memory of a part covers the crossings of tied parameter
                                               limits, std::vector<int>(std::size_t(positions)), 0,
                                               net.micro_batches, machine, order);
         search::pipeline_part part{0, order, limits, whole, divided(whole, 0, positions)};
+        double seconds = 0, predicted_seconds = 0;
         for (int s = 0; s < positions; ++s) {
           part.position = s;
           auto const program = build_stage(net, p.chosen, machine, part);
           CHECK_FALSE(check(program).found());
+          seconds += seconds_of_parameters(program);
+          predicted_seconds += p.stages[std::size_t(s)].synchronize;
           auto const needed = high_water(program).peak;
           auto const predicted = p.stages[std::size_t(s)].memory;
           CAPTURE(std::string(name));
@@ -70,6 +89,11 @@ TEST_CASE("the predicted memory of a part covers the crossings of tied parameter
           most = std::max(most, double(needed) / double(predicted));
           least = std::min(least, double(needed) / double(predicted));
         }
+        CAPTURE(std::string(name));
+        // What crosses in shards and is owned then is gathered at its owner. The prediction is that
+        // every rank gathers it.
+        if (name.substr(0, 6) == "owners") CHECK(seconds <= predicted_seconds * (1 + 1e-9));
+        else CHECK(seconds == doctest::Approx(predicted_seconds).epsilon(1e-9));
       }
     }
   MESSAGE("memory of programs from " << least << " to " << most << " of that predicted");
