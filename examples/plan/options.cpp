@@ -200,6 +200,10 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
         throw CLI::ValidationError(
             std::string(other) +
             " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
+    if (!o.pins.empty() && !o.sync.empty() && !search_chooses_updates(o.sync))
+      throw CLI::ValidationError("--sync " + o.sync +
+                                 " changes the plan after the search, also what --pin prescribes. "
+                                 "Omit one of them, or write --sync auto.");
     check_overlap(o);
     check_experts(app, o);
     if (o.tied && o.model != "gpt")

@@ -31,8 +31,10 @@ search::plan any_tied_plan(search::problem const& net, ashlar::topology const& t
                            ashlar::machine const& m, random_cases& draw) {
   auto plan = any_plan(net, t, m, draw);
   auto const& tie = net.ties[0];
-  plan.choices[static_cast<std::size_t>(tie.later)].parameters[tie.later_index].store =
-      plan[tie.first].parameters[tie.first_index].store;
+  auto const& first = plan[tie.first].parameters[tie.first_index];
+  auto& later = plan.choices[static_cast<std::size_t>(tie.later)].parameters[tie.later_index];
+  later.store = first.store;
+  later.update = first.update;
   search::predict(plan, net, m);
   return plan;
 }
@@ -46,11 +48,13 @@ int count_of(search::program const& p, action_kind kind) {
 
 TEST_CASE("a tied parameter is stored once, and the gradients of its uses are added once") {
   random_cases draw(3);
+  int updated_apart = 0;
   for (int n = 0; n < 60; ++n) {
     auto const net = tied_net(1 + n % 3);
     auto const mesh = draw.mesh();
     auto const m = draw.machine();
     auto const plan = any_tied_plan(net, mesh, m, draw);
+    updated_apart += plan[net.ties[0].first].parameters[net.ties[0].first_index].is_updated_apart();
     auto const serial = build(net, plan, m);
     CHECK(high_water(serial).peak == plan.memory);
     CHECK(serial_seconds(serial, m).seconds() == doctest::Approx(plan.seconds).epsilon(1e-12));
@@ -74,6 +78,7 @@ TEST_CASE("a tied parameter is stored once, and the gradients of its uses are ad
       CHECK(count_of(p, action_kind::add_gradient) == 1);
     }
   }
+  CHECK(updated_apart > 3);
 }
 
 TEST_CASE("programs that add the gradient of a later use wrongly are refused") {

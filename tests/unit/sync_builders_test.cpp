@@ -79,7 +79,8 @@ TEST_CASE("the placements of each builder") {
   CHECK(sync::all_reduce{}(s.net, s.by("zero3"), s.machine).choices == s.by("all-reduce").choices);
 }
 
-TEST_CASE("owners are dealt out to those with the fewest bytes, and in turn if sizes are equal") {
+TEST_CASE(
+    "owners are dealt out to those with the fewest elements, and in turn if sizes are equal") {
   auto const net = any_length(nn::describe<float>(
       nn::chain(nn::linear(6, 6), nn::linear(6, 6), nn::linear(6, 6), nn::linear(6, 6)),
       nn::feature_batch{6, 6}));
@@ -91,6 +92,24 @@ TEST_CASE("owners are dealt out to those with the fewest bytes, and in turn if s
     for (auto const& p : c.parameters) dealt += std::to_string(p.update[0].owner);
   // Weights of 36 elements and biases of 6, in the order of the net.
   CHECK(dealt == "01211020");
+}
+
+TEST_CASE("hybrid leaves parameters as they are used that are split along its axis already") {
+  auto const net = any_length(
+      nn::describe<float>(nn::chain(nn::linear(6, 8), nn::linear(8, 6)), nn::feature_batch{6, 6}));
+  auto const m = ashlar::machines::workstation;
+  auto const tensor = search::tensor_parallel(net, parse_topology("gpu=2"), m);
+  auto const plan = sync::hybrid{"gpu", sync::reads::at_use}(net, tensor, m);
+  int split = 0, divided = 0;
+  for (auto const& c : plan.choices)
+    for (auto const& p : c.parameters) {
+      if (p.use[0].is_split()) CHECK(p.store == p.use);
+      else divided += p.store[0].is_split();
+      CHECK_FALSE(p.is_updated_apart());
+      split += p.use[0].is_split();
+    }
+  CHECK(split == 3);    // both weights, and the bias of the first layer
+  CHECK(divided == 1);  // the bias of the second layer
 }
 
 TEST_CASE(

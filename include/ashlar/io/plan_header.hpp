@@ -137,14 +137,12 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
                                    ".");
   detail::placement_names lies;
   std::string body;
-  bool is_apart = false;
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
     body += "  add({" + lies(c.x) + ", " + lies(c.y) + ", " + lies(c.dy) + ", " + lies(c.dx) +
             ", {";
     for (int k = 0; k < c.parameters.size(); ++k) {
       auto const& p = c.parameters[k];
-      is_apart = is_apart || p.is_updated_apart();
       body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store) +
               (p.is_updated_apart() ? ", " + lies(p.update) : "") + "}";
     }
@@ -181,7 +179,7 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          ";\n  plan.problem_hash = " + std::to_string(plan.problem_hash) +
          "u;\n  auto const add = [&plan](search::layer_choice const& c) { "
          "plan.choices.push_back(c); };\n  // x, y, dy, dx, parameters {use, grad, store" +
-         (is_apart ? "[, update]" : "") + "}, statistics {from, to}\n" + body +
+         (search::updates_apart(plan) ? "[, update]" : "") + "}, statistics {from, to}\n" + body +
          "  return plan;\n}();\n";
 }
 

@@ -225,8 +225,11 @@ class model {
     one.hand_out_gradients();
   }
   /// Redistributes parameters that are updated apart from their storage to where they are stored,
-  /// which is needed after code other than a trainer has changed values. Communicates: just this.
-  void renew() { one_micro_batch().renew(); }
+  /// which is needed after code other than a trainer has changed values. Does nothing if there are
+  /// none. Communicates: just this.
+  void renew() {
+    if (search::updates_apart(state_->plan)) one_micro_batch().renew();
+  }
   void clear_gradients() {
     state_->is_synchronized = false;
     for (auto& node : state_->nodes)

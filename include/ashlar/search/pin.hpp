@@ -13,8 +13,9 @@
 //               3..9/2       every second element from 3 to 9. With the size of a repeated block in
 //                            place of 2, this selects one layer in all blocks
 //               linear  l*   all elements with this name; * matches any letters, ? a single one
-//   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad or .store. A parameter's
-//               name alone means .use
+//   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad, .update or .store. A
+//               parameter's name alone means .use. Without problem::updates_apart, a
+//               parameter's .update is its .store
 //   PLACEMENT   a placement per mesh axis, such as S(0),B. A * prescribes nothing for that axis;
 //               the pin then does not prescribe the shard order either
 //

@@ -28,7 +28,7 @@
 #include <ashlar/search/crossing_prices.hpp>
 #include <ashlar/search/pipeline_memory.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
-#include <ashlar/search/tabulated_moves.hpp>
+#include <ashlar/search/planned_moves.hpp>
 
 namespace ashlar::search {
 
@@ -55,10 +55,9 @@ class stage_model {
   /// and `whole` recomputes its first segments.
   stage_model(basic_problem<N> const& chain, basic_plan<N> const& whole, machine const& m,
               crossing_prices& crossings)
-      : chain_(chain), whole_(whole), crossings_(crossings),
+      : chain_(chain), whole_(whole), crossings_(crossings), moves_(whole.mesh, m),
         elements_(static_cast<std::size_t>(chain.size())) {
-    tabulated_moves paths(whole.mesh, m);
-    for_each_price(chain, whole, paths, [&](int i, phase when, spent what, move_price const& p) {
+    for_each_price(chain, whole, moves_, [&](int i, phase when, spent what, move_price const& p) {
       auto& e = elements_[static_cast<std::size_t>(i)];
       if (what == spent::work) e.work += p.seconds;
       bool const enters = what == spent::activation && i > 0;
@@ -143,22 +142,26 @@ class stage_model {
     return search::bytes_of_skips(chain_, whole_, limits);
   }
   /// Returns the seconds per step in which a tied parameter and the gradient of its later use cross
-  /// between the parts of its two uses. If one rank owns it, the moves before and after are left
-  /// out.
-  double tie_seconds(tie const& t) const {
+  /// between the parts of its two uses. If one rank owns them, this includes the moves before and
+  /// after, as if the part replicated what has crossed before the owner gets it.
+  double tie_seconds(tie const& t) {
     auto const& extents = chain_.spec(t.first).parameters[t.first_index].extents;
     auto const& own = whole_[t.first].parameters[t.first_index];
     double seconds = 0;
     for (auto const when : {phase::forward, phase::synchronize}) {
-      auto const at = crosses_at(when == phase::forward ? own.store : own.updated_at());
-      seconds += crossings_(extents, element_size(chain_, moved::parameter, when), at, at).seconds;
+      auto const& lies = when == phase::forward ? own.store : own.updated_at();
+      auto const at = crosses_at(lies);
+      int const size = element_size(chain_, moved::parameter, when);
+      seconds += moves_.move(extents, size, lies, at).seconds +
+                 crossings_(extents, size, at, at).seconds +
+                 moves_.move(extents, size, at, lies).seconds;
     }
     return seconds;
   }
   /// Adds tie_seconds of each tied parameter to the stage of its later use, if its uses are on two
   /// parts.
   void add_ties(std::vector<pipeline_stage>& stages, std::vector<int> const& limits,
-                pipelines::schedule const& order) const {
+                pipelines::schedule const& order) {
     for (auto const& t : chain_.ties) {
       int const later = stage_of_element(limits, t.later);
       if (order.position_of(stage_of_element(limits, t.first)) != order.position_of(later))
@@ -182,6 +185,7 @@ class stage_model {
   basic_problem<N> const& chain_;
   basic_plan<N> const& whole_;
   crossing_prices& crossings_;
+  planned_moves moves_;  // which, unlike tabulated ones, have prices of owned parameters
   std::vector<element_seconds> elements_;
   std::map<std::pair<int, int>, stage_bytes> bytes_;
 };

@@ -96,7 +96,9 @@ struct element_bytes {
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
   std::int64_t synchronize = 0;  ///< peak while its gradients are synchronized
   std::int64_t gradients = 0;    ///< synchronized gradients, held until the step ends
-  std::int64_t renew = 0;        ///< peak while updated parameters move to where they are stored
+  /// Peak while updated parameters move to where they are stored. Also while the gradients of tied
+  /// parameters move that cross between parts of a pipeline (add_tied_apart).
+  std::int64_t renew = 0;
 
   /// Multiplies the bytes that belong to a micro-batch.
   constexpr void multiply(int micro_batches) {
@@ -255,6 +257,48 @@ struct phase_memory {
   }
 };
 
+/// Adds the memory that a tied parameter needs because its two uses are in different parts of a
+/// pipeline. Its value crosses to the part of the later use, and the gradient of the later use
+/// crosses back. An owned value or gradient is replicated before it crosses, and is owned again
+/// after it has crossed (crosses_at).
+///
+///   value at the first use       The replicated value may be sent until the last pass has ended.
+///   value at the later use       What arrives lies in the bytes of the copy that this part keeps,
+///                                and needs others only while it becomes owned.
+///   gradient at the first use    What arrives is held in addition to all synchronized gradients.
+///   both gradients               Those that move do so after all gradients are synchronized. They
+///                                need bytes then, as renewed parameters do.
+///
+/// `e` and `a` are element_size and accumulation_size.
+constexpr void add_tied_apart(element_bytes& bytes, parameter_spec const& p,
+                              parameter_choice const& c, topology const& t, int e, int a) {
+  auto const raise = [](std::int64_t& most, std::int64_t to) { most = to > most ? to : most; };
+  auto const bytes_at = [&](placement const& at, int size) {
+    return max_local_elements(p.extents, t, at) * size;
+  };
+  bool const is_first = p.tie == tie_role::first;
+  if (placement const across = crosses_at(c.store); !(across == c.store)) {
+    std::int64_t const value = bytes_at(across, e);
+    if (is_first) {
+      std::int64_t const stored = bytes_at(c.store, c.is_updated_apart() ? e : a);
+      bytes.lasting += value;
+      raise(bytes.forward, most_of_move(stored, value, t.ranks()) - value);
+    } else {
+      raise(bytes.forward, most_of_move(value, bytes_at(c.store, e), t.ranks()));
+    }
+  }
+  placement const across = crosses_at(c.updated_at());
+  std::int64_t const gradient = bytes_at(across, a);
+  if (is_first) {
+    bytes.synchronize += gradient + packing_bound(gradient, t.ranks());
+    bytes.gradients += gradient;
+  }
+  if (across == c.updated_at()) return;
+  std::int64_t const own = bytes_at(c.updated_at(), a);
+  raise(bytes.renew,
+        is_first ? most_of_move(gradient, own, t.ranks()) : most_of_move(own, gradient, t.ranks()));
+}
+
 }  // namespace step_detail
 
 /// The properties of an element of the layer chain that determine its memory, together with its
@@ -322,15 +366,9 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   bytes.synchronize = synchronized.most;
   bytes.gradients = synchronized.held;
   bytes.renew = running(phase::renew, 0).most;
-  for (int k = 0; k < spec.parameters.size(); ++k) {  // a gradient that arrives from a later stage
-    auto const& p = spec.parameters.items[k];
-    if (p.tie != tie_role::first || !p.is_apart) continue;
-    std::int64_t const arrives = max_local_elements(p.extents, t,
-                                                    c.parameters.items[k].updated_at()) *
-                                 a;
-    bytes.synchronize += arrives + packing_bound(arrives, t.ranks());
-    bytes.gradients += arrives;
-  }
+  for (int k = 0; k < spec.parameters.size(); ++k)
+    if (auto const& p = spec.parameters.items[k]; p.is_apart)
+      step_detail::add_tied_apart(bytes, p, c.parameters.items[k], t, e, a);
   if (net.interleaved > 1 && net.micro_batches > 1) bytes.multiply(turns_at_once(net));
   return bytes;
 }

@@ -78,6 +78,15 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
+/// Returns whether the plan updates a parameter at another placement than that at which it is stored.
+template <int N>
+constexpr bool updates_apart(basic_plan<N> const& plan) {
+  for (auto const& c : plan.choices)
+    for (auto const& p : c.parameters)
+      if (p.is_updated_apart()) return true;
+  return false;
+}
+
 /// Returns the same plan with another capacity, which must be at least its number of elements.
 template <int To, int From>
 constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {

@@ -9,6 +9,10 @@
 //   reads        gradient            update     store      back, along gpu
 //   local        [P,P] -> [B,S(0)]   [B,S(0)]   [B,B]      [B,S(0)] -> [B,B] once a step
 //   at use       [P,P] -> [B,S(0)]   [B,S(0)]   [B,S(0)]   [B,S(0)] -> [B,B] in each pass
+//
+// A parameter that its layer reads split along this axis, as in tensor parallelism, is divided
+// already. It is stored and updated as it is read, as all_reduce does. So is one whose gradient is
+// split along this axis.
 
 #include <string_view>
 

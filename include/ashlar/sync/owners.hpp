@@ -14,7 +14,7 @@
 // there along one axis after the other, and the value back the same way, so that one rank of a node
 // is its transfer station.
 //
-// Parameters are dealt out in the order of the net, each to the owner that has the fewest bytes so
+// Parameters are dealt out in the order of the net, each to the owner that has the fewest elements so
 // far, of equal ones to the first. Parameters of equal size thus go to the owners in turn. A
 // parameter is owned along every axis that replicates it, unless its gradient is split there.
 //
@@ -33,22 +33,22 @@ enum class reads : signed char { local_copies, at_use };
 
 namespace detail {
 
-/// The bytes that each rank of a mesh owns.
-class owned_bytes {
+/// The number of elements that each rank of a mesh owns.
+class owned_elements {
  public:
-  constexpr explicit owned_bytes(topology const& t)
-      : mesh_(t), bytes_(static_cast<std::size_t>(t.ranks()), 0) {}
+  constexpr explicit owned_elements(topology const& t)
+      : mesh_(t), elements_(static_cast<std::size_t>(t.ranks()), 0) {}
 
   /// Returns the coordinates, along the axes for which divides[a] is set, of the owner with the
-  /// fewest bytes, and adds the bytes of its shard of a parameter to what it owns. Other axes have
-  /// several such owners, of which the one with the most bytes counts.
+  /// fewest elements, and adds the elements of its shard of a parameter to what it owns. Other axes
+  /// have several such owners, of which the one with the most elements counts.
   constexpr coordinates deal(shape const& extents, placement const& whole, bool const* divides) {
-    std::vector<std::int64_t> most(bytes_.size(), -1);
+    std::vector<std::int64_t> most(elements_.size(), -1);
     int least = -1;
     for (int r = 0; r < mesh_.ranks(); ++r) {
       int const k = mesh_.rank_of(owner_of(r, divides));
       auto& own = most[static_cast<std::size_t>(k)];
-      auto const has = bytes_[static_cast<std::size_t>(r)];
+      auto const has = elements_[static_cast<std::size_t>(r)];
       own = has > own ? has : own;
     }
     for (int k = 0; k < mesh_.ranks(); ++k) {
@@ -58,7 +58,7 @@ class owned_bytes {
     auto const owner = mesh_.coordinates_of(least);
     for (int r = 0; r < mesh_.ranks(); ++r)
       if (mesh_.rank_of(owner_of(r, divides)) == least)
-        bytes_[static_cast<std::size_t>(r)] +=
+        elements_[static_cast<std::size_t>(r)] +=
             local_box(extents, mesh_, whole, mesh_.coordinates_of(r)).elements();
     return owner;
   }
@@ -76,7 +76,7 @@ class owned_bytes {
   }
 
   topology const& mesh_;
-  std::vector<std::int64_t> bytes_;
+  std::vector<std::int64_t> elements_;
 };
 
 }  // namespace detail
@@ -89,7 +89,7 @@ struct owners {
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> const& chosen,
                                              machine const& m) const {
-    detail::owned_bytes owned_already(chosen.mesh);
+    detail::owned_elements owned_already(chosen.mesh);
     return changed_plan("sync::owners", net, chosen, m,
                         [&](search::parameter_choice& p, shape const& extents) {
                           placement const whole = stored_as_used(p);

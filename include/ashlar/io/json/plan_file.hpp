@@ -37,14 +37,7 @@ inline constexpr int plan_version = 4;
 
 namespace detail {
 
-/// Returns whether the plan updates a parameter at another placement than that of its storage.
-template <int N>
-bool updates_apart(search::basic_plan<N> const& plan) {
-  for (auto const& c : plan.choices)
-    for (auto const& p : c.parameters)
-      if (p.is_updated_apart()) return true;
-  return false;
-}
+using search::updates_apart;
 
 /// Returns the placements of all elements of a plan as JSON.
 template <int N>
@@ -82,7 +75,7 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
-  bool const is_apart = detail::updates_apart(plan), in_turns = plan.interleaved > 1;
+  bool const is_apart = search::updates_apart(plan), in_turns = plan.interleaved > 1;
   j["version"] = is_apart ? plan_version : in_turns ? 3 : plan.recomputed > 0 ? 2 : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
