@@ -144,8 +144,9 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     for (std::size_t k = 1; k < 4; ++k) CHECK(apart(known[k], numeric[k]) < 1e-7);
 
     std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives
-    for (auto const& row : ashlar::formulas::detail::row_search(formula).run())
-      if (!row.dy.is_partial()) all.push_back(row);
+    ashlar::formulas::detail::row_search search(formula);
+    for (auto const& it : search.run())
+      if (!it.row.dy.is_partial()) all.push_back(it.row);
     for (auto const& m : meshes) {
       auto const& t = m.topology();
       std::array<placement, 3> p;
@@ -226,7 +227,8 @@ TEST_CASE("what is not local is refused by the operator, its operands and the ax
   auto const first = [](auto x, auto) { return x; };
   CHECK(
       message_of([&] { ashlar::gradient(first)(make(rows), make(rows)); }) ==
-      "gradient: the formula does not use a weight 4x4. Remove it from the function's parameters.");
+      "gradient: the formula does not use operand 2 of extents 4x4. Remove it from the function's "
+      "parameters.");
 }
 
 }  // namespace ashlar_test

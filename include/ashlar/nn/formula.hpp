@@ -101,7 +101,9 @@ class formula_layer {
     s.name = name_;
     s.x = x;
     s.y = f.g[f.y].extents;
-    s.rows = formulas::training_rows(f);
+    auto const rows = formulas::training_rows(f);
+    s.rows = rows.table;
+    s.couples_rows = rows.couples_rows;
     auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
     auto const alone = formulas::backward_nodes(f, formulas::backward_part::weights);
     auto const input = formulas::backward_nodes(f, formulas::backward_part::input);
@@ -218,6 +220,7 @@ class formula_layer {
       leaf.weight = k;
       leaf.extents = weights_[static_cast<std::size_t>(k)].extents;
       f.weights.push_back(f.g.add(leaf));
+      f.weight_names.push_back(weights_[static_cast<std::size_t>(k)].name.text);
     }
     using any = formulas::symbol<formulas::any_rank>;
     static_assert(std::is_invocable_v<F const&, any, symbol_of<K>...>,

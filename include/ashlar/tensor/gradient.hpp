@@ -40,13 +40,17 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
                 "gradient: a function has one to five operands.");
   formulas::differentiated_formula made;
   made.g.name = "gradient";
+  made.noun = "operand";
   for (int i = 0; i < static_cast<int>(sizeof...(Rank)); ++i) {
     formulas::node leaf;
     leaf.what = i == 0 ? formulas::operation::input : formulas::operation::weight;
     leaf.weight = i;
     leaf.extents = extents[i];
     int const number = made.g.add(leaf);
-    if (i > 0) made.weights.push_back(number);
+    if (i == 0) continue;
+    constexpr char const* names[] = {"2", "3", "4", "5"};
+    made.weights.push_back(number);
+    made.weight_names.push_back(names[i - 1]);
   }
   auto const y = [&]<int... I>(std::integer_sequence<int, I...>) {
     return f(formulas::symbol<Rank>{&made.g, I}...);

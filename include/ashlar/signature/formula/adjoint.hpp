@@ -32,7 +32,16 @@ struct differentiated_formula {
   graph g;
   int x = 0, y = 0, dy = 0, dx = 0;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
+  char const* noun = "weight";  ///< how errors call a weight, followed by its name
+  inplace_vector<char const*, max_parameters> weight_names;
   int forward = 0;  ///< nodes before this number are those of the formula itself
+
+  /// Returns how an error calls x or a weight.
+  std::string name_of(int leaf) const {
+    for (int k = 0; k < weights.size(); ++k)
+      if (weights[k] == leaf) return std::string(noun) + " " + weight_names[k];
+    return "x";
+  }
 };
 
 namespace detail {
@@ -47,8 +56,8 @@ class differentiation {
     adjoint_[f_.y] = f_.dy;
     for (int z = f_.y; z >= 0; --z)
       if (adjoint_[z] >= 0 && !g_[z].is_leaf()) add_adjoints(z, adjoint_[z]);
-    f_.dx = finished(f_.x, "x");
-    for (int const w : f_.weights) f_.gradients.push_back(finished(w, "a weight"));
+    f_.dx = finished(f_.x);
+    for (int const w : f_.weights) f_.gradients.push_back(finished(w));
   }
 
  private:
@@ -127,9 +136,9 @@ class differentiation {
     return g_.add(n);
   }
 
-  constexpr int finished(int leaf, char const* what) {
+  constexpr int finished(int leaf) {
     if (adjoint_[leaf] < 0)
-      throw error(g_.name, std::string("the formula does not use ") + what + " " +
+      throw error(g_.name, "the formula does not use " + f_.name_of(leaf) + " of extents " +
                                to_string(g_[leaf].extents) +
                                ". Remove it from the function's parameters.");
     return repeated(adjoint_[leaf], leaf);

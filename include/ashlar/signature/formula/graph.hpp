@@ -9,8 +9,8 @@
 //
 //   symbol.hpp     builds a graph from a function that is called with symbols
 //   adjoint.hpp    adds the gradient, which consists of operators of the same kinds
-//   tables.hpp     the signature table of each node
-//   rows.hpp       the training rows of the whole formula
+//   rows.hpp       the signature table of each node, and the training rows of the whole formula
+//   placements.hpp where all tensors lie on all axes of a mesh
 //   passes.hpp     what a forward and a backward pass compute, keep and compute again
 //
 // Equal nodes exist once, so a formula that writes x * x twice computes it once. A graph is small and
@@ -149,6 +149,18 @@ struct graph {
     return nodes.size() - 1;
   }
 };
+
+/// Returns the floating-point operations of node i: two for each product of a contraction. Those of
+/// other operators do not count.
+constexpr double flops_of(graph const& g, int i) {
+  node const& n = g[i];
+  if (n.what != operation::contract) return 0;
+  double products = static_cast<double>(n.extents.elements());
+  for (int d = 0; d < g[n.a].extents.rank(); ++d)
+    if (n.out.view().find(n.in_a.text[d]) == std::string_view::npos)
+      products *= static_cast<double>(g[n.a].extents[d]);
+  return 2 * products;
+}
 
 namespace detail {
 
