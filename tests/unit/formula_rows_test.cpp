@@ -183,6 +183,16 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(linear.gradient_flops == hand.gradient_flops);
   CHECK(linear.saved_values == hand.saved_values);
   CHECK(linear.backward == hand.backward);
+  CHECK(linear.forward_values == hand.forward_values);
+  CHECK(linear.backward_values == hand.backward_values);
+  CHECK(linear.gradient_values == hand.gradient_values);
+  CHECK(linear.gemm == hand.gemm);
+  // Adding a bias is a pass of its own, which reads the product and the bias and writes y.
+  auto const bias_added = nn::formula("f", product_and_bias, nn::weight("w", {4, 7}),
+                                      nn::weight("b", {7}, zero))
+                              .spec({2, 6, 4});
+  CHECK(bias_added.forward_values == 3 * 2 * 6 * 7 + 7);
+  CHECK(bias_added.gemm == nn::linear(4, 7).spec({2, 6, 4}).gemm);
   auto const gelu = nn::formula("f", [](auto u) { return ashlar::formulas::gelu(u); });
   CHECK(gelu.spec({6, 4}).forward_values == nn::gelu().spec({6, 4}).forward_values);
   CHECK(gelu.spec({6, 4}).backward_values == nn::gelu().spec({6, 4}).backward_values);
@@ -193,12 +203,37 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(swiglu.backward == ashlar::search::backward_form::whole);
   CHECK(swiglu.forward_flops == 3 * 2 * 5 * 4 * 6);
   CHECK(swiglu.backward_flops == 2 * swiglu.forward_flops);
+  CHECK(!swiglu.gemm.known());  // the hidden features are no dim of x or y
+  CHECK(swiglu.saved_beside.empty());
   // rms_norm keeps x and one number a row.
   CHECK(nn::rms_norm(4).spec({5, 4}).saved_values == 5 * 4 + 5);
   // A bias keeps nothing.
   auto const bias = nn::formula(
       "f", [](auto x, auto b) { return x + b; }, nn::weight("b", {4}, zero));
   CHECK(bias.spec({5, 4}).saved_values == 0);
+}
+
+TEST_CASE("what is not split like x counts with what it is split with") {
+  // If the features of x are split, its product is partial and whole on every rank.
+  auto const gated = nn::formula(
+                         "f", [](auto x, auto w, auto g) { return matmul(x, w) * g; },
+                         nn::weight("w", {4, 7}), nn::weight("g", {7}, zero))
+                         .spec({5, 4});
+  CHECK(gated.saved_values == 5 * 4);
+  REQUIRE(gated.saved_beside.size() == 1);
+  CHECK(gated.saved_beside[0] == ashlar::search::saved_values_beside{5 * 7, 1});
+  // A sum of weights is whole where rows are split, and is computed again in the backward pass,
+  // from the product of two weights, which is kept and whole, too.
+  auto const low_rank =
+      nn::formula(
+          "f", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
+          nn::weight("w", {4, 7}), nn::weight("a", {4, 1}), nn::weight("b", {1, 7}))
+          .spec({500, 4});
+  CHECK(low_rank.saved_values == 500 * 4);
+  REQUIRE(low_rank.saved_beside.size() == 1);
+  CHECK(low_rank.saved_beside[0].values == 4 * 7);
+  CHECK((low_rank.saved_beside[0].dims & 1u) == 0);
+  CHECK(low_rank.workspace_values >= 4 * 7);
 }
 
 TEST_CASE("a formula says which operator needs communication, and where the operands lie") {
@@ -224,6 +259,8 @@ TEST_CASE("formulas that cannot be right are refused") {
   refuses(nn::formula("f", gain_of, nn::weight("g", {4}, zero)), {5, 3},
           "f: u * v of 5x3 and 4: the extents of dim 1 differ and neither is 1. Dims are matched "
           "from the last one on.");
+  refuses(nn::rms_norm(8), {5, 1}, "rms_norm: dim 1 of 5x1 must have the extent 8.");
+  refuses(nn::rms_norm(1), {5, 4}, "rms_norm: dim 1 of 5x4 must have the extent 1.");
   refuses(nn::formula("f", [](auto x) { return sum(x, 2); }), {5, 3},
           "f: sum over dim 2 of a tensor 5x3. Dims count from 0, and from the last one with -1.");
   refuses(nn::formula(
