@@ -8,11 +8,11 @@
 //   auto const loss = [](auto x, auto w, auto t) { return mean(pow(matmul(x, w) - t, 2), 0); };
 //   auto const [y, dx, dw, dt] = ashlar::gradient(loss)(x, w, t);
 //
-// The function is called with symbols (signature/formula/symbol.hpp lists the operators) and becomes
-// a graph, to which its gradient is added. Both are then computed on the tensors' shards. The
-// gradient is that of the sum of all elements of y. Nothing is communicated: the placements of the
-// results follow from those of the operands, and a gradient that needs a reduction is P. Where x is
-// split by rows and w is whole, dw is P, and dw | to<B> adds it up.
+// The function is called with symbols (signature/formula/symbol.hpp lists the operators) and
+// becomes a graph, to which its gradient is added. Both are then computed on the tensors' shards.
+// The gradient is that of the sum of all elements of y. Nothing is communicated: the placements of
+// the results follow from those of the operands, and a gradient that needs a reduction is P. Where
+// x is split by rows and w is whole, dw is P, and dw | to<B> adds it up.
 //
 //   typed operands     typed results, if the function captures nothing; a compile error if an
 //                      operator of the function or of its gradient is not local
@@ -62,8 +62,8 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
   return made;
 }
 
-/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands for
-/// an extent that is not 1.
+/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands
+/// for an extent that is not 1.
 template <class F, int... Rank>
 constexpr formulas::differentiated_formula formula_of_unknown_extents() {
   int const ranks[] = {Rank...};
@@ -134,6 +134,8 @@ class gradient_of_function {
                   "gradient: the operands must have one element type and one kind of processor.");
     static_assert(std::is_floating_point_v<T>,
                   "gradient: the operands must be tensors of float or double.");
+    static_assert(processor::is_host,
+                  "gradient: formulas run on the host so far, and the operands are on a device.");
     detail::same_mesh("gradient", x...);
     shape const extents[] = {x.extents()...};
     auto const f = detail::formula_of<X::rank...>(f_, extents);

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The gradient of a formula, in reverse mode. The adjoint of a node is the gradient of the loss with
-// respect to its result. The nodes are visited from the last to the first. Each adds the adjoints of
-// its operands to the graph, as operators of the same kinds. So the backward pass is a graph, too,
-// and its placements follow from the same signature tables. dz is the adjoint of the node z:
+// The gradient of a formula, in reverse mode. The adjoint of a node is the gradient of the loss
+// with respect to its result. The nodes are visited from the last to the first. Each adds the
+// adjoints of its operands to the graph, as operators of the same kinds. So the backward pass is a
+// graph, too, and its placements follow from the same signature tables. dz is the adjoint of the
+// node z:
 //
 //   z = a u            du = a dz               z = u + v   du = dz              dv = dz
 //   z = u / a          du = dz / a             z = u - v   du = dz              dv = -dz
@@ -19,8 +20,8 @@
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
 //
-// The adjoint of a sum has the same value along the summed dims. It stays in the extents that it has,
-// in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
+// The adjoint of a sum has the same value along the summed dims. It stays in the extents that it
+// has, in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
 // repeated explicitly where an operator needs all extents.
 
 #include <ashlar/signature/formula/graph.hpp>
@@ -162,8 +163,8 @@ constexpr void differentiate(differentiated_formula& f) {
   detail::differentiation(f).run();
 }
 
-/// The nodes from which y and the gradients follow, and these themselves. A function may have computed
-/// others, which nothing needs.
+/// The nodes from which y and the gradients follow, and these themselves. A function may have
+/// computed others, which nothing needs.
 struct needed_nodes {
   bool has[max_nodes]{};
 

@@ -4,21 +4,21 @@
 #pragma once
 
 // The training rows of a formula (signature/training_row.hpp). A row places the tensors of a pass
-// along one mesh axis, and it is right if every operator of the formula and of its gradient is local:
-// if each has a row in its signature table. Given x, the weights and dy, the tables say where every
-// other tensor lies. So all placements of these few tensors are tried, in the order in which the
-// operators need them. A trial ends at the first operator without a row.
+// along one mesh axis, and it is right if every operator of the formula and of its gradient is
+// local: if each has a row in its signature table. Given x, the weights and dy, the tables say
+// where every other tensor lies. So all placements of these few tensors are tried, in the order in
+// which the operators need them. A trial ends at the first operator without a row.
 //
 //   x         S(d), B, P           weight   S(d), B, P       dy    as y if y is split, else B or P
 //   dx        must be the split of x if x is split, else B or P; likewise the gradients of weights
 //
-// Of the rows that read weights as partial sums only those are kept in which these weights cannot be
-// read whole instead. They are the rows in which a weight is added to a tensor that is partial in any
-// case, such as the bias of a linear layer whose features are split.
+// Of the rows that read weights as partial sums only those are kept in which these weights cannot
+// be read whole instead. They are the rows in which a weight is added to a tensor that is partial
+// in any case, such as the bias of a linear layer whose features are split.
 //
-// Of the rows that split a tensor of the layer those are dropped in which every rank repeats products
-// that cost much, because the search prices a row as if the ranks divided all work of the layer
-// (step/work.hpp).
+// Of the rows that split a tensor of the layer those are dropped in which every rank repeats
+// products that cost much, because the search prices a row as if the ranks divided all work of the
+// layer (step/work.hpp).
 //
 // A sum of several uses of a tensor needs all addends in one placement. That excludes rows that a
 // layer written by hand could have by completing one addend first.
@@ -247,7 +247,8 @@ class row_search {
   double flops_ = 0;                        ///< of all products
 };
 
-/// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row` does.
+/// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row`
+/// does.
 constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
   bool differs = false;
   for (int k = 0; k < row.use.size(); ++k) {
@@ -305,8 +306,8 @@ constexpr formula_rows training_rows(differentiated_formula const& f) {
   return rows;
 }
 
-/// Returns a sentence that says why no row has x at `x` along a mesh axis, wherever the weights lie.
-/// Returns an empty text if there is such a row.
+/// Returns a sentence that says why no row has x at `x` along a mesh axis, wherever the weights
+/// lie. Returns an empty text if there is such a row.
 inline std::string refusal(differentiated_formula const& f, axis_placement const& x) {
   axis_placement role = x;
   role.depth = 0;
