@@ -144,8 +144,9 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     for (std::size_t k = 1; k < 4; ++k) CHECK(apart(known[k], numeric[k]) < 1e-7);
 
     std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives
-    for (auto const& row : ashlar::formulas::detail::row_search(formula).run())
-      if (!row.dy.is_partial()) all.push_back(row);
+    ashlar::formulas::detail::row_search search(formula);
+    for (auto const& it : search.run())
+      if (!it.row.dy.is_partial()) all.push_back(it.row);
     for (auto const& m : meshes) {
       auto const& t = m.topology();
       std::array<placement, 3> p;
@@ -194,6 +195,31 @@ TEST_CASE("the types of results say where a reduction is due") {
   CHECK(apart(expected_bias, ashlar::to_full(dbias)) < 1e-13);
 }
 
+TEST_CASE("a matrix of one row multiplies means, of which the compiler knows the extent 1") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = ashlar::normal<double>(m, {5, 4}, sbp<S<0>>{}, {.seed = 1});
+  auto const w = ashlar::normal<double>(m, {1, 3}, sbp<B>{}, {.seed = 2});
+  auto const f = [](auto u, auto v) { return matmul(mean(u, -1), v); };
+  auto const [y, dx, dw] = ashlar::gradient(f)(x, w);
+  static_assert(std::is_same_v<decltype(y), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dx), ashlar::tensor<double, 2, sbp<S<0>>> const>);
+  static_assert(std::is_same_v<decltype(dw), ashlar::tensor<double, 2, sbp<P>> const>);
+  // Each element of dx is the sum of w over 4, and each of dw the sum of all x over 4.
+  auto const all_x = ashlar::to_full(x), all_w = ashlar::to_full(w);
+  double const sum_w = std::accumulate(all_w.begin(), all_w.end(), 0.0);
+  double const sum_x = std::accumulate(all_x.begin(), all_x.end(), 0.0);
+  CHECK(apart(std::vector<double>(20, sum_w / 4), ashlar::to_full(dx)) < 1e-13);
+  CHECK(apart(std::vector<double>(3, sum_x / 4), ashlar::to_full(dw | ashlar::to<B>)) < 1e-13);
+}
+
+TEST_CASE("the gradient of pow(x, 0) is 0, at 0 too") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = ashlar::full<double>(m, {4}, sbp<S<0>>{}, 0.0);
+  auto const [y, dx] = ashlar::gradient([](auto u) { return pow(u, 0); })(x);
+  CHECK(ashlar::to_full(y) == std::vector<double>(4, 1.0));
+  CHECK(ashlar::to_full(dx) == std::vector<double>(4, 0.0));
+}
+
 TEST_CASE("columns and inner dims: gradients lie as their tensors, or are partial") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const two_products = [](auto x, auto in, auto out) {
@@ -226,7 +252,8 @@ TEST_CASE("what is not local is refused by the operator, its operands and the ax
   auto const first = [](auto x, auto) { return x; };
   CHECK(
       message_of([&] { ashlar::gradient(first)(make(rows), make(rows)); }) ==
-      "gradient: the formula does not use a weight 4x4. Remove it from the function's parameters.");
+      "gradient: the formula does not use operand 2 of extents 4x4. Remove it from the function's "
+      "parameters.");
 }
 
 }  // namespace ashlar_test

@@ -110,8 +110,47 @@ TEST_CASE("swiglu may split its rows, its features and its hidden features") {
   add({b, b, p, p, {b, b, b}, {p, p, p}});
   add({s0, s0, s0, s0, {b, b, b}, {p, p, p}});
   add({b, p, b, p, {s1, s1, s0}, {s1, s1, s0}});
-  add({b, s1, s1, p, {b, b, s1}, {p, p, s1}});
   CHECK(rows == expected);
+}
+
+TEST_CASE("no row splits a tensor while every rank repeats products that cost much") {
+  // Splitting only the columns of the last product is local, but leaves the first one whole.
+  auto const mlp = nn::formula(
+      "mlp", [](auto x, auto a, auto b) { return matmul(gelu(matmul(x, a)), b); },
+      nn::weight("a", {4, 6}), nn::weight("b", {6, 4}));
+  int splits = 0;
+  for (auto const& row : mlp.spec({5, 4}).rows) {
+    CHECK(!row.y.is_split_of(1));
+    splits += row.x.is_split() || row.use[0].is_split() || row.use[1].is_split();
+  }
+  CHECK(splits == 2);  // the rows, and the hidden features
+  // The product of two weights is whole on every rank if rows are split. It costs little beside the
+  // product of x if there are many rows.
+  auto const low_rank = nn::formula(
+      "low_rank", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
+      nn::weight("w", {64, 64}), nn::weight("a", {64, 2}), nn::weight("b", {2, 64}));
+  auto const splits_rows = [&](std::int64_t rows) {
+    bool any = false;
+    for (auto const& row : low_rank.spec({rows, 64}).rows) any = any || row.x.is_split_of(0);
+    return any;
+  };
+  CHECK(splits_rows(512));
+  CHECK(low_rank.why_not({512, 64}, split(0)) == "");
+  CHECK(!splits_rows(4));
+  CHECK(
+      low_rank.why_not({4, 64}, split(0)) ==
+      "low_rank with x S(0): matmul of 64x2 and 2x64 would be repeated on every rank, which takes "
+      "too long.");
+  CHECK(!low_rank.spec({4, 64}).couples_rows);
+}
+
+TEST_CASE("a formula couples the rows of a batch if it is not local where they are split") {
+  auto const centered = nn::formula("f", [](auto x) { return x - mean(x, 0); });
+  CHECK(centered.spec({4, 5}).couples_rows);
+  CHECK(nn::formula("f", [](auto x) { return sum(x, 0); }).spec({4, 5}).couples_rows);
+  CHECK(!nn::formula("f", [](auto x) { return x - mean(x, 1); }).spec({4, 5}).couples_rows);
+  CHECK(!nn::swiglu(4, 6).spec({5, 4}).couples_rows);
+  CHECK(!nn::rms_norm(4).spec({5, 3, 4}).couples_rows);
 }
 
 TEST_CASE("a bias is read as a partial sum only where what it is added to is partial") {
@@ -132,7 +171,7 @@ TEST_CASE("a bias is read as a partial sum only where what it is added to is par
 TEST_CASE("a formula can be described in a constant expression") {
   constexpr auto layer = nn::swiglu(4, 6);
   constexpr auto spec = layer.spec({5, 4});
-  static_assert(spec.y == ashlar::shape{5, 4} && spec.rows.size() == 5);
+  static_assert(spec.y == ashlar::shape{5, 4} && spec.rows.size() == 4);
   static_assert(nn::rms_norm(8).spec({2, 3, 8}).rows.size() == 4);
 }
 
@@ -144,6 +183,16 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(linear.gradient_flops == hand.gradient_flops);
   CHECK(linear.saved_values == hand.saved_values);
   CHECK(linear.backward == hand.backward);
+  CHECK(linear.forward_values == hand.forward_values);
+  CHECK(linear.backward_values == hand.backward_values);
+  CHECK(linear.gradient_values == hand.gradient_values);
+  CHECK(linear.gemm == hand.gemm);
+  // Adding a bias is a pass of its own, which reads the product and the bias and writes y.
+  auto const bias_added = nn::formula("f", product_and_bias, nn::weight("w", {4, 7}),
+                                      nn::weight("b", {7}, zero))
+                              .spec({2, 6, 4});
+  CHECK(bias_added.forward_values == 3 * 2 * 6 * 7 + 7);
+  CHECK(bias_added.gemm == nn::linear(4, 7).spec({2, 6, 4}).gemm);
   auto const gelu = nn::formula("f", [](auto u) { return ashlar::formulas::gelu(u); });
   CHECK(gelu.spec({6, 4}).forward_values == nn::gelu().spec({6, 4}).forward_values);
   CHECK(gelu.spec({6, 4}).backward_values == nn::gelu().spec({6, 4}).backward_values);
@@ -154,12 +203,37 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(swiglu.backward == ashlar::search::backward_form::whole);
   CHECK(swiglu.forward_flops == 3 * 2 * 5 * 4 * 6);
   CHECK(swiglu.backward_flops == 2 * swiglu.forward_flops);
+  CHECK(!swiglu.gemm.known());  // the hidden features are no dim of x or y
+  CHECK(swiglu.saved_beside.empty());
   // rms_norm keeps x and one number a row.
   CHECK(nn::rms_norm(4).spec({5, 4}).saved_values == 5 * 4 + 5);
   // A bias keeps nothing.
   auto const bias = nn::formula(
       "f", [](auto x, auto b) { return x + b; }, nn::weight("b", {4}, zero));
   CHECK(bias.spec({5, 4}).saved_values == 0);
+}
+
+TEST_CASE("what is not split like x counts with what it is split with") {
+  // If the features of x are split, its product is partial and whole on every rank.
+  auto const gated = nn::formula(
+                         "f", [](auto x, auto w, auto g) { return matmul(x, w) * g; },
+                         nn::weight("w", {4, 7}), nn::weight("g", {7}, zero))
+                         .spec({5, 4});
+  CHECK(gated.saved_values == 5 * 4);
+  REQUIRE(gated.saved_beside.size() == 1);
+  CHECK(gated.saved_beside[0] == ashlar::search::saved_values_beside{5 * 7, 1});
+  // A sum of weights is whole where rows are split, and is computed again in the backward pass,
+  // from the product of two weights, which is kept and whole, too.
+  auto const low_rank =
+      nn::formula(
+          "f", [](auto x, auto w, auto a, auto b) { return matmul(x, w + matmul(a, b)); },
+          nn::weight("w", {4, 7}), nn::weight("a", {4, 1}), nn::weight("b", {1, 7}))
+          .spec({500, 4});
+  CHECK(low_rank.saved_values == 500 * 4);
+  REQUIRE(low_rank.saved_beside.size() == 1);
+  CHECK(low_rank.saved_beside[0].values == 4 * 7);
+  CHECK((low_rank.saved_beside[0].dims & 1u) == 0);
+  CHECK(low_rank.workspace_values >= 4 * 7);
 }
 
 TEST_CASE("a formula says which operator needs communication, and where the operands lie") {
@@ -170,6 +244,9 @@ TEST_CASE("a formula says which operator needs communication, and where the oper
   CHECK(nn::swiglu(4, 6).why_not({5, 4}, split(1)) ==
         "swiglu with x S(1): silu of 5x6 P needs communication.");
   CHECK(nn::swiglu(4, 6).why_not({5, 4}, split(0)) == "");
+  // All operators are local, but a gradient does not lie where it must.
+  CHECK(nn::formula("f", [](auto x) { return sum(x, -1); }).why_not({4, 1}, split(1)) ==
+        "f with x S(1): the gradient of x would be P and not S(1), which needs communication.");
 }
 
 TEST_CASE("formulas that cannot be right are refused") {
@@ -182,15 +259,20 @@ TEST_CASE("formulas that cannot be right are refused") {
   refuses(nn::formula("f", gain_of, nn::weight("g", {4}, zero)), {5, 3},
           "f: u * v of 5x3 and 4: the extents of dim 1 differ and neither is 1. Dims are matched "
           "from the last one on.");
+  refuses(nn::rms_norm(8), {5, 1}, "rms_norm: dim 1 of 5x1 must have the extent 8.");
+  refuses(nn::rms_norm(1), {5, 4}, "rms_norm: dim 1 of 5x4 must have the extent 1.");
   refuses(nn::formula("f", [](auto x) { return sum(x, 2); }), {5, 3},
           "f: sum over dim 2 of a tensor 5x3. Dims count from 0, and from the last one with -1.");
   refuses(nn::formula(
               "f", [](auto x, auto) { return x; }, nn::weight("g", {4}, zero)),
           {5, 4},
-          "f: the formula does not use a weight 4. Remove it from the function's parameters.");
-  refuses(nn::formula(
-              "f", [](auto, auto g) { return exp(g); }, nn::weight("g", {4}, zero)),
-          {5, 4}, "f: the formula does not use x 5x4. Remove it from the function's parameters.");
+          "f: the formula does not use weight g of extents 4. Remove it from the function's "
+          "parameters.");
+  refuses(
+      nn::formula(
+          "f", [](auto, auto g) { return exp(g); }, nn::weight("g", {4}, zero)),
+      {5, 4},
+      "f: the formula does not use x of extents 5x4. Remove it from the function's parameters.");
   refuses(nn::formula("f",
                       [](auto x) {
                         for (int i = 0; i < 80; ++i) x = exp(x);

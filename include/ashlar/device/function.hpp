@@ -134,11 +134,13 @@ struct raised {
 };
 
 /// Computes the gradient of the loss with respect to x. dy is the gradient of the loss with respect
-/// to x^exponent.
+/// to x^exponent. The gradient of x^0 is 0 for every x.
 template <class A>
 struct raised_gradient {
   A exponent;
-  ASHLAR_HD A operator()(A x, A dy) const { return dy * exponent * std::pow(x, exponent - A(1)); }
+  ASHLAR_HD A operator()(A x, A dy) const {
+    return exponent == A(0) ? A(0) : dy * exponent * std::pow(x, exponent - A(1));
+  }
 };
 
 }  // namespace ashlar::device

@@ -8,26 +8,29 @@
 //   constexpr auto gain = nn::formula("gain", [](auto x, auto g) { return x * g; },
 //                                     nn::weight("gain", {256}, nn::all_equal(1)));
 //
-// The function gets a symbol for x and one for each weight, in this order. It runs once for each input
-// of other extents and returns the symbol of y (signature/formula/symbol.hpp lists the operators).
-// Everything that a layer has follows from the operators that it used:
+// The function gets a symbol for x and one for each weight, in this order. It runs once for each
+// input of other extents and returns the symbol of y (signature/formula/symbol.hpp lists the
+// operators). Everything that a layer has follows from the operators that it used:
 //
-//   rows            all placements in which every operator of the passes is local
-//                   (signature/formula/rows.hpp)
+//   rows            all placements in which every operator of the passes is local, and which divide
+//                   nearly all flops (signature/formula/rows.hpp)
 //   backward pass   the adjoints of the operators (signature/formula/adjoint.hpp)
 //   costs           the flops of products, and the elements that other operators read and write
 //   kept values     x if the backward pass reads it, products and sums; element-wise results are
 //                   computed again (signature/formula/passes.hpp)
 //
 // Initialization: a weight says its values, or gets normal deviates of variance 1 / (the product of
-// its extents but the last), as nn::linear does. The passes communicate nothing and run on the host.
+// its extents but the last), as nn::linear does. The passes communicate nothing and run on the
+// host.
 //
-// Each operator is one pass over memory. Where a layer by hand fuses several, as nn::layer_norm does,
-// it is faster than its formula.
+// Each operator is one pass over memory. Where a layer by hand fuses several, as nn::layer_norm
+// does, it is faster than its formula.
 //
-// The spec counts what is kept as if it were split like x, and temporaries as if they were split like
-// x or y, whichever is split less. What is split by a weight instead, as the hidden features of an
-// MLP are, takes less.
+// The spec counts a kept value as split with those dims of x for which this holds in every row. A
+// temporary counts as split like x or y, whichever is split less, if this holds in every row, and
+// otherwise as whole. What is split by a weight instead, as the hidden features of an MLP are,
+// takes less. Values of weights' extents, such as a product of two weights, count as whole where
+// the rows of x are split.
 
 #include <cmath>
 #include <tuple>
@@ -101,7 +104,9 @@ class formula_layer {
     s.name = name_;
     s.x = x;
     s.y = f.g[f.y].extents;
-    s.rows = formulas::training_rows(f);
+    auto const rows = formulas::training_rows(f);
+    s.rows = rows.table;
+    s.couples_rows = rows.couples_rows;
     auto const whole = formulas::backward_nodes(f, formulas::backward_part::both);
     auto const alone = formulas::backward_nodes(f, formulas::backward_part::weights);
     auto const input = formulas::backward_nodes(f, formulas::backward_part::input);
@@ -114,8 +119,8 @@ class formula_layer {
     }
     for (int i = 0; i < f.g.size(); ++i)
       shares = shares || (alone.computes[i] && input.computes[i]);
-    auto const forward = formulas::work_of(f.g, formulas::forward_nodes(f));
-    auto const backward = formulas::work_of(f.g, whole), gradients = formulas::work_of(f.g, alone);
+    auto const forward = formulas::work_of(f, formulas::forward_nodes(f));
+    auto const backward = formulas::work_of(f, whole), gradients = formulas::work_of(f, alone);
     s.forward_flops = forward.flops;
     s.forward_values = forward.values;
     s.backward_flops = backward.flops;
@@ -125,10 +130,16 @@ class formula_layer {
       s.gradient_flops = gradients.flops;
       s.gradient_values = gradients.values;
     }
-    s.temporary_values = temporaries(f);
+    if (formulas::dominant_product(f) >= 0) {
+      int const last = x.rank() - 1;
+      s.gemm.m = (1u << last) - 1;
+      s.gemm.k = s.gemm.n = 1u << last;
+    }
+    auto const is_split = [&](int i) { return is_split_like_x_or_y(rows, i); };
+    s.temporary_values = temporaries(f, rows, is_split);
+    s.workspace_values = temporaries(f, rows, [&](int i) { return !is_split(i); });
     if (whole.reads[f.x]) s.saved_values = static_cast<double>(x.elements());
-    for (int const i : formulas::kept_nodes(f, whole))
-      s.saved_values += static_cast<double>(f.g[i].extents.elements());
+    for (int const i : formulas::kept_nodes(f, whole)) count_kept(s, f, rows, i);
     return s;
   }
 
@@ -218,6 +229,7 @@ class formula_layer {
       leaf.weight = k;
       leaf.extents = weights_[static_cast<std::size_t>(k)].extents;
       f.weights.push_back(f.g.add(leaf));
+      f.weight_names.push_back(weights_[static_cast<std::size_t>(k)].name.text);
     }
     using any = formulas::symbol<formulas::any_rank>;
     static_assert(std::is_invocable_v<F const&, any, symbol_of<K>...>,
@@ -231,18 +243,54 @@ class formula_layer {
     return f;
   }
 
-  /// Returns the most elements that temporaries of one of the passes have.
-  static constexpr double temporaries(formulas::differentiated_formula const& f) {
+  /// Returns whether node i is split in each row that splits x, or in each that splits y.
+  static constexpr bool is_split_like_x_or_y(formulas::formula_rows const& rows, int i) {
+    return rows.splits(i, [](training_row const& row) { return row.x.is_split(); }) ||
+           rows.splits(i, [](training_row const& row) { return row.y.is_split(); });
+  }
+  /// Adds node i to the values that the forward pass keeps.
+  static constexpr void count_kept(step::layer_spec& s, formulas::differentiated_formula const& f,
+                                   formulas::formula_rows const& rows, int i) {
+    auto const values = static_cast<double>(f.g[i].extents.elements());
+    unsigned dims = 0;
+    for (int d = 0; d < s.x.rank(); ++d)
+      if (rows.splits(i, [d](training_row const& row) { return row.x.is_split_of(d); }))
+        dims |= 1u << d;
+    if (dims + 1 == 1u << s.x.rank()) {
+      s.saved_values += values;
+      return;
+    }
+    for (auto& part : s.saved_beside)
+      if (part.dims == dims) {
+        part.values += values;
+        return;
+      }
+    if (s.saved_beside.size() < s.saved_beside.capacity()) {
+      s.saved_beside.push_back({values, dims});
+      return;
+    }
+    s.saved_beside.back().values += values;  // which counts too much rather than too little
+    s.saved_beside.back().dims &= dims;
+  }
+
+  /// Returns the most elements that temporaries of one of the passes have, of the nodes i with
+  /// counts(i).
+  template <class Counts>
+  static constexpr double temporaries(formulas::differentiated_formula const& f,
+                                      formulas::formula_rows const& rows, Counts const& counts) {
+    auto const alike = [&](int i, int j) { return rows.splits_alike(i, j); };
     using formulas::backward_part;
     auto placed = formulas::kept_nodes(f, formulas::backward_nodes(f, backward_part::both));
     placed.push_back(f.y);
-    double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {});
+    double most = formulas::temporaries_of(f.g, formulas::forward_nodes(f), placed, {}, counts,
+                                           alike);
     for (auto const part : {backward_part::both, backward_part::weights, backward_part::input}) {
       placed.clear();
       if (part != backward_part::weights) placed.push_back(f.dx);
       double const needs = formulas::temporaries_of(
           f.g, formulas::backward_nodes(f, part), placed,
-          part == backward_part::input ? inplace_vector<int, max_parameters>() : f.gradients);
+          part == backward_part::input ? inplace_vector<int, max_parameters>() : f.gradients,
+          counts, alike);
       if (needs > most) most = needs;
     }
     return most;

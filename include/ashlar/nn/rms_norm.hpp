@@ -15,11 +15,15 @@
 namespace ashlar::nn {
 
 /// Returns the layer that maps x [.., features] to y of the same extents. The gain is 1 before
-/// training. Its passes do not communicate.
+/// training. Its passes do not communicate. Throws ashlar::error, when the layer is described, if
+/// the last extent of x is not `features`.
 constexpr auto rms_norm(std::int64_t features, double epsilon = 1e-5) {
   return formula(
       "rms_norm",
-      [epsilon](auto x, auto gain) { return x * rsqrt(mean(x * x, -1) + epsilon) * gain; },
+      [features, epsilon](auto x, auto gain) {
+        expect_extent(x, -1, features);
+        return x * rsqrt(mean(x * x, -1) + epsilon) * gain;
+      },
       weight("gain", {features}, all_equal(1)));
 }
 

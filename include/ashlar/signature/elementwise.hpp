@@ -26,11 +26,11 @@
 //   sum over dims       S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
 //   repeat along dims   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
 //
-// An operator in place (x += y) writes its result to the shard of x, so it has the rows in which the
-// result lies as x does: in_place_signatures keeps these of any table.
+// An operator in place (x += y) writes its result to the shard of x, so it has the rows in which
+// the result lies as x does: in_place_signatures keeps these of any table.
 //
-// An operand may be repeated along some dims of the result, as a bias is. Letters for the dims express
-// this, as in einsum: add_signatures("bsf", "f"), or add_signatures("m", "n", "mn").
+// An operand may be repeated along some dims of the result, as a bias is. Letters for the dims
+// express this, as in einsum: add_signatures("bsf", "f"), or add_signatures("m", "n", "mn").
 
 #include <string_view>
 
@@ -53,8 +53,9 @@ constexpr signature_table nonlinear_map_signatures(int rank) {
   return table;
 }
 
-/// Returns the signature table of x + y, with dims given by letters. An operand that lacks letters of
-/// the result is repeated along these dims. A dim of extent 1 that is repeated has the letter '1'.
+/// Returns the signature table of x + y, with dims given by letters. An operand that lacks letters
+/// of the result is repeated along these dims. A dim of extent 1 that is repeated has the letter
+/// '1'.
 constexpr signature_table add_signatures(std::string_view x, std::string_view y,
                                          std::string_view out) {
   signature_table table;
@@ -74,8 +75,9 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   return add_signatures(x, y, x);
 }
 
-/// Returns the signature table of the element-wise product x · y, with dims given by letters. An operand that lacks letters of
-/// the result is repeated along these dims. A dim of extent 1 that is repeated has the letter '1'.
+/// Returns the signature table of the element-wise product x · y, with dims given by letters. An
+/// operand that lacks letters of the result is repeated along these dims. A dim of extent 1 that is
+/// repeated has the letter '1'.
 constexpr signature_table multiply_signatures(std::string_view x, std::string_view y,
                                               std::string_view out) {
   signature_table table;
@@ -92,8 +94,8 @@ constexpr signature_table multiply_signatures(std::string_view x, std::string_vi
   return multiply_signatures(x, y, x);
 }
 
-/// Returns the signature table of the element-wise quotient x / y, with dims given by letters as for
-/// multiply_signatures.
+/// Returns the signature table of the element-wise quotient x / y, with dims given by letters as
+/// for multiply_signatures.
 constexpr signature_table divide_signatures(std::string_view x, std::string_view y,
                                             std::string_view out) {
   signature_table table;
@@ -147,10 +149,10 @@ constexpr signature_table sum_signatures(std::string_view x, std::string_view ou
   return table;
 }
 
-/// Returns the signature table of x repeated along the dims of `out` whose letters x lacks. A dim of
-/// extent 1 that is repeated has the letter '1' in x. Each rank repeats a whole x as often as its
-/// shard of the result needs. So a whole x has a whole result or one that is split along a repeated
-/// dim, and the table has a row for each.
+/// Returns the signature table of x repeated along the dims of `out` whose letters x lacks. A dim
+/// of extent 1 that is repeated has the letter '1' in x. Each rank repeats a whole x as often as
+/// its shard of the result needs. So a whole x has a whole result or one that is split along a
+/// repeated dim, and the table has a row for each.
 constexpr signature_table repeat_signatures(std::string_view x, std::string_view out) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});

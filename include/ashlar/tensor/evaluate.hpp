@@ -5,11 +5,12 @@
 
 // Computes the nodes of a formula (signature/formula/graph.hpp) on this rank's shards, with the
 // operations of the mesh's processor. It knows no placement: the rows of the formula guarantee that
-// each operator is local, so its result on shards is a shard of its result. Nothing is communicated.
+// each operator is local, so its result on shards is a shard of its result. Nothing is
+// communicated.
 //
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
-// memory if it is wanted there, otherwise into the memory of one of its operands if that is no longer
-// needed, otherwise into a block of the mesh's memory that is released after its last use.
+// memory if it is wanted there, otherwise into the memory of one of its operands if that is no
+// longer needed, otherwise into a block of the mesh's memory that is released after its last use.
 
 #include <array>
 #include <memory>
@@ -46,8 +47,8 @@ void with_function(function f, Use const& use) {
 
 }  // namespace detail
 
-/// One pass of a formula on one rank. T is the type of all its tensors except the sums of gradients,
-/// which are of type accumulation_t<T>.
+/// One pass of a formula on one rank. T is the type of all its tensors except the sums of
+/// gradients, which are of type accumulation_t<T>.
 template <class T, class Processor>
 class evaluation {
  public:
@@ -82,7 +83,7 @@ class evaluation {
     for (int i = 0; i < g_.size(); ++i) {
       if (!pass.computes[i]) continue;
       ++at(g_[i].a).uses;
-      if (reads_b(i)) ++at(g_[i].b).uses;
+      if (g_[i].reads_b()) ++at(g_[i].b).uses;
     }
     for (auto const& w : wanted_) ++at(w.node).uses;
     for (int i = 0; i < g_.size(); ++i)
@@ -115,7 +116,6 @@ class evaluation {
   value& at(int i) { return values_[static_cast<std::size_t>(i)]; }
   value const& at(int i) const { return values_[static_cast<std::size_t>(i)]; }
   std::int64_t size(int i, int d) const { return at(i).extents[static_cast<std::size_t>(d)]; }
-  bool reads_b(int i) const { return g_[i].b >= 0 && g_[i].what != operation::repeat; }
 
   void infer(int i) {
     node const& n = g_[i];
@@ -200,7 +200,7 @@ class evaluation {
       default: break;  // a leaf is not computed
     }
     used(n.a);
-    if (reads_b(i)) used(n.b);
+    if (n.reads_b()) used(n.b);
   }
 
   /// Computes f of each pair of elements, of which one may be repeated.

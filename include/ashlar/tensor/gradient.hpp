@@ -8,11 +8,11 @@
 //   auto const loss = [](auto x, auto w, auto t) { return mean(pow(matmul(x, w) - t, 2), 0); };
 //   auto const [y, dx, dw, dt] = ashlar::gradient(loss)(x, w, t);
 //
-// The function is called with symbols (signature/formula/symbol.hpp lists the operators) and becomes
-// a graph, to which its gradient is added. Both are then computed on the tensors' shards. The
-// gradient is that of the sum of all elements of y. Nothing is communicated: the placements of the
-// results follow from those of the operands, and a gradient that needs a reduction is P. Where x is
-// split by rows and w is whole, dw is P, and dw | to<B> adds it up.
+// The function is called with symbols (signature/formula/symbol.hpp lists the operators) and
+// becomes a graph, to which its gradient is added. Both are then computed on the tensors' shards.
+// The gradient is that of the sum of all elements of y. Nothing is communicated: the placements of
+// the results follow from those of the operands, and a gradient that needs a reduction is P. Where
+// x is split by rows and w is whole, dw is P, and dw | to<B> adds it up.
 //
 //   typed operands     typed results, if the function captures nothing; a compile error if an
 //                      operator of the function or of its gradient is not local
@@ -40,13 +40,17 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
                 "gradient: a function has one to five operands.");
   formulas::differentiated_formula made;
   made.g.name = "gradient";
+  made.noun = "operand";
   for (int i = 0; i < static_cast<int>(sizeof...(Rank)); ++i) {
     formulas::node leaf;
     leaf.what = i == 0 ? formulas::operation::input : formulas::operation::weight;
     leaf.weight = i;
     leaf.extents = extents[i];
     int const number = made.g.add(leaf);
-    if (i > 0) made.weights.push_back(number);
+    if (i == 0) continue;
+    constexpr char const* names[] = {"2", "3", "4", "5"};
+    made.weights.push_back(number);
+    made.weight_names.push_back(names[i - 1]);
   }
   auto const y = [&]<int... I>(std::integer_sequence<int, I...>) {
     return f(formulas::symbol<Rank>{&made.g, I}...);
@@ -58,8 +62,8 @@ constexpr formulas::differentiated_formula formula_of(F const& f, shape const* e
   return made;
 }
 
-/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands for
-/// an extent that is not 1.
+/// Returns the formula of typed operands. Their extents are not known to the compiler: -1 stands
+/// for an extent that is not 1.
 template <class F, int... Rank>
 constexpr formulas::differentiated_formula formula_of_unknown_extents() {
   int const ranks[] = {Rank...};
@@ -130,6 +134,8 @@ class gradient_of_function {
                   "gradient: the operands must have one element type and one kind of processor.");
     static_assert(std::is_floating_point_v<T>,
                   "gradient: the operands must be tensors of float or double.");
+    static_assert(processor::is_host,
+                  "gradient: formulas run on the host so far, and the operands are on a device.");
     detail::same_mesh("gradient", x...);
     shape const extents[] = {x.extents()...};
     auto const f = detail::formula_of<X::rank...>(f_, extents);

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The gradient of a formula, in reverse mode. The adjoint of a node is the gradient of the loss with
-// respect to its result. The nodes are visited from the last to the first. Each adds the adjoints of
-// its operands to the graph, as operators of the same kinds. So the backward pass is a graph, too,
-// and its placements follow from the same signature tables. dz is the adjoint of the node z:
+// The gradient of a formula, in reverse mode. The adjoint of a node is the gradient of the loss
+// with respect to its result. The nodes are visited from the last to the first. Each adds the
+// adjoints of its operands to the graph, as operators of the same kinds. So the backward pass is a
+// graph, too, and its placements follow from the same signature tables. dz is the adjoint of the
+// node z:
 //
 //   z = a u            du = a dz               z = u + v   du = dz              dv = dz
 //   z = u / a          du = dz / a             z = u - v   du = dz              dv = -dz
@@ -19,8 +20,8 @@
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
 //
-// The adjoint of a sum has the same value along the summed dims. It stays in the extents that it has,
-// in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
+// The adjoint of a sum has the same value along the summed dims. It stays in the extents that it
+// has, in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
 // repeated explicitly where an operator needs all extents.
 
 #include <ashlar/signature/formula/graph.hpp>
@@ -32,7 +33,16 @@ struct differentiated_formula {
   graph g;
   int x = 0, y = 0, dy = 0, dx = 0;
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
+  char const* noun = "weight";  ///< how errors call a weight, followed by its name
+  inplace_vector<char const*, max_parameters> weight_names;
   int forward = 0;  ///< nodes before this number are those of the formula itself
+
+  /// Returns how an error calls x or a weight.
+  std::string name_of(int leaf) const {
+    for (int k = 0; k < weights.size(); ++k)
+      if (weights[k] == leaf) return std::string(noun) + " " + weight_names[k];
+    return "x";
+  }
 };
 
 namespace detail {
@@ -47,8 +57,8 @@ class differentiation {
     adjoint_[f_.y] = f_.dy;
     for (int z = f_.y; z >= 0; --z)
       if (adjoint_[z] >= 0 && !g_[z].is_leaf()) add_adjoints(z, adjoint_[z]);
-    f_.dx = finished(f_.x, "x");
-    for (int const w : f_.weights) f_.gradients.push_back(finished(w, "a weight"));
+    f_.dx = finished(f_.x);
+    for (int const w : f_.weights) f_.gradients.push_back(finished(w));
   }
 
  private:
@@ -127,9 +137,9 @@ class differentiation {
     return g_.add(n);
   }
 
-  constexpr int finished(int leaf, char const* what) {
+  constexpr int finished(int leaf) {
     if (adjoint_[leaf] < 0)
-      throw error(g_.name, std::string("the formula does not use ") + what + " " +
+      throw error(g_.name, "the formula does not use " + f_.name_of(leaf) + " of extents " +
                                to_string(g_[leaf].extents) +
                                ". Remove it from the function's parameters.");
     return repeated(adjoint_[leaf], leaf);
@@ -153,8 +163,8 @@ constexpr void differentiate(differentiated_formula& f) {
   detail::differentiation(f).run();
 }
 
-/// The nodes from which y and the gradients follow, and these themselves. A function may have computed
-/// others, which nothing needs.
+/// The nodes from which y and the gradients follow, and these themselves. A function may have
+/// computed others, which nothing needs.
 struct needed_nodes {
   bool has[max_nodes]{};
 

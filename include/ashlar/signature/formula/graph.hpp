@@ -9,12 +9,12 @@
 //
 //   symbol.hpp     builds a graph from a function that is called with symbols
 //   adjoint.hpp    adds the gradient, which consists of operators of the same kinds
-//   tables.hpp     the signature table of each node
-//   rows.hpp       the training rows of the whole formula
+//   rows.hpp       the signature table of each node, and the training rows of the whole formula
+//   placements.hpp where all tensors lie on all axes of a mesh
 //   passes.hpp     what a forward and a backward pass compute, keep and compute again
 //
-// Equal nodes exist once, so a formula that writes x * x twice computes it once. A graph is small and
-// can be used in constant expressions.
+// Equal nodes exist once, so a formula that writes x * x twice computes it once. A graph is small
+// and can be used in constant expressions.
 
 #include <string>
 #include <string_view>
@@ -118,7 +118,8 @@ struct node {
   dim_letters in_a, in_b, out;  ///< the dims of the operands and of the result
   friend constexpr bool operator==(node const&, node const&) = default;
 
-  constexpr int operands() const { return a < 0 ? 0 : b < 0 ? 1 : 2; }
+  /// Returns whether the node reads the values of b.
+  constexpr bool reads_b() const { return b >= 0 && what != operation::repeat; }
   /// Returns whether the node is a tensor that a pass gets.
   constexpr bool is_leaf() const { return a < 0; }
   /// Returns whether each element of the result follows from one element of each operand. Such a
@@ -149,6 +150,18 @@ struct graph {
     return nodes.size() - 1;
   }
 };
+
+/// Returns the floating-point operations of node i: two for each product of a contraction. Those of
+/// other operators do not count.
+constexpr double flops_of(graph const& g, int i) {
+  node const& n = g[i];
+  if (n.what != operation::contract) return 0;
+  double products = static_cast<double>(n.extents.elements());
+  for (int d = 0; d < g[n.a].extents.rank(); ++d)
+    if (n.out.view().find(n.in_a.text[d]) == std::string_view::npos)
+      products *= static_cast<double>(g[n.a].extents[d]);
+  return 2 * products;
+}
 
 namespace detail {
 
@@ -184,8 +197,8 @@ constexpr int add_map(graph& g, operation what, int a, double number, function f
 }
 
 /// Adds an element-wise operator of two operands. Their dims are matched from the last one on, and
-/// an operand is repeated along dims that it lacks or where its extent is 1. Throws ashlar::error if
-/// two extents differ and neither is 1.
+/// an operand is repeated along dims that it lacks or where its extent is 1. Throws ashlar::error
+/// if two extents differ and neither is 1.
 constexpr int add_pair(graph& g, operation what, int a, int b, double number = 0,
                        function f = function::exp) {
   shape const x = g[a].extents, y = g[b].extents;
@@ -234,8 +247,11 @@ constexpr int add_contraction(graph& g, int a, int b, dim_letters const& in_a,
 constexpr int add_product(graph& g, int a, int b) {
   shape const x = g[a].extents, y = g[b].extents;
   int const lead = x.rank() - 2, batch = y.rank() - 2;
-  bool fits = lead >= 0 && batch >= 0 && (batch == 0 || batch == lead) && x[lead + 1] == y[batch];
-  for (int d = 0; fits && d < batch; ++d) fits = x[d] == y[d];
+  // The extents of typed tensors are -1, as the compiler does not know them (tensor/gradient.hpp).
+  auto const alike = [](std::int64_t u, std::int64_t v) { return u == v || u == -1 || v == -1; };
+  bool fits = lead >= 0 && batch >= 0 && (batch == 0 || batch == lead) &&
+              alike(x[lead + 1], y[batch]);
+  for (int d = 0; fits && d < batch; ++d) fits = alike(x[d], y[d]);
   if (!fits)
     throw error(g.name, "matmul of " + to_string(x) + " and " + to_string(y) +
                             ": the last extent of the first must be the last but one of the "

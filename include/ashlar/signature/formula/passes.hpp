@@ -11,8 +11,8 @@
 //                          pass over memory, which reading a kept value would cost, too
 //   products and sums      are kept
 //
-// Results that have no place of their own are temporaries. An element-wise result takes the place of
-// an operand of its size that nothing needs any more.
+// Results that have no place of their own are temporaries. An element-wise result takes the place
+// of an operand of its size that nothing needs any more.
 //
 // All counts are for the whole formula, before it is distributed.
 
@@ -42,7 +42,7 @@ constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass
   }
   pass.computes[i] = true;
   need(g, n.a, recomputed_from, pass);
-  if (n.what != operation::repeat) need(g, n.b, recomputed_from, pass);
+  if (n.reads_b()) need(g, n.b, recomputed_from, pass);
 }
 
 }  // namespace detail
@@ -76,21 +76,26 @@ constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const
 
 /// Returns the most elements that temporaries of a pass have at one time, while
 /// tensor/evaluate.hpp computes it. `placed` are nodes that are computed into a place of their own,
-/// and `added` those that are added to sums.
+/// and `added` those that are added to sums. Only nodes i with counts(i) count. A node takes the
+/// place of another one of its size only if alike(i, other), which says whether their shards have
+/// equally many elements, too.
+template <class Counts, class Alike>
 constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
                                 inplace_vector<int, max_nodes> const& placed,
-                                inplace_vector<int, max_parameters> const& added) {
+                                inplace_vector<int, max_parameters> const& added,
+                                Counts const& counts, Alike const& alike) {
   int uses[max_nodes]{};
   bool owns[max_nodes]{};
-  auto const reads_b = [&](int i) { return g[i].b >= 0 && g[i].what != operation::repeat; };
   for (int i = 0; i < g.size(); ++i) {
     if (!pass.computes[i]) continue;
     ++uses[g[i].a];
-    if (reads_b(i)) ++uses[g[i].b];
+    if (g[i].reads_b()) ++uses[g[i].b];
   }
   for (int const i : added) ++uses[i];
   double held = 0, most = 0;
-  auto const size = [&](int i) { return static_cast<double>(g[i].extents.elements()); };
+  auto const size = [&](int i) {
+    return counts(i) ? static_cast<double>(g[i].extents.elements()) : 0.0;
+  };
   auto const used = [&](int i) {
     if (--uses[i] == 0 && owns[i]) held -= size(i);
   };
@@ -100,7 +105,8 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
     int reused = -1;
     if (n.is_element_wise() && n.what != operation::repeat)
       for (int const from : {n.b, n.a})
-        if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) && size(from) == size(i))
+        if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) &&
+            g[from].extents.elements() == n.extents.elements() && alike(i, from))
           reused = from;
     bool const is_added = n.what == operation::contract && uses[i] == 1 && added.contains(i);
     if (reused >= 0 && !placed.contains(i)) {
@@ -115,37 +121,66 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
     double const repeated = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
     if (held + repeated > most) most = held + repeated;
     used(n.a);
-    if (reads_b(i)) used(n.b);
+    if (n.reads_b()) used(n.b);
   }
   return most;
 }
 
+/// The part of the flops of y that a product must have for its extents to price all products.
+inline constexpr double dominant_part = 0.75;
+
 /// The work of a pass.
 struct pass_work {
   double flops = 0;   ///< floating-point operations of contractions
-  double values = 0;  ///< elements that other operators read and write, and results of contractions
+  double values = 0;  ///< elements that the operators read and write
 };
 
-/// Returns the work of the nodes that a pass computes.
-constexpr pass_work work_of(graph const& g, pass_nodes const& pass) {
+/// Returns the work of the nodes that a pass computes. A contraction z = u v counts the values that
+/// nn::linear counts for its product (set_product_costs in nn/linear.hpp): the elements of z where
+/// z is computed, the elements of dz where dv is computed, and none where du is computed.
+constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& pass) {
+  graph const& g = f.g;
   pass_work work;
   for (int i = 0; i < g.size(); ++i) {
     if (!pass.computes[i]) continue;
     node const& n = g[i];
-    work.values += static_cast<double>(n.extents.elements());
     if (n.what == operation::contract) {
-      double products = static_cast<double>(n.extents.elements());
-      for (int d = 0; d < g[n.a].extents.rank(); ++d)
-        if (n.out.view().find(n.in_a.text[d]) == std::string_view::npos)
-          products *= static_cast<double>(g[n.a].extents[d]);
-      work.flops += 2 * products;
+      bool const is_dv = n.b >= f.forward;  // the contraction of u and dz
+      work.flops += flops_of(g, i);
+      if (i < f.forward) work.values += static_cast<double>(n.extents.elements());
+      else if (is_dv) work.values += static_cast<double>(g[n.b].extents.elements());
       continue;
     }
+    work.values += static_cast<double>(n.extents.elements());
     work.values += static_cast<double>(g[n.a].extents.elements());
-    if (n.b >= 0 && n.b != n.a && n.what != operation::repeat)
-      work.values += static_cast<double>(g[n.b].extents.elements());
+    if (n.reads_b() && n.b != n.a) work.values += static_cast<double>(g[n.b].extents.elements());
   }
   return work;
+}
+
+/// Returns the contraction z = u v that has most of the flops of y, or -1. The dims of u must be
+/// those of x, which is so if u has the extents of x and follows from no other contraction. The
+/// dims of z must be those of y, and v must be a matrix.
+constexpr int dominant_product(differentiated_formula const& f) {
+  graph const& g = f.g;
+  auto const forward = forward_nodes(f);
+  double all = 0, most = 0;
+  int product = -1;
+  bool follows_from_product[max_nodes]{};
+  for (int i = 0; i < f.forward; ++i) {
+    if (!forward.computes[i]) continue;
+    node const& n = g[i];
+    double const flops = flops_of(g, i);
+    all += flops;
+    follows_from_product[i] = flops > 0 || follows_from_product[n.a] ||
+                              (n.b >= 0 && follows_from_product[n.b]);
+    if (flops <= most) continue;
+    most = flops;
+    bool const fits = g[n.a].extents == g[f.x].extents && !follows_from_product[n.a] &&
+                      n.extents == g[f.y].extents && g[n.b].extents.rank() == 2;
+    product = fits ? i : -1;
+  }
+  return most >= dominant_part * all ? product : -1;
 }
 
 }  // namespace ashlar::formulas

@@ -4,20 +4,26 @@
 #pragma once
 
 // The training rows of a formula (signature/training_row.hpp). A row places the tensors of a pass
-// along one mesh axis, and it is right if every operator of the formula and of its gradient is local:
-// if each has a row in its signature table. Given x, the weights and dy, the tables say where every
-// other tensor lies. So all placements of these few tensors are tried, in the order in which the
-// operators need them. A trial ends at the first operator without a row.
+// along one mesh axis, and it is right if every operator of the formula and of its gradient is
+// local: if each has a row in its signature table. Given x, the weights and dy, the tables say
+// where every other tensor lies. So all placements of these few tensors are tried, in the order in
+// which the operators need them. A trial ends at the first operator without a row.
 //
 //   x         S(d), B, P           weight   S(d), B, P       dy    as y if y is split, else B or P
 //   dx        must be the split of x if x is split, else B or P; likewise the gradients of weights
 //
-// Of the rows that read weights as partial sums only those are kept in which these weights cannot be
-// read whole instead. They are the rows in which a weight is added to a tensor that is partial in any
-// case, such as the bias of a linear layer whose features are split.
+// Of the rows that read weights as partial sums only those are kept in which these weights cannot
+// be read whole instead. They are the rows in which a weight is added to a tensor that is partial
+// in any case, such as the bias of a linear layer whose features are split.
+//
+// Of the rows that split a tensor of the layer those are dropped in which every rank repeats
+// products that cost much, because the search prices a row as if the ranks divided all work of the
+// layer (step/work.hpp).
 //
 // A sum of several uses of a tensor needs all addends in one placement. That excludes rows that a
 // layer written by hand could have by completing one addend first.
+
+#include <cstdint>
 
 #include <ashlar/placement/text.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
@@ -65,13 +71,42 @@ constexpr bool is_gradient_of(axis_placement const& gradient, axis_placement con
   return tensor.is_split() ? same_role(gradient, tensor) : !gradient.is_split();
 }
 
+/// A set of nodes of one graph.
+struct node_set {
+  std::uint64_t words[(max_nodes + 63) / 64]{};
+  constexpr bool has(int i) const { return (words[i / 64] >> (i % 64) & 1u) != 0; }
+  constexpr void add(int i) { words[i / 64] |= std::uint64_t{1} << (i % 64); }
+};
+
+/// The part of a formula's flops that every rank may repeat in a row that splits a tensor.
+inline constexpr double most_repeated_flops = 1.0 / 16;
+
 namespace detail {
+
+/// A way in which all operators of a formula and of its gradient are local along one mesh axis.
+struct local_row {
+  training_row row;
+  node_set split;          ///< the nodes whose results are split
+  int repeated_node = -1;  ///< if every rank repeats too many flops: the product that costs most
+};
+
+/// Why no way is local.
+///
+///   no_row     an operator has no row in its table
+///   gradient   the gradient of x or of a weight would not lie like its tensor
+enum class obstacle_kind : signed char { none, no_row, gradient };
+
+struct obstacle {
+  obstacle_kind kind = obstacle_kind::none;
+  int node = -1;        ///< the operator, or x or the weight
+  axis_placement a, b;  ///< where the operands lie, or the gradient and its tensor
+};
 
 /// Tries all placements on one axis.
 class row_search {
  public:
   static constexpr int capacity = 96;
-  using row_list = inplace_vector<training_row, capacity>;
+  using row_list = inplace_vector<local_row, capacity>;
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
     needed_nodes const needed(f);
@@ -84,25 +119,21 @@ class row_search {
     for (int const leaf : f.weights) visit(leaf);
     visit(f.x);
     for (int const i : order_)
-      if (!g_[i].is_leaf()) tables_[i] = table_of(g_, i);
+      if (!g_[i].is_leaf()) {
+        tables_[i] = table_of(g_, i);
+        flops_ += flops_of(g_, i);
+      }
   }
 
-  constexpr row_list run() {
+  /// Returns all ways, or all with x at `only_x` if it is not null.
+  constexpr row_list const& run(axis_placement const* only_x = nullptr) {
+    only_x_ = only_x;
     try_from(0);
     return rows_;
   }
 
-  /// Returns the operator at which the trial with this placement of x ends that gets furthest, and
-  /// writes its operands' placements to `a` and `b`. Returns -1 if a trial gets to the end.
-  constexpr int refusing_node(axis_placement const& x, axis_placement& a, axis_placement& b) {
-    only_x_ = &x;
-    try_from(0);
-    only_x_ = nullptr;
-    if (!rows_.empty()) return -1;
-    a = furthest_a_;
-    b = furthest_b_;
-    return order_[furthest_];
-  }
+  /// Returns where the trial ended that got furthest, after a run that found nothing.
+  constexpr obstacle const& furthest() const { return obstacle_; }
 
  private:
   /// Appends node i to the order of the trials, after its operands.
@@ -137,11 +168,8 @@ class row_search {
     node const& n = g_[i];
     if (!n.is_leaf()) {
       if (place(i)) return try_from(position + 1);
-      if (position < furthest_) return;
-      furthest_ = position;
-      furthest_a_ = role_[n.a];
-      if (n.b >= 0) furthest_b_ = role_[n.b];
-      return;
+      return end_at(position, {obstacle_kind::no_row, i, role_[n.a],
+                               n.b < 0 ? axis_placement{} : role_[n.b]});
     }
     if (n.what == operation::input && only_x_ != nullptr) {
       role_[i] = *only_x_;
@@ -158,17 +186,52 @@ class row_search {
     with(partial());
   }
 
+  /// Notes where a trial ended, if none got further.
+  constexpr void end_at(int position, obstacle const& at) {
+    if (position < furthest_) return;
+    furthest_ = position;
+    obstacle_ = at;
+  }
+
   constexpr void add_row() {
-    training_row row{role_[f_.x], role_[f_.y], role_[f_.dy], role_[f_.dx]};
-    if (!is_gradient_of(row.dx, row.x)) return;
+    local_row found;
+    training_row& row = found.row;
+    row = {role_[f_.x], role_[f_.y], role_[f_.dy], role_[f_.dx]};
+    bool splits = row.x.is_split() || row.y.is_split();
+    auto const end_at_gradient_of = [&](int leaf, axis_placement const& gradient) {
+      end_at(order_.size(), {obstacle_kind::gradient, leaf, gradient, role_[leaf]});
+    };
+    if (!is_gradient_of(row.dx, row.x)) return end_at_gradient_of(f_.x, row.dx);
     for (int k = 0; k < f_.weights.size(); ++k) {
       row.use.push_back(role_[f_.weights[k]]);
       row.grad.push_back(role_[f_.gradients[k]]);
-      if (!is_gradient_of(row.grad[k], row.use[k])) return;
+      splits = splits || row.use[k].is_split();
+      if (!is_gradient_of(row.grad[k], row.use[k]))
+        return end_at_gradient_of(f_.weights[k], row.grad[k]);
     }
     if (rows_.size() == capacity)
       throw error(g_.name, "the formula is local in too many ways to list them.");
-    rows_.push_back(row);
+    for (int const i : order_)
+      if (role_[i].is_split()) found.split.add(i);
+    if (splits) found.repeated_node = repeated_node(found.split);
+    rows_.push_back(found);
+  }
+
+  /// Returns the product that costs most of those that no rank divides if the nodes of `split` are
+  /// split. Returns -1 if these products cost no more than most_repeated_flops.
+  constexpr int repeated_node(node_set const& split) const {
+    double repeated = 0, most = 0;
+    int node = -1;
+    for (int const i : order_) {
+      if (g_[i].what != operation::contract) continue;
+      if (split.has(i) || split.has(g_[i].a) || split.has(g_[i].b)) continue;
+      double const flops = flops_of(g_, i);
+      repeated += flops;
+      if (flops <= most) continue;
+      most = flops;
+      node = i;
+    }
+    return repeated > most_repeated_flops * flops_ ? node : -1;
   }
 
   differentiated_formula const& f_;
@@ -180,10 +243,12 @@ class row_search {
   row_list rows_;
   axis_placement const* only_x_ = nullptr;  ///< if not null, the only placement of x to try
   int furthest_ = 0;                        ///< the last position at which a trial ended
-  axis_placement furthest_a_, furthest_b_;  ///< the placements of its operands
+  obstacle obstacle_;                       ///< why it ended there
+  double flops_ = 0;                        ///< of all products
 };
 
-/// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row` does.
+/// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row`
+/// does.
 constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
   bool differs = false;
   for (int k = 0; k < row.use.size(); ++k) {
@@ -196,39 +261,82 @@ constexpr bool reads_whole_instead(training_row const& whole, training_row const
 
 }  // namespace detail
 
+/// What a layer takes from the ways in which its formula is local.
+struct formula_rows {
+  training_table table;
+  inplace_vector<node_set, training_table::capacity()> split;  ///< of each row: its split nodes
+  /// Whether dim 0 of y depends on more than the same dim of x. No way splits both.
+  bool couples_rows = true;
+
+  /// Returns whether the result of node i is split in all rows in which `holds`.
+  template <class Holds>
+  constexpr bool splits(int i, Holds const& holds) const {
+    for (int r = 0; r < table.size(); ++r)
+      if (holds(table[r]) && !split[r].has(i)) return false;
+    return true;
+  }
+  /// Returns whether the results of two nodes are split in the same rows.
+  constexpr bool splits_alike(int i, int j) const {
+    for (auto const& in_row : split)
+      if (in_row.has(i) != in_row.has(j)) return false;
+    return true;
+  }
+};
+
 /// Returns the training rows of a formula. Throws ashlar::error if there are more than a
 /// training_table has room for.
-constexpr training_table training_rows(differentiated_formula const& f) {
-  auto const all = detail::row_search(f).run();
-  training_table table;
-  for (auto const& row : all) {
-    bool dominated = false;
-    for (auto const& other : all) dominated = dominated || detail::reads_whole_instead(other, row);
-    if (dominated) continue;
-    if (table.size() == training_table::capacity())
+constexpr formula_rows training_rows(differentiated_formula const& f) {
+  detail::row_search search(f);
+  auto const& all = search.run();
+  formula_rows rows;
+  for (auto const& it : all) {
+    if (it.row.x.is_split_of(0) && it.row.y.is_split_of(0)) rows.couples_rows = false;
+    bool dropped = it.repeated_node >= 0;
+    for (auto const& other : all)
+      dropped = dropped ||
+                (other.repeated_node < 0 && detail::reads_whole_instead(other.row, it.row));
+    if (dropped) continue;
+    if (rows.table.size() == training_table::capacity())
       throw error(f.g.name, "the formula is local in more than " +
                                 std::to_string(training_table::capacity()) +
                                 " ways. Divide it into several formulas in an nn::chain.");
-    table.push_back(row);
+    rows.table.push_back(it.row);
+    rows.split.push_back(it.split);
   }
-  return table;
+  return rows;
 }
 
-/// Returns a sentence that says which operator of a formula needs communication if x lies at `x`
-/// along a mesh axis, wherever the weights lie. Returns an empty text if all operators are local.
+/// Returns a sentence that says why no row has x at `x` along a mesh axis, wherever the weights
+/// lie. Returns an empty text if there is such a row.
 inline std::string refusal(differentiated_formula const& f, axis_placement const& x) {
-  axis_placement role = x, a, b;
+  axis_placement role = x;
   role.depth = 0;
-  int const i = detail::row_search(f).refusing_node(role, a, b);
-  if (i < 0) return "";
-  node const& n = f.g[i];
-  auto const operand = [&](int u, axis_placement const& at) {
-    return to_string(f.g[u].extents) + " " + to_string(at);
+  detail::row_search search(f);
+  auto const& found = search.run(&role);
+  for (auto const& it : found)
+    if (it.repeated_node < 0) return "";
+  std::string const begin = std::string(f.g.name) + " with x " + to_string(role) + ": ";
+  auto const operation_of = [&](int i) {
+    node const& n = f.g[i];
+    return (i < f.forward ? std::string() : "in the backward pass, ") +
+           (n.what == operation::apply ? to_string(n.f) : to_string(n.what)) + " of ";
   };
-  return std::string(f.g.name) + " with x " + to_string(role) + ": " +
-         (i < f.forward ? "" : "in the backward pass, ") +
-         (n.what == operation::apply ? to_string(n.f) : to_string(n.what)) + " of " +
-         operand(n.a, a) + (n.b < 0 ? "" : " and " + operand(n.b, b)) + " needs communication.";
+  if (!found.empty()) {
+    int const i = found[0].repeated_node;
+    return begin + operation_of(i) + to_string(f.g[f.g[i].a].extents) + " and " +
+           to_string(f.g[f.g[i].b].extents) +
+           " would be repeated on every rank, which takes too long.";
+  }
+  auto const& at = search.furthest();
+  if (at.kind == detail::obstacle_kind::gradient)
+    return begin + "the gradient of " + f.name_of(at.node) + " would be " + to_string(at.a) +
+           " and not " + to_string(at.b) + ", which needs communication.";
+  node const& n = f.g[at.node];
+  auto const operand = [&](int u, axis_placement const& where) {
+    return to_string(f.g[u].extents) + " " + to_string(where);
+  };
+  return begin + operation_of(at.node) + operand(n.a, at.a) +
+         (n.b < 0 ? "" : " and " + operand(n.b, at.b)) + " needs communication.";
 }
 
 }  // namespace ashlar::formulas

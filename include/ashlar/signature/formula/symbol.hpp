@@ -3,20 +3,22 @@
 
 #pragma once
 
-// Symbols, on which a function runs once to become a formula. A symbol stands for a tensor of `Rank`
-// dims. An operator on symbols computes nothing; it adds a node to the formula's graph and returns
-// the symbol of its result.
+// Symbols, on which a function runs once to become a formula. A symbol stands for a tensor of
+// `Rank` dims. An operator on symbols computes nothing; it adds a node to the formula's graph and
+// returns the symbol of its result.
 //
-//   u + v  u - v  u * v  u / v    one operand may be repeated along dims, which are matched from the
-//                                 last one on: [batch, features] * [features]
+//   u + v  u - v  u * v  u / v    one operand may be repeated along dims, which are matched from
+//                                 the last one on: [batch, features] * [features]
 //   u + a  a - u  a * u  u / a  -u  ..    with a number a
 //   matmul(u, v)                  u [.., k] times v [k, n], or a batch [.., k, n] of matrices
 //   exp log sqrt rsqrt tanh sigmoid silu erf abs relu gelu (u)    of each element
 //   pow(u, a)                     each element to the power of the number a
 //   sum(u, d)  mean(u, d)         over dim d, which stays with extent 1; d = -1 is the last dim
 //
-// Other operators of tensors do not compile on symbols, and the compiler says which operators there
-// are. Extents that do not fit throw ashlar::error.
+//   expect_extent(u, d, n)        refuses u unless its dim d has extent n
+//
+// Nothing else compiles on symbols. For other operators of ashlar/tensor.hpp the compiler says
+// which ones formulas have. Extents that do not fit throw ashlar::error.
 
 #include <concepts>
 #include <type_traits>
@@ -27,15 +29,15 @@
   "formula: " NAME                                                                                 \
   " is not an operator of formulas. They have + - * / of tensors and numbers, matmul(u, v), "      \
   "sum(u, dim), mean(u, dim), pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, "     \
-  "erf, "                                                                                          \
-  "abs, relu and gelu. Write a layer of your own for other operators: see nn/layer.hpp."
+  "erf, abs, relu and gelu. Write a layer of your own for other operators: see nn/layer.hpp."
 
 namespace ashlar::formulas {
 
 /// The rank of a symbol whose number of dims the compiler does not know.
 inline constexpr int any_rank = -1;
 
-/// A tensor of `Rank` dims in a formula, or of any number of dims. It refers to the formula's graph, which must outlive it.
+/// A tensor of `Rank` dims in a formula, or of any number of dims. It refers to the formula's
+/// graph, which must outlive it.
 template <int Rank>
 struct symbol {
   static constexpr int rank = Rank;
@@ -185,6 +187,45 @@ constexpr symbol<Rank> mean(symbol<Rank> u, int dim) {
   int const d = detail::dim_of(u, dim, "mean");
   return sum(u, d) / static_cast<double>(u.in->nodes[u.node].extents[d]);
 }
+
+/// Throws ashlar::error if dim `dim` of u does not have the extent `expected`. The last dim is -1.
+template <int Rank>
+constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
+  int const d = detail::dim_of(u, dim, "expect_extent");
+  shape const& extents = u.in->nodes[u.node].extents;
+  if (extents[d] != expected)
+    throw error(u.in->name, "dim " + std::to_string(d) + " of " + to_string(extents) +
+                                " must have the extent " + std::to_string(expected) + ".");
+}
+
+// Other ways in which sums of tensors are written.
+#define ASHLAR_SAYS_FORMULA_DIM(name)                                                              \
+  template <int... Number, int Rank>                                                               \
+  constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \
+    static_assert(detail::never<symbol<Rank>>,                                                     \
+                  "formula: " #name " takes the dim as an argument: " #name                        \
+                  "(u, 0), or -1 for the "                                                         \
+                  "last dim.");                                                                    \
+    return u;                                                                                      \
+  }
+ASHLAR_SAYS_FORMULA_DIM(sum)
+ASHLAR_SAYS_FORMULA_DIM(mean)
+#undef ASHLAR_SAYS_FORMULA_DIM
+
+#define ASHLAR_NO_FORMULA_ASSIGNMENT(op)                                                           \
+  template <int Rank, class V>                                                                     \
+  constexpr symbol<Rank>& operator op(symbol<Rank>& u, V const&) {                                 \
+    static_assert(detail::never<V>,                                                                \
+                  "formula: an operator gives a new tensor and changes none, so " #op              \
+                  " is not an "                                                                    \
+                  "operator of formulas. Write u = u + v.");                                       \
+    return u;                                                                                      \
+  }
+ASHLAR_NO_FORMULA_ASSIGNMENT(+=)
+ASHLAR_NO_FORMULA_ASSIGNMENT(-=)
+ASHLAR_NO_FORMULA_ASSIGNMENT(*=)
+ASHLAR_NO_FORMULA_ASSIGNMENT(/=)
+#undef ASHLAR_NO_FORMULA_ASSIGNMENT
 
 // What tensors have and formulas do not. The names are those of ashlar/tensor.
 #define ASHLAR_NO_FORMULA_FUNCTION(name)                                                           \

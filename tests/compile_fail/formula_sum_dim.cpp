@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: formula: sum takes the dim as an argument: sum(u, 0), or -1 for the last dim.
+
+// Sums of tensors get the dim as a template argument.
+
+#include <ashlar/signature/formula/symbol.hpp>
+
+using ashlar::formulas::symbol;
+
+#ifdef ASHLAR_CONTROL
+auto f(symbol<2> u, symbol<2> v) { return sum(u, 0) + v; }
+#else
+auto f(symbol<2> u, symbol<2> v) { return sum<0>(u) + v; }
+#endif
