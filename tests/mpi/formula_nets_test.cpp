@@ -131,8 +131,8 @@ TEST_CASE("what is whole where x is split counts as whole") {
 }
 
 TEST_CASE("a formula is the first layer, and its weights' gradients are computed without dx") {
-  // Those of mlp read other weights, so its backward pass is one computation. That of rms_norm and of
-  // a gain can leave dx out. The product's has two halves.
+  // The gradients of the weights of mlp read other weights, so its backward pass is one computation.
+  // That of rms_norm shares results between both gradients. The product's has two halves.
   auto const checked = [](auto const& formula, search::backward_form form) {
     auto const net = nn::chain(formula, nn::linear(4, 5));
     CHECK(formula.spec({3, 4}).backward == form);
