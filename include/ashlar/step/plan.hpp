@@ -80,8 +80,8 @@ using plan = basic_plan<>;
 
 /// Returns whether the plan updates a parameter at another placement than that at which it is stored.
 template <int N>
-constexpr bool updates_apart(basic_plan<N> const& plan) {
-  for (auto const& c : plan.choices)
+constexpr bool updates_apart(basic_plan<N> const& chosen) {
+  for (auto const& c : chosen.choices)
     for (auto const& p : c.parameters)
       if (p.is_updated_apart()) return true;
   return false;
