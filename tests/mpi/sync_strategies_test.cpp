@@ -37,15 +37,15 @@ namespace train = ashlar::train;
 
 auto const gpt = nn::tied(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
                           nn::layer_norm(6), nn::output_embedding(6, 11));
-nn::token_batch const batch{6, 4, 2};
+nn::token_batch const few_tokens{6, 4, 2};
 
 auto data_of(std::int64_t step) {
-  return data_for<std::int32_t>(gpt, batch, 11, 11, static_cast<unsigned>(step), 5);
+  return data_for<std::int32_t>(gpt, few_tokens, 11, 11, static_cast<unsigned>(step), 5);
 }
 
 template <class T>
 search::problem problem_of() {
-  return any_length(nn::describe<T>(gpt, batch));
+  return any_length(nn::describe<T>(gpt, few_tokens));
 }
 
 /// All values of a training by their names, gathered on every rank.
@@ -98,7 +98,7 @@ TEST_CASE("every builder trains like one process, with the bytes that its plan p
   for (auto m : all_meshes()) {
     auto const& t = m.topology();
     if (t.axes() > 2) continue;
-    training_trial it(gpt, batch, m, 11, 11);
+    training_trial it(gpt, few_tokens, m, 11, 11);
     auto const plain = search::data_parallel(it.problem(), t, m.machine());
     for (auto const name : sync::names()) {
       CAPTURE(name);

@@ -134,15 +134,12 @@ ashlar::collective_record record_of_sums(std::int64_t n, ashlar::basic_mesh<Proc
   return sums;
 }
 
-/// Returns the collectives that this rank must record in a training step. First come the
-/// collectives of each micro-batch, then the synchronization of gradients. Then comes the trainer's
-/// all-reduce of the loss and the gradient norms, and the redistributions of parameters that are
-/// updated apart from their storage. In the checked mode, another all-reduce compares the hashes of
-/// all parameters of all ranks, and of the stored copies.
+/// Returns the collectives that this rank must record until the gradients of a training step are
+/// synchronized: those of each micro-batch, then the synchronization.
 template <class Processor>
-std::vector<ashlar::collective_record> expected_records(search::problem const& net,
-                                                        search::plan const& plan,
-                                                        ashlar::basic_mesh<Processor> const& m) {
+std::vector<ashlar::collective_record>
+records_of_gradients(search::problem const& net, search::plan const& plan,
+                     ashlar::basic_mesh<Processor> const& m) {
   auto const moves = search::schedule(net, plan, m.machine());
   std::vector<ashlar::collective_record> records;
   for (int batch = 0; batch < net.micro_batches; ++batch)
@@ -150,7 +147,18 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
       if (search::repeats(move.phase)) append_records(records, move, m);
   for (auto const& move : moves)
     if (move.phase == search::phase::synchronize) append_records(records, move, m);
+  return records;
+}
 
+/// Returns the collectives that this rank must record in a training step. First come those of
+/// records_of_gradients. Then comes the trainer's all-reduce of the loss and the gradient norms, and
+/// the redistributions of parameters that are updated apart from their storage. In the checked mode,
+/// another all-reduce compares the hashes of all parameters of all ranks, and of the stored copies.
+template <class Processor>
+std::vector<ashlar::collective_record> expected_records(search::problem const& net,
+                                                        search::plan const& plan,
+                                                        ashlar::basic_mesh<Processor> const& m) {
+  auto records = records_of_gradients(net, plan, m);
   std::int64_t parameters = 0;
   for (int i = 0; i < net.size(); ++i) parameters += net.spec(i).parameters.size();
   parameters -= net.ties.size();
@@ -159,7 +167,7 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   auto const sums = 1 + static_cast<std::int64_t>(ashlar::agreement_addends) + parameters;
   records.push_back(record_of_sums(sums, m));
   std::int64_t hashes = parameters;
-  for (auto const& move : moves)
+  for (auto const& move : search::schedule(net, plan, m.machine()))
     if (move.phase == search::phase::renew) append_records(records, move, m);
   for (int i = 0; i < net.size(); ++i)
     for (int k = 0; k < net.spec(i).parameters.size(); ++k)

@@ -66,8 +66,7 @@ class model {
 
   /// Returns the mesh of all ranks that train.
   mesh_type const& mesh() const { return state_->mesh; }
-  /// Returns the part of the mesh that this rank computes on: the whole mesh, or the part of a
-  /// pipeline.
+  /// Returns what this rank computes on: the whole mesh, or the part of it that has its stages.
   mesh_type const& stage_mesh() const { return state_->stage; }
   /// Returns what this rank runs of a pipeline, or null if the model has none.
   step::pipeline_part const* pipeline() const {
@@ -77,8 +76,7 @@ class model {
   shape const& target_extents() const { return state_->targets; }
   /// Returns the extents of the context of a micro-batch, or no dims if no layer reads one.
   shape const& context_extents() const { return state_->context; }
-  /// Returns how many inputs a micro-batch has: the elements of its input, followed by those of its
-  /// context.
+  /// Returns the number of elements of the input and of the context of one micro-batch.
   std::int64_t inputs() const { return input_extents().elements() + context_elements(); }
   int micro_batches() const { return state_->plan.micro_batches; }
   /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
@@ -224,9 +222,8 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
-  /// Redistributes parameters that are updated apart from their storage to where they are stored,
-  /// which is needed after code other than a trainer has changed values. Does nothing if there are
-  /// none. Communicates: just this.
+  /// Moves parameters that are updated apart from their storage to where they are stored, which is
+  /// needed after code other than a trainer has changed values. Communicates: just these moves.
   void renew() {
     if (search::updates_apart(state_->plan)) one_micro_batch().renew();
   }
@@ -243,7 +240,7 @@ class model {
         if (!p.is_tied()) f(p);
   }
 
-  /// Returns the number of elements of all parameters. What several ranks store counts once.
+  /// Returns the number of elements of all parameters; what several ranks store counts once.
   std::int64_t parameter_count() {
     std::int64_t n = 0;
     for_each_parameter([&](parameter<Processor> const& p) { n += p.value().extents().elements(); });

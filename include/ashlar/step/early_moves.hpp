@@ -46,8 +46,7 @@ class early_moves_pass {
     for (std::size_t k = 0; k < p.moves.size(); ++k) {
       auto const& m = p.moves[k];
       travels_[k] = m.what != moved::parameter && !p.path_of(m).is_local() &&
-                    !p.value_of(m.from).is_given() &&
-                    is_read_[static_cast<std::size_t>(m.to)];
+                    !p.value_of(m.from).is_given() && is_read_[static_cast<std::size_t>(m.to)];
       if (!travels_[k]) continue;
       move_to_[static_cast<std::size_t>(m.to)] = static_cast<int>(k);
       moves_from_[static_cast<std::size_t>(m.from)].push_back(static_cast<int>(k));

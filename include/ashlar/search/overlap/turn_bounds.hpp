@@ -163,9 +163,8 @@ class turn_bounds {
   /// Computes the table of one of the weighted means.
   void tabulate(int k) {
     auto const& w = weight_of[k];
-    auto const moves = of_moves([&](turn_move const& m) {
-      return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1));
-    });
+    auto const moves = of_moves(
+        [&](turn_move const& m) { return turns() * (w.link[0] * m.on(0) + w.link[1] * m.on(1)); });
     auto const own = [&](int i, std::size_t c) {
       auto const& of = chain_.at(i);
       double const inside = turns() == 1 ? moves[at(of.inside[c])] : 0;
