@@ -139,7 +139,7 @@ operation add_rows(int table_dims, int id_dims) {
 TEST_CASE("a comparison passes splits and nothing partial") {
   for (auto const& [x, y, out] :
        {std::tuple{"m", "m", "m"}, {"mn", "mn", "mn"}, {"mn", "n", "mn"}, {"m", "n", "mn"}})
-    check_table(ashlar::compare_signatures(x, y, out),
+    check_table(ashlar::alike_signatures(x, y, out),
                 {of_two(x, y, out, less), of_two(x, y, out, less_equal), of_two(x, y, out, equal)});
 }
 

@@ -13,7 +13,7 @@
 //   cumulative sum along r  S(d) -> S(d)    B -> B   P -> P, since it is linear
 //                           not S(r): a rank lacks the sums of the ranks before it
 
-#include <ashlar/signature/signature.hpp>
+#include <ashlar/signature/elementwise.hpp>
 
 namespace ashlar {
 
@@ -29,10 +29,7 @@ constexpr signature_table index_of_extremum_signatures(int rank, int dim) {
 
 /// Returns the signature table of the cumulative sum along dim `dim`.
 constexpr signature_table cumulative_sum_signatures(int rank, int dim) {
-  signature_table table;
-  table.push_back({{broadcast()}, broadcast()});
-  for (int d = 0; d < rank; ++d)
-    if (d != dim) table.push_back({{split(d, 0)}, split(d, 0)});
+  auto table = softmax_signatures(rank, dim);  // also needs each line along the dim whole
   table.push_back({{partial()}, partial()});
   return table;
 }

@@ -38,14 +38,6 @@
 
 namespace ashlar {
 
-constexpr signature_table linear_map_signatures(int rank) {
-  signature_table table;
-  table.push_back({{broadcast()}, broadcast()});
-  for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0)}, split(d, 0)});
-  table.push_back({{partial()}, partial()});
-  return table;
-}
-
 constexpr signature_table nonlinear_map_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -53,16 +45,38 @@ constexpr signature_table nonlinear_map_signatures(int rank) {
   return table;
 }
 
-/// Returns the signature table of x + y, with dims given by letters. An operand that lacks letters
-/// of the result is repeated along these dims. A dim of extent 1 that is repeated has the letter
-/// '1'.
-constexpr signature_table add_signatures(std::string_view x, std::string_view y,
-                                         std::string_view out) {
+constexpr signature_table linear_map_signatures(int rank) {
+  auto table = nonlinear_map_signatures(rank);
+  table.push_back({{partial()}, partial()});
+  return table;
+}
+
+/// Returns the signature table of any function of two operands, with dims given by letters: they lie
+/// alike and are not partial. An operand that lacks letters of the result is repeated along these
+/// dims. A dim of extent 1 that is repeated has the letter '1'.
+constexpr signature_table alike_signatures(std::string_view x, std::string_view y,
+                                           std::string_view out) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
   for (char const letter : out)
     table.push_back(
         {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(out, letter)});
+  return table;
+}
+
+/// Returns the signature table of any function of operands of the same extents that lie alike. More
+/// operands are compared with the first one, pair by pair.
+constexpr signature_table alike_signatures(int rank) {
+  signature_table table;
+  for (auto const& row : nonlinear_map_signatures(rank))
+    table.push_back({{row.in[0], row.in[0]}, row.out});
+  return table;
+}
+
+/// Returns the signature table of x + y, with dims given by letters as for alike_signatures.
+constexpr signature_table add_signatures(std::string_view x, std::string_view y,
+                                         std::string_view out) {
+  auto table = alike_signatures(x, y, out);
   table.push_back({{partial(), partial()}, partial()});
   for (auto const op : {reduction::max, reduction::min}) {
     table.push_back({{partial(op), broadcast()}, partial(op)});
@@ -75,16 +89,11 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   return add_signatures(x, y, x);
 }
 
-/// Returns the signature table of the element-wise product x · y, with dims given by letters. An
-/// operand that lacks letters of the result is repeated along these dims. A dim of extent 1 that is
-/// repeated has the letter '1'.
+/// Returns the signature table of the element-wise product x · y, with dims given by letters as for
+/// alike_signatures.
 constexpr signature_table multiply_signatures(std::string_view x, std::string_view y,
                                               std::string_view out) {
-  signature_table table;
-  table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (char const letter : out)
-    table.push_back(
-        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(out, letter)});
+  auto table = alike_signatures(x, y, out);
   table.push_back({{partial(), broadcast()}, partial()});
   table.push_back({{broadcast(), partial()}, partial()});
   return table;
@@ -173,15 +182,6 @@ constexpr signature_table sum_of_squares_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
   for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0)}, partial()});
-  return table;
-}
-
-/// Returns the signature table of any function of two alike operands: they lie alike and are not
-/// partial. More operands are compared with the first one, pair by pair.
-constexpr signature_table alike_signatures(int rank) {
-  signature_table table;
-  table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0), split(d, 0)}, split(d, 0)});
   return table;
 }
 

@@ -7,8 +7,8 @@
 // conversions. A row says with which placements of its operands an operator is local on one mesh
 // axis. d is any dim, and d' the same dim in the result:
 //
-//   x < y and the like  S(d), S(d) -> S(d)   B, B -> B   nothing partial: whether u + v < w does not
-//                                            follow from u < w and v < w
+//   x < y and the like  alike_signatures: S(d), S(d) -> S(d)   B, B -> B   nothing partial: whether
+//                       u + v < w does not follow from u < w and v < w
 //   max(x, y)           the same, and        Pmax, Pmax -> Pmax   Pmax, B -> Pmax   Pmin, B -> Pmin
 //                                            B, Pmax -> Pmax      B, Pmin -> Pmin
 //   min(x, y)           as max(x, y), with Pmax and Pmin swapped
@@ -29,26 +29,15 @@
 #include <string_view>
 #include <type_traits>
 
-#include <ashlar/signature/contraction.hpp>
+#include <ashlar/signature/elementwise.hpp>
 
 namespace ashlar {
-
-/// Returns the signature table of a comparison of x and y, with dims given by letters.
-constexpr signature_table compare_signatures(std::string_view x, std::string_view y,
-                                             std::string_view out) {
-  signature_table table;
-  table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (char const letter : out)
-    table.push_back(
-        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(out, letter)});
-  return table;
-}
 
 /// Returns the signature table of the larger (`op` is max) or the smaller (`op` is min) of x and y,
 /// element by element, with dims given by letters.
 constexpr signature_table extremum_signatures(std::string_view x, std::string_view y,
                                               std::string_view out, reduction op) {
-  auto table = compare_signatures(x, y, out);
+  auto table = alike_signatures(x, y, out);
   table.push_back({{partial(op), partial(op)}, partial(op)});
   // max(max(u, v), w) = max(max(u, w), max(v, w)), and max(min(u, v), w) = min(max(u, w), max(v, w)).
   for (auto const of : {reduction::max, reduction::min}) {
@@ -61,9 +50,7 @@ constexpr signature_table extremum_signatures(std::string_view x, std::string_vi
 /// Returns the signature table of a map that never reverses the order of two numbers, such as
 /// max(x, a). It passes maxima and minima, and no sums.
 constexpr signature_table monotone_map_signatures(int rank) {
-  signature_table table;
-  table.push_back({{broadcast()}, broadcast()});
-  for (int d = 0; d < rank; ++d) table.push_back({{split(d, 0)}, split(d, 0)});
+  auto table = nonlinear_map_signatures(rank);
   for (auto const op : {reduction::max, reduction::min})
     table.push_back({{partial(op)}, partial(op)});
   return table;
@@ -108,13 +95,10 @@ constexpr cast_kind cast_kind_of() {
 
 /// Returns the signature table of a conversion of elements.
 constexpr signature_table cast_signatures(int rank, cast_kind kind) {
+  if (kind == cast_kind::other) return nonlinear_map_signatures(rank);
   auto table = monotone_map_signatures(rank);
   if (kind == cast_kind::exact) table.push_back({{partial()}, partial()});
-  if (kind != cast_kind::other) return table;
-  signature_table kept;
-  for (auto const& row : table)
-    if (!row.out.is_partial()) kept.push_back(row);
-  return kept;
+  return table;
 }
 
 }  // namespace ashlar

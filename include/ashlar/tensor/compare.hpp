@@ -68,7 +68,7 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
     }                                                                                              \
     static constexpr signature_table table_for(std::string_view x, std::string_view y,             \
                                                std::string_view out) {                             \
-      return compare_signatures(x, y, out);                                                        \
+      return alike_signatures(x, y, out);                                                          \
     }                                                                                              \
   };                                                                                               \
   template <int Rank>                                                                              \

@@ -21,6 +21,8 @@
 // If the message depends on the operands, the rule has sentence_for(placement const&...) instead of
 // `sentence`.
 
+#include <initializer_list>
+
 #include <ashlar/signature/signature.hpp>
 #include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
@@ -39,6 +41,17 @@ inline constexpr bool always_false = false;
 
 template <int Dim, distributed X>
 inline constexpr bool has_dim = Dim >= 0 && Dim < X::rank;
+
+/// Whether `Dims` are different dims of X.
+template <class X, int... Dims>
+inline constexpr bool are_dims_of = [] {
+  unsigned seen = 0;
+  for (int const d : std::initializer_list<int>{Dims...}) {
+    if (d < 0 || d >= X::rank || (seen >> d & 1u) != 0) return false;
+    seen |= 1u << d;
+  }
+  return true;
+}();
 
 template <class... Operands>
 inline constexpr bool all_static = (std::remove_cvref_t<Operands>::is_static && ...);

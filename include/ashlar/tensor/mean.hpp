@@ -9,8 +9,6 @@
 //
 // The mean is computed in accumulation_t<T>, and rounded once. A mean of no elements is NaN.
 
-#include <array>
-
 #include <ashlar/tensor/reduce.hpp>
 #include <ashlar/tensor/scalar_operators.hpp>
 
@@ -24,17 +22,6 @@ struct mean_rule {
   // Which placements pass is the same for all dims. The placement of the result is that of the sums.
   static constexpr signature_table table() { return reduce_signatures(Rank, 0, reduction::sum); }
 };
-
-/// Whether `Dims` are different dims of X.
-template <class X, int... Dims>
-inline constexpr bool are_dims_of = [] {
-  std::array<bool, max_rank + 1> seen{};
-  for (int const d : std::initializer_list<int>{Dims...}) {
-    if (d < 0 || d >= X::rank || seen[static_cast<std::size_t>(d)]) return false;
-    seen[static_cast<std::size_t>(d)] = true;
-  }
-  return true;
-}();
 
 /// Returns the sum over all dims d for which bit d of `Dims` is set.
 template <unsigned Dims, int Last, distributed X>

@@ -24,15 +24,8 @@ namespace detail {
 
 /// Whether `Order` names each dim of X once.
 template <distributed X, int... Order>
-inline constexpr bool is_permutation_of_dims = [] {
-  if (static_cast<int>(sizeof...(Order)) != X::rank) return false;
-  std::array<bool, max_rank + 1> seen{};
-  for (int const d : std::initializer_list<int>{Order...}) {
-    if (d < 0 || d >= X::rank || seen[static_cast<std::size_t>(d)]) return false;
-    seen[static_cast<std::size_t>(d)] = true;
-  }
-  return true;
-}();
+inline constexpr bool is_permutation_of_dims = static_cast<int>(sizeof...(Order)) == X::rank &&
+                                               are_dims_of<X, Order...>;
 
 template <int... Order>
 struct permute_rule {

@@ -29,9 +29,7 @@ template <int Rank>
 struct where_number_rule {
   static constexpr char const* name = "where";
   static constexpr char const* sentence = ASHLAR_SAYS_WHERE;
-  static constexpr signature_table table() {
-    return compare_signatures(letters(Rank), letters(Rank), letters(Rank));
-  }
+  static constexpr signature_table table() { return alike_signatures(Rank); }
 };
 
 /// A mask for tensors of X's extents, of any element type.

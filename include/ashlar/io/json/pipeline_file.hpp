@@ -85,7 +85,7 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
   bool const own_order = !p.order.order.empty();
-  bool const is_apart = detail::updates_apart(p.chosen);
+  bool const is_apart = search::updates_apart(p.chosen);
   j["version"] = is_apart ? pipeline_version : own_order ? 3 : p.chosen.recomputed > 0 ? 2 : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);

@@ -37,8 +37,6 @@ inline constexpr int plan_version = 4;
 
 namespace detail {
 
-using search::updates_apart;
-
 /// Returns the placements of all elements of a plan as JSON.
 template <int N>
 nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
