@@ -33,14 +33,14 @@ class routed_steps {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Computes the transfers of all steps. `plan` must outlive this object. Communicates nothing.
+  /// Computes the transfers of all steps. `to_run` must outlive this object. Communicates nothing.
   /// Throws ashlar::error if the tensor has no routes, or integers as elements.
-  routed_steps(shard const& x, redistribution_plan const& plan) : plan_(&plan) {
+  routed_steps(shard const& x, redistribution_plan const& to_run) : plan_(&to_run) {
     if (x.type() == element_type::i32 || x.type() == element_type::i64)
       throw error("redistribute", "rows of experts have elements of a floating-point type.");
     auto const& routes = *rows_of_shard<Processor>(x.shard()).routes;
     auto const& m = x.mesh();
-    for (auto const& s : plan.steps)
+    for (auto const& s : to_run.steps)
       moved_.push_back(communicates(s.kind) ? make_routed_transfer(s, x.extents(), routes,
                                                                    m.topology(), m.coordinate())
                                             : routed_transfer{});
