@@ -14,8 +14,20 @@
 #                                                         needs nvcc, CUDA, cuBLASLt and NCCL
 
 set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
-set(ashlar_core_rooms support placement mesh layout signature machine plan step search)
+set(ashlar_core_rooms support placement mesh layout signature machine plan step search sync)
 set(ashlar_full_rooms device comm tensor io nn train)
+
+# A room that is in no target would be missing in an installation, and only there.
+file(GLOB ashlar_folders RELATIVE "${ashlar_include_dir}/ashlar" CONFIGURE_DEPENDS
+  "${ashlar_include_dir}/ashlar/*")
+foreach(room IN LISTS ashlar_folders)
+  if(IS_DIRECTORY "${ashlar_include_dir}/ashlar/${room}"
+      AND NOT room IN_LIST ashlar_core_rooms AND NOT room IN_LIST ashlar_full_rooms
+      AND NOT room MATCHES "^(checkpoint|compiled)$")
+    message(FATAL_ERROR "ashlar: no target has the headers of include/ashlar/${room}. "
+      "Add the room to ashlar_core_rooms or to ashlar_full_rooms.")
+  endif()
+endforeach()
 
 # ashlar_headers(<out> <glob>...): lists the headers below include/ashlar that match a pattern.
 function(ashlar_headers out)

@@ -192,4 +192,12 @@ TEST_CASE("a rank that passes the whole batch where others pass parts is told so
             " passed different inputs, although both read the same part of the batch.");
 }
 
+TEST_CASE("other boxes are other parts of the batch, also where input and context are alike") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const box = m.local_box({m.ranks(), 3}, {ashlar::placements::S(0)});
+  nn::batch_part const part{.input = box, .context = box, .target = box};
+  train::local_batch<double, int> const local{.inputs = {1.0 + m.rank()}, .targets = {m.rank()}};
+  CHECK_NOTHROW(train::detail::compare_parts(m, part, local, 0));
+}
+
 }  // namespace ashlar_test

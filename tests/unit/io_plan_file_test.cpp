@@ -96,6 +96,9 @@ TEST_CASE("the number of recomputed segments is kept, in version 2") {
   CHECK(loaded.memory == s.plan.memory);
   CHECK(loaded.seconds == s.plan.seconds);
   CHECK(fingerprint(loaded) == fingerprint(s.plan));
+  auto other = s.plan;
+  ++other.micro_batches;
+  CHECK(fingerprint(other) != fingerprint(s.plan));
   j["recomputed"] = s.net.segments + 1;
   write(path, j.dump());
   CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }), "recomputed: "));

@@ -139,24 +139,31 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// Returns a hash of all placements, of the number of recomputed segments and of the number of
-/// micro-batches that take turns. The hash distinguishes plans of the same problem.
+/// Returns a hash of all placements, of the number of recomputed segments, of the number of
+/// micro-batches and of how many take turns. The hash distinguishes plans of the same problem.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
-  std::uint64_t h = p.problem_hash + static_cast<std::uint64_t>(p.recomputed);
-  if (p.interleaved > 1) h += static_cast<std::uint64_t>(p.interleaved) << 32;
-  auto const mix = [&](placement const& it) {
-    for (auto const& a : it.axis)
-      h = (h ^ static_cast<std::uint64_t>(static_cast<int>(a.kind) + 4 * a.dim + 64 * a.depth +
-                                          1024 * static_cast<int>(a.op))) *
-          1099511628211ull;
+  std::uint64_t h = p.problem_hash;
+  auto const mix = [&](int value) {
+    h = (h ^ static_cast<std::uint64_t>(value)) * 1099511628211ull;
   };
-  for (int i = 0; i < p.size(); ++i) {
-    for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix(*it);
-    for (auto const& parameter : p[i].parameters) {
-      for (auto const* it : {&parameter.use, &parameter.grad, &parameter.store}) mix(*it);
-      if (parameter.is_updated_apart()) mix(parameter.update);
+  auto const mix_placement = [&](placement const& it) {
+    for (auto const& a : it.axis) {
+      mix(static_cast<int>(a.kind));
+      mix(a.dim);
+      mix(a.depth);
+      mix(static_cast<int>(a.op));
     }
+  };
+  for (int const count : {p.recomputed, p.micro_batches, p.interleaved}) mix(count);
+  for (int i = 0; i < p.size(); ++i) {
+    for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix_placement(*it);
+    for (auto const& parameter : p[i].parameters)
+      for (auto const* it :
+           {&parameter.use, &parameter.grad, &parameter.updated_at(), &parameter.store})
+        mix_placement(*it);
+    for (auto const& statistic : p[i].statistics)
+      for (auto const* it : {&statistic.from, &statistic.to}) mix_placement(*it);
   }
   return h;
 }

@@ -146,15 +146,14 @@ class whole_room {
 template <class Mesh, class Input, class Target>
 void compare_parts(Mesh const& mesh, nn::batch_part const& part,
                    local_batch<Input, Target> const& local, std::int64_t step) {
-  auto const text = [](box const& b) {
-    auto const t = box_text(b);
-    return content_hash(t.data(), t.size());
+  auto const hash_of = [](std::string const& boxes) {
+    return static_cast<std::int64_t>(content_hash(boxes.data(), boxes.size()));
   };
   auto const ranks = static_cast<std::size_t>(mesh.ranks()), own = std::size_t(mesh.rank());
   std::vector<std::int64_t> all(4 * ranks);
-  all[4 * own] = static_cast<std::int64_t>(text(part.input) ^ text(part.context));
+  all[4 * own] = hash_of(box_text(part.input) + ' ' + box_text(part.context));
   all[4 * own + 1] = static_cast<std::int64_t>(content_hash(std::span(local.inputs)));
-  all[4 * own + 2] = static_cast<std::int64_t>(text(part.target));
+  all[4 * own + 2] = hash_of(box_text(part.target));
   all[4 * own + 3] = static_cast<std::int64_t>(content_hash(std::span(local.targets)));
   mesh.all_reduce(std::span(all));
   for (std::size_t k = 0; k < 4; k += 2)
