@@ -1,17 +1,22 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DCOMPILER=… -DPREFIX=… [-DSOURCE=… | -DCONTROLS=a|b] [-DINCLUDES=a|b] [-DDEFINITIONS=a|b]
+# cmake -DCOMPILER=… -DPREFIX=… [-DCASES=a|b | -DCONTROLS=a|b] [-DINCLUDES=a|b] [-DDEFINITIONS=a|b]
 #   -P run_compile_fail.cmake
 #
-# Tests that a source does not compile, for the reason that the source states. The first call,
-# without SOURCE and CONTROLS, precompiles the header PREFIX. Each later call is a test, which
+# Tests that each of several sources does not compile, for the reason that it states. The first
+# call, without CASES and CONTROLS, precompiles the header PREFIX. Each later call is a test, which
 # includes the precompiled header and has one of these options:
 #
 #   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden
-#              lines are wrong. They are compiled together as one source, each in its own namespace.
-#   SOURCE     This file must not compile, and the compiler's output must contain the text of each
-#              of its lines `// expect: TEXT`.
+#              lines are wrong.
+#   CASES      None of these files may compile. The compiler's output must contain the text of each
+#              of their lines `// expect: TEXT`. No two of the files expect the same text, so a
+#              file's text is there because of that file. GCC's output must also name each file;
+#              Clang does not always print from where a template was used.
+#
+# The files of a test are compiled together as one source, each in its own namespace, because
+# reading the precompiled header takes longer than compiling a file.
 #
 # A TEXT is searched for literally first, and then as a regular expression of CMake.
 
@@ -19,11 +24,12 @@ cmake_minimum_required(VERSION 3.25)
 
 include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
 compile_command(command)
-list(APPEND command -fdiagnostics-color=never)
+# An error in a nested template names the file from which it was used only without a limit.
+list(APPEND command -fdiagnostics-color=never -ftemplate-backtrace-limit=0)
 
 set(ENV{LC_ALL} C) # plain quotes and English messages
 
-if(NOT SOURCE AND NOT CONTROLS) # GCC and Clang both look for PREFIX.gch.
+if(NOT CASES AND NOT CONTROLS) # GCC and Clang both look for PREFIX.gch.
   if(COMPILER MATCHES "clang")
     list(APPEND command -fpch-instantiate-templates) # once here instead of in each test
   endif()
@@ -34,57 +40,80 @@ endif()
 
 list(APPEND command -fsyntax-only -include "${PREFIX}")
 
-if(CONTROLS)
-  string(REPLACE "|" ";" CONTROLS "${CONTROLS}")
+# joined(<out> <source>...): writes one source that has all these files, each in its own namespace.
+# All headers are included first. Inside the namespaces their include guards then make them empty.
+function(joined out)
   set(includes "")
   set(text "")
-  foreach(source IN LISTS CONTROLS)
+  foreach(source IN LISTS ARGN)
     file(STRINGS "${source}" lines REGEX "^#include ")
     list(APPEND includes ${lines})
     cmake_path(GET source STEM name)
     string(APPEND text "namespace ${name} {\n#include \"${source}\"\n}\n")
   endforeach()
-  # All headers are included first. Inside the namespaces their include guards then make them empty.
   list(REMOVE_DUPLICATES includes)
   list(JOIN includes "\n" includes)
-  cmake_path(REPLACE_FILENAME PREFIX controls.cpp OUTPUT_VARIABLE all)
+  list(GET ARGN 0 first)
+  cmake_path(GET first STEM name)
+  if(CONTROLS)
+    set(name controls)
+  endif()
+  cmake_path(REPLACE_FILENAME PREFIX "joined_${name}.cpp" OUTPUT_VARIABLE all)
   file(WRITE "${all}" "${includes}\n${text}")
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+if(CONTROLS)
+  string(REPLACE "|" ";" CONTROLS "${CONTROLS}")
+  joined(all ${CONTROLS})
   execute_process(COMMAND ${command} -DASHLAR_CONTROL "${all}" COMMAND_ERROR_IS_FATAL ANY)
   return()
 endif()
 
-message(NOTICE "${COMPILER} ${SOURCE}")
-# The file is read as one string, because brackets and semicolons would be split into CMake lists.
-file(READ "${SOURCE}" text)
-if(NOT text MATCHES "ASHLAR_CONTROL")
-  message(FATAL_ERROR "no `#ifdef ASHLAR_CONTROL` branch with the right spelling")
+string(REPLACE "|" ";" CASES "${CASES}")
+joined(all ${CASES})
+if(COMPILER MATCHES "clang")
+  list(APPEND command -ferror-limit=0)
 endif()
-set(count 0)
-while(text MATCHES "// expect: ([^\n]*)\n(.*)")
-  set(expect_${count} "${CMAKE_MATCH_1}")
-  set(text "${CMAKE_MATCH_2}")
-  math(EXPR count "${count} + 1")
-endwhile()
-if(count EQUAL 0)
-  message(FATAL_ERROR "no line `// expect: TEXT`: say which sentence this file is for")
-endif()
-
 # Both streams go to one variable. The output is printed before the checks, and not by
 # message(FATAL_ERROR), which would wrap its lines.
-execute_process(COMMAND ${command} "${SOURCE}"
+execute_process(COMMAND ${command} "${all}"
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-message(NOTICE "${output}")
+message(NOTICE "${COMPILER} ${all}\n${output}")
 if(status EQUAL 0)
   message(FATAL_ERROR "compiles, but it must not")
 endif()
-math(EXPR last "${count} - 1")
-foreach(i RANGE ${last})
-  string(FIND "${output}" "${expect_${i}}" at)
-  if(at EQUAL -1)
-    message(NOTICE "not in the output word for word, so tried as a pattern:\n${expect_${i}}")
-    if(NOT output MATCHES "${expect_${i}}")
-      message(FATAL_ERROR "does not compile, but not for the expected reason")
-    endif()
+
+set(failed "")
+foreach(source IN LISTS CASES)
+  cmake_path(GET source FILENAME name)
+  # The file is read as one string, because brackets and semicolons would be split into CMake lists.
+  file(READ "${source}" text)
+  if(NOT text MATCHES "ASHLAR_CONTROL")
+    message(FATAL_ERROR "${name}: no `#ifdef ASHLAR_CONTROL` branch with the right spelling")
   endif()
+  if(NOT text MATCHES "// expect: ")
+    message(FATAL_ERROR "${name}: no line `// expect: TEXT`: say which sentence this file is for")
+  endif()
+  string(FIND "${output}" "${source}:" at)
+  if(at EQUAL -1 AND NOT COMPILER MATCHES "clang")
+    message(NOTICE "${name}: compiles, but it must not")
+    list(APPEND failed "${name}")
+  endif()
+  while(text MATCHES "// expect: ([^\n]*)\n(.*)")
+    set(expected "${CMAKE_MATCH_1}")
+    set(text "${CMAKE_MATCH_2}")
+    string(FIND "${output}" "${expected}" at)
+    if(at EQUAL -1 AND NOT output MATCHES "${expected}")
+      message(NOTICE "${name}: neither word for word in the output nor as a pattern:\n${expected}")
+      list(APPEND failed "${name}")
+    endif()
+  endwhile()
 endforeach()
-message(NOTICE "fails as expected; texts found: ${count}")
+if(failed)
+  list(REMOVE_DUPLICATES failed)
+  list(JOIN failed ", " failed)
+  message(FATAL_ERROR "do not fail for the expected reason: ${failed}")
+endif()
+list(LENGTH CASES count)
+message(NOTICE "${count} files fail as expected")
