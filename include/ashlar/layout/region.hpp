@@ -5,8 +5,9 @@
 
 // Locates a box within the row-major memory of a shard.
 //
-//   is_contiguous(whole, region)   whether the region is one contiguous range of memory
-//   offset_of(whole, region)       the number of elements before the region's first element
+//   is_contiguous(whole, region)   whether the region is one contiguous range of the shard
+//   offset_of(whole, region)       the number of elements in the shard before the region's first
+//                                  one
 
 #include <ashlar/layout/layout.hpp>
 
