@@ -7,8 +7,8 @@
 #   include/ashlar/**/*.hpp       compiled by itself; label headers
 #   tests/static/*.cpp            compiled and not run; label static
 #   tests/unit/*_test.cpp         doctest, one process; label unit
-#   tests/mpi/*_test.cpp          doctest, several ranks; labels mpi, npN; with all their cases,
-#                                 label thorough
+#   tests/mpi/*_test.cpp          doctest, N ranks for several N; labels mpi, npN; label thorough if
+#                                 the test runs all its cases (ashlar_thorough_runs)
 #   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
 #                                 (exit 77) if there is no GPU
 #   tests/cuda/fake/*_test.cpp    one process with fake versions of CUDA and NCCL on the host;

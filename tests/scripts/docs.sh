@@ -16,7 +16,7 @@
 #   sh       It may name only files and folders that exist below examples, tests, bench and cmake.
 #   cmake    not checked here: tests/scripts/consumer.sh builds users' projects
 #
-# A comment on the line before a block modifies this:
+# A comment of HTML on the line before a block changes how the block is checked:
 #
 #   <!-- file: gain.hpp -->         The block is this file, which programs of all pages may include.
 #   <!-- ranks: 8 -->               the number of ranks for the program

@@ -6,7 +6,8 @@
 // Computes the α and β that one rank observes when all groups of the mesh along the same axes
 // communicate at the same time. Let r be the number of ranks per node, p the number of ranks in the
 // group, and g the number of ranks of the group in one node. Of a rank's p - 1 messages, the
-// fraction f = (p - g) / (p - 1) leaves the node.
+// fraction f = (p - g) / (p - 1) leaves the node. In a formula for α or β, intra and inter stand
+// for the α or β of these links.
 //
 //   group inside a node   the link `intra`
 //   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f)

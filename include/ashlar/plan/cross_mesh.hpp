@@ -8,16 +8,16 @@
 //
 //   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
 //
-// The result is the cheapest of all such plans. Such a plan redistributes the tensor on the source
-// to some placement, crosses to some placement on the target, and redistributes the tensor there to
-// `to`. So cost decides whether to send each shard once and gather it on the target, whether to
-// reduce before the crossing, and whether to slice first, so that more nodes send.
+// A plan redistributes the tensor on the source to some placement, lets it cross to some placement
+// on the target, and redistributes it there to `to`. The result is the cheapest of all these plans.
+// So cost decides whether to send each shard once and gather it on the target, whether to reduce
+// before the crossing, and whether to slice first, so that more nodes send.
 //
 // The addends of a partial source may also cross without being summed first
-// (crossing/unit_task.hpp). This needs a placement on the target with equally many addends, from
-// which steps lead to `to`. It saves the latencies of a reduction, or reduces where links are
-// faster. But each addend is as large as the tensor, so ranks that share the interface of their
-// node mostly reduce first.
+// (crossing/unit_task.hpp). The tensor then crosses to a placement with equally many addends, from
+// which steps on the target lead to `to`. This saves the latencies of a reduction on the source, or
+// moves the reduction to the side with faster links. But each addend is as large as the tensor, so
+// ranks that share the interface of their node mostly reduce first.
 //
 // Most crossings need not be planned. Pairs of placements are tried in ascending order of a lower
 // bound, until the bound reaches the cost of the best plan. The bound is the seconds of the steps
@@ -148,8 +148,9 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
                                    m.inter.beta};
   crossing_stage const inside{target.inside, m.intra.alpha,
                               double(target.passed) * element_size * m.intra.beta};
-  // The slower stage sets the pace of a crossing (chunks.hpp). The bound assumes the pace of the
-  // stage between nodes, which is not slower. For this pace, the best number of chunks is exact.
+  // The slower stage sets the pace of a crossing (chunks.hpp). In place of the longer period, the
+  // bound uses the period of the stage between nodes. With this period, the best number of chunks
+  // is exact.
   double const filling = (between.hops - 1) * between.transfer + inside.hops * inside.transfer;
   constexpr int most = 1 << 30;
   int const chunks = between.latency > 0 ? least_product(filling / between.latency, most) : most;

@@ -38,7 +38,7 @@ struct crossing {
   std::vector<port_schedule> inside;                 ///< for each node; port k is its rank k
   int chunks = 1;
   double seconds = 0;
-  double bound = 0;  ///< seconds; no crossing by these two stages is faster
+  double bound = 0;  ///< a lower bound of `seconds` for every crossing by these stages
   friend constexpr bool operator==(crossing const&, crossing const&) = default;
 };
 

@@ -11,8 +11,8 @@
 //   3. The traffic of all hops is divided into rounds (open_shop.hpp).
 //
 // No receiver passes on more than it receives. So if no port is both a sender and a receiver, the
-// rounds take as long as the lower bound of sender_shares.hpp, or a hundredth longer. With K
-// chunks, the crossing then takes 1 + (hops - 1) / K times the bound, apart from latency, because
+// rounds take at most a hundredth longer than the lower bound that sender_shares.hpp computes. With
+// K chunks, the crossing then takes 1 + (hops - 1) / K times the bound, apart from latency, because
 // the chains have to fill first.
 
 #include <ashlar/plan/crossing/open_shop.hpp>

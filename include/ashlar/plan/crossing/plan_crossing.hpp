@@ -22,7 +22,7 @@ namespace ashlar {
 struct crossing_ports {
   port_problem between;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: where it enters nodes
-  std::vector<port_problem> held;  ///< by node: data that ranks of the node hold and others need
+  std::vector<port_problem> held;  ///< by node: tasks of data that the node's ranks already hold
 };
 
 constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, nodes_of_mesh const& nodes) {
@@ -106,8 +106,8 @@ constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
     }
 }
 
-/// Orders the tasks of a stage. In the result, the task and the range of each share are those of
-/// the unit task.
+/// Orders the tasks of a stage. In the result, the task number and the range of each share refer to
+/// the unit task instead of the port task.
 constexpr port_schedule ordered(port_problem const& p) {
   auto schedule = pipelined_order(p);
   for (auto& share : schedule.shares) {

@@ -177,15 +177,15 @@ class sender_flow {
 
 }  // namespace detail
 
-/// Divides the tasks so that no port sends more than `least` elements, or more than the least
-/// possible largest load if that is greater.
+/// Divides the tasks so that no port sends more than `least` elements. If this is impossible, the
+/// largest number of elements that a port sends is the least possible.
 constexpr sender_shares share_senders(port_problem const& p, std::int64_t least) {
   return detail::sender_flow(p).run(least);
 }
 
 /// Returns a lower bound, for every crossing, of the elements that the busiest port sends or
-/// receives. It is the most that a port has to receive, or the least possible value of the largest
-/// load of a sender if this is greater.
+/// receives. The bound is the larger of two numbers: the most elements that a port has to receive,
+/// and the least possible value of the most elements that a port sends.
 constexpr std::int64_t least_elements(port_problem const& p) {
   auto const received = p.most_received();
   return std::max(received, share_senders(p, received).least_load);
