@@ -21,9 +21,10 @@
 //     leading dimension of that part is the row length of the shard.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
-// The GEMM of a panel computes its result in strips of rows. After each strip, the host makes the
-// transfers progress. An operand panel that is contiguous in the shard moves without being copied
-// out. If k is streamed, the sum is rounded to the element type once per panel.
+// The GEMM of a panel computes its result in strips of rows (gemm_in_strips.hpp). Between the
+// strips, the host makes the transfers progress. An operand panel that is contiguous in the shard
+// moves without being copied out. If k is streamed, the sum is rounded to the element type once per
+// panel.
 
 #include <algorithm>
 #include <array>
@@ -63,8 +64,8 @@ struct matmul_block {
 };
 
 /// Calls visit(region, packed) for each slice of panel `i` in this rank's shard of x. A panel
-/// consists of slices of dim `dim` that are consecutive in the panel, but not in x. Both arguments
-/// are boxes in global indices of x, for copy_region:
+/// consists of slices of dim `dim` that are consecutive in the panel, but not in x. `region` and
+/// `packed` are boxes in global indices of x, for copy_region:
 ///
 ///   region   the slice
 ///   packed   the box of the panel's shard, shifted such that the slice is at `region`
