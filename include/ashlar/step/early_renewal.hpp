@@ -9,8 +9,8 @@
 //
 //   buckets      renewals with the same steps, in the order of the program, until they have at
 //                least the given bytes on a rank (buckets.hpp has the same for gradients)
-//   under way    two buckets at a time: one is on the links while the next one is packed. More
-//                would need more memory, and the links carry one after another anyway.
+//   in flight    two buckets at a time: one is on the links while the next one is packed. More
+//                buckets would need more memory, and the links carry one after another anyway.
 //
 // Renewals without communication keep their places.
 
