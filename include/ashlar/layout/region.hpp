@@ -6,8 +6,7 @@
 // Locates a box within the row-major memory of a shard.
 //
 //   is_contiguous(whole, region)   whether the region is one contiguous range of the shard
-//   offset_of(whole, region)       the number of elements in the shard before the region's first
-//                                  one
+//   offset_of(whole, region)       the number of elements of the shard before the region
 
 #include <ashlar/layout/layout.hpp>
 

@@ -26,8 +26,8 @@
 //                           treated like a live one.
 //
 // Live axes keep their order, since f decreases from outer to inner axes. Partial and broadcast
-// axes stay unchanged. If no reshape from p is local, plan/nearest.hpp searches for another
-// placement from which it is.
+// axes stay unchanged. If no q makes the reshape from p local, plan/nearest.hpp searches for a
+// placement of the operand that can be reshaped locally.
 
 #include <optional>
 

@@ -26,7 +26,7 @@ struct reported_operation {
   /// operation of all ranks of the mesh, and "@4,5" for an operation of all ranks of a part.
   std::string axes;
   bool has_ended = false;
-  double age = 0;          ///< seconds since it began
+  double age = 0;          ///< seconds since the operation began
   std::int64_t step = -1;  ///< the training step; negative outside of training
   std::string text;        ///< "all-gather along gpu of 512x1024 float [S(0)] -> [B]"
 

@@ -9,15 +9,16 @@
 //   convolution       x, weight [outputs, channels, k, k] -> y. In the first two dims, this is the
 //                     contraction "nc","oc" -> "no": images, output channels (y is split) or input
 //                     channels (y is partial) may be split.
-//   maximum pooling   a non-linear map of complete planes [height, width]: S(0), S(1), B
-//   average pooling   a linear map of complete planes: S(0), S(1), B, P
+//   maximum pooling   a non-linear map of complete planes [height, width]. x and y have the same
+//                     placement: S(0), S(1) or B
+//   average pooling   a linear map of complete planes, so the same or P
 //   upsampling        the same as average pooling
 //   group norm        x, gain, bias -> y: S(0), B, B -> S(0); S(1), S(0), S(0) -> S(1); B, B, B ->
 //                     B; B, P, P -> P. S(1) is allowed only if it cuts no group of channels.
-//   flatten           [batch, c, h, w] -> [batch, c h w]: S(0), B, P. S(1) is allowed only if h and
-//                     w are 1, because a balanced split of c channels is generally not a balanced
-//                     split of c h w features. A linear layer that reads the three dims c, h, w
-//                     itself can keep a split of channels.
+//   flatten           [batch, c, h, w] -> [batch, c h w]. x and y have the same placement: S(0), B
+//                     or P. S(1) is allowed only if h and w are 1, because a balanced split of c
+//                     channels is generally not a balanced split of c h w features. A linear layer
+//                     that reads the three dims c, h, w itself can keep a split of channels.
 //
 // No row of these tables splits height or width, because an operator with such a split is not
 // local. A rank that has a part of the rows of an image also needs some rows of its neighbours (a

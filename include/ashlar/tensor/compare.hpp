@@ -7,8 +7,8 @@
 //
 //   x < y   x <= y   x > y   x >= y   equal(x, y)
 //
-// The result is a mask: it has 1 where the comparison holds and 0 elsewhere, as elements of x's
-// type. Masks serve where(mask, x, y) (where.hpp), products, and sums that count.
+// The result is a mask: it has 1 where the comparison holds and 0 elsewhere, with the element type
+// of the operands. Masks serve where(mask, x, y) (where.hpp), products, and sums that count.
 //
 // x or y may be a number. One tensor may be repeated along dims of the other (repeated.hpp). On
 // each mesh axis, both operands must have the same split or both be B. Partial operands are

@@ -7,7 +7,9 @@
 // communication, the call does not compile. With dynamic operands, the call throws an error with
 // the same message, which names the operator that the program wrote.
 //
-//   map(x, f)      f of each element      x is not partial; device: f is from device/functor.hpp
+//   map(x, f)      f of each element      x is not partial. On a device, f is from
+//                                         device/functor.hpp, or the program compiles a kernel for
+//                                         f (device/cuda/launch/map_function.cuh)
 //   gelu(x), relu(x)                      x is not partial
 //   x + y, x - y   sum, difference        both operands have the same placement
 //                                         one may be repeated along dims of the other: repeated.hpp

@@ -81,7 +81,7 @@ any_tensor<Processor> sum_of_halos(any_tensor<Processor> const& dx, halo_transfe
   if (!m.is_here()) return made;
   auto const& what = halo.addends;
   with_element_type(dx.type(), [&]<class T>(T) {
-    if constexpr (!std::is_integral_v<T>) {  // gradients are no integers
+    if constexpr (!std::is_integral_v<T>) {  // gradients never have integer elements
       buffer<T> const received(m.memory(), what.to.elements());
       run_halo(m, what, dx.type(), dx.data(), received.data());
       auto* const sum = static_cast<T*>(made.data());

@@ -6,8 +6,8 @@
 // Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. One
 // dim of the product is cut into panels. This dim can be m, n, k or the batch dim, and is called
 // the streamed dim. The redistributions and the GEMM run once per panel. With k as the streamed
-// dim, this is the method SUMMA. plan/matmul_stream.hpp defines panels and describes when a product
-// runs in panels.
+// dim, this is the algorithm SUMMA. plan/matmul_stream.hpp defines panels and describes when a
+// product runs in panels.
 //
 // The table shows how each tensor is handled. A move is a redistribution.
 //

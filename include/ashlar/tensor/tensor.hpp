@@ -187,8 +187,9 @@ class tensor {
 
   /// Returns this rank's shard, row-major. As with a pointer, a const tensor still gives write
   /// access to its elements. Works for host memory only: on a device, local_values(x) or to_full(x)
-  /// copy the values to the host. A partial tensor is refused, since its shard has addends instead
-  /// of values: by the compiler if the tensor is typed, otherwise by an ashlar::error.
+  /// copy the values to the host. Refuses a partial tensor, whose shard has addends instead of
+  /// values: for a typed tensor the call does not compile, for a dynamic one it throws
+  /// ashlar::error.
   std::span<T> local() const {
     require_values();
     return local_addends();
