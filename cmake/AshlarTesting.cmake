@@ -237,8 +237,8 @@ function(ashlar_add_mpi_tests)
         set_tests_properties(${test} PROPERTIES TIMEOUT 3700
           ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
       endif()
-      # A test counts as at most two processors, because CTest would never start a test that counts
-      # as eight on a machine with two cores.
+      # A test counts as at most two processors. So with the three jobs of the presets, a test that
+      # counts as one can run at the same time.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)

@@ -136,8 +136,8 @@ for page in "${pages[@]}"; do
     done || true # a page may have no links
 done >>"$work/missing"
 
-# Prints the string literals of the headers, with continuation lines joined. sentences.hpp has one
-# literal a line.
+# Prints the string literals of the headers, with continuation lines joined. In sentences.hpp, each
+# line has one literal.
 join='{ text = text $0 "\n" } END { gsub(/"[ \t]*\\?\n[ \t]*"/, "", text); printf "%s", text }'
 find include/ashlar -name '*.hpp' -exec cat {} + | awk "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then

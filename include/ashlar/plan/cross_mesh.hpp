@@ -38,10 +38,10 @@ struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< the most elements that one rank holds
   std::int64_t most = 0;   ///< the most elements that one node holds
-  int hops = 1;            ///< nodes in the longest chain (target)
-  int inside = 0;          ///< most ranks of one node that need the same tile, minus 1 (target)
+  int hops = 1;            ///< the most nodes that need the same tile (target)
+  int inside = 0;          ///< the most ranks of a node that need the same tile, minus 1 (target)
   std::int64_t passed =
-      0;  ///< some rank gets at least so many elements from ranks of its node (target)
+      0;  ///< some rank gets at least this many elements from ranks of its node (target)
   std::vector<std::int64_t> held;  ///< elements that each node holds
   std::vector<detail::tile> tiles;
   std::vector<std::vector<int>> nodes;  ///< for each tile: the nodes of its ranks
@@ -88,7 +88,7 @@ class crossing_side {
  public:
   struct state {
     placement at;
-    double seconds = 0;  ///< of the steps between `at` and the given placement
+    double seconds = 0;  ///< the seconds of the steps between `at` and the given placement
     int addends = 1;
     crossing_load load;
   };

@@ -110,7 +110,7 @@ struct matmul_choice {
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< smallest peak in bytes of the plans that do not fit; 0: all fit
+  std::int64_t least = 0;  ///< the least peak bytes of the plans that do not fit; 0: all fit
 
   constexpr bool found() const { return best < unreachable; }
 

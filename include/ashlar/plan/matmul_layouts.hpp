@@ -32,7 +32,7 @@ namespace ashlar {
 
 struct matmul_layouts {
   placement a, b, c;
-  matmul_report plan;  ///< the plan of the product between the placements found
+  matmul_report plan;  ///< the plan of the product with a, b and c at these placements
 };
 
 namespace detail {

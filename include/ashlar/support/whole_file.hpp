@@ -47,7 +47,7 @@ inline std::filesystem::path end_of_links(std::filesystem::path path) {
 inline int write_all(int file, void const* data, std::size_t bytes) {
   auto const* next = static_cast<char const*>(data);
   while (bytes > 0) {
-    constexpr std::size_t most = std::size_t(1) << 30;  // macOS refuses more than 2 GiB
+    constexpr std::size_t most = std::size_t(1) << 30;  // macOS refuses more than 2 GiB at once
     auto const written = ::write(file, next, std::min(bytes, most));
     if (written == 0) return EIO;
     if (written < 0 && errno != EINTR) return errno;

@@ -49,7 +49,7 @@ struct loader_options {
 /// A position in the data: an epoch and a sequence of this epoch.
 struct data_position {
   std::int64_t epoch = 0;
-  std::int64_t sequence = 0;  ///< how many sequences of the epoch come before it
+  std::int64_t sequence = 0;  ///< how many sequences of this epoch come before the position
   friend bool operator==(data_position const&, data_position const&) = default;
 };
 

@@ -103,7 +103,7 @@ template <class Model>
 /// router know the token. Communicates: one all-reduce of 8 bytes.
 template <class Model>
 [[noreturn]] void refuse_router(Model& model, std::int64_t step) {
-  constexpr std::int64_t tokens = std::int64_t{1} << 40;  // more than a micro-batch has
+  constexpr std::int64_t tokens = std::int64_t{1} << 40;  // more tokens than a micro-batch has
   std::int64_t const elements = model.problem().size(), passes = model.micro_batches();
   auto first = std::numeric_limits<std::int64_t>::max();
   if (auto const& fault = model.mixtures().fault)

@@ -21,8 +21,8 @@ namespace ashlar {
 /// The tasks of both stages of a crossing, as far as they follow from the unit tasks alone.
 struct crossing_ports {
   port_problem between;
-  std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: where it enters nodes
-  std::vector<port_problem> held;  ///< by node: tasks of data that the node's ranks already hold
+  std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: its entry ranks
+  std::vector<port_problem> held;  ///< by node: the tasks of data that its ranks already hold
 };
 
 constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, nodes_of_mesh const& nodes) {
