@@ -61,7 +61,7 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
 }  // namespace detail
 
 /// Returns the tensor on another part of the mesh, at placement `target`. The plan is the cheapest
-/// that plan_cross_mesh finds (plan_redistribution prints it). Throws ashlar::error if the
+/// that plan_cross_mesh finds, and plan_redistribution returns it. Throws ashlar::error if the
 /// placement does not fit, if the two meshes are not parts of one mesh, or if they have a rank in
 /// common. Communicates the steps and the crossing of the plan.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,

@@ -100,8 +100,8 @@ consteval bool target_fits() {
 
 }  // namespace detail
 
-/// Returns `x` with another placement, by the cheapest plan. Communicates the plan's collectives
-/// (plan_redistribution prints them), or nothing if `x` has this placement already. Throws
+/// Returns `x` with another placement, by the cheapest plan. Communicates the collectives of this
+/// plan, which plan_redistribution returns, or nothing if `x` has the placement already. Throws
 /// ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {

@@ -9,7 +9,7 @@
 //   a * x, x * a, x / a, -x   S(d) -> S(d)   B -> B   P -> P   linear: a(u + v) = au + av
 //   x + a, a + x, x - a, a - x, a / x
 //                             S(d) -> S(d)   B -> B            not linear: for P, each rank would
-//                                                              add a
+//                                                              add a, or divide a by its addend
 //
 // All of them refuse a partial maximum or minimum. a * x would be right for a > 0, but the sign of
 // a is known only at run time, and whether a program is correct must not depend on it. Write
