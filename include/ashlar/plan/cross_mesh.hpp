@@ -19,9 +19,10 @@
 // moves the reduction to the side with faster links. But each addend is as large as the tensor, so
 // ranks that share the interface of their node mostly reduce first.
 //
-// Most crossings need not be planned. Pairs of placements are tried in ascending order of a lower
-// bound, until the bound reaches the cost of the best plan. The bound is the seconds of the steps
-// on both sides plus a lower bound of the seconds of the crossing (least_seconds).
+// Most crossings need not be planned. Pairs of a source placement and a target placement are tried
+// in ascending order of a lower bound of their cost, until the bound reaches the cost of the best
+// plan. The bound is the seconds of the steps on both sides plus a lower bound of the seconds of
+// the crossing (least_seconds).
 
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/plan/crossing/plan_crossing.hpp>

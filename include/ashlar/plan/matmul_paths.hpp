@@ -38,8 +38,8 @@ class matmul_paths {
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
   /// Returns the redistribution plan between the fixed placement and state (placement) number `i`.
-  /// If the constructor got path_direction::to_end, the plan ends at the fixed placement, otherwise
-  /// it starts there.
+  /// If the constructor got path_direction::to_end, the plan ends at the fixed placement. Otherwise
+  /// the plan starts there.
   constexpr redistribution_plan plan(int i) const {
     inplace_vector<redistribution_step, 4 * max_axes> met;  // steps from state i to end_
     int at = collect(met, sums_, ways_, i);

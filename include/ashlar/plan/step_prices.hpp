@@ -110,8 +110,9 @@ class step_prices {
   }
 
  private:
-  /// Returns the number of elements that prices count for the largest shard of a routed tensor.
-  /// This shard would have n elements if all rows were stored.
+  /// Returns the number of elements that prices count for the largest shard of a routed tensor
+  /// (layout/shape.hpp), which stores only the rows of chosen experts. With all rows, this shard
+  /// would have n elements.
   constexpr std::int64_t fullest(std::int64_t n, axis_roles const& at) const {
     int const d = rank_ - 2;
     auto const own =

@@ -26,7 +26,7 @@ struct step_report {
   std::int64_t step = 0;  ///< counts from 0
   /// The mean loss over the step's rows, before the update. The losses of routers are not included.
   double loss = 0;
-  double gradient_norm = 0;         ///< the norm over all parameters, before clipping
+  double gradient_norm = 0;         ///< the norm of all gradients together, before clipping
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;

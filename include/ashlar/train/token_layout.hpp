@@ -10,7 +10,7 @@
 //   llm_c   a header of 256 words of 4 bytes (20240520, version 1, number of tokens, 0, ...), then
 //           tokens of 2 bytes, as llm.c writes them
 //   bytes   every byte is a token
-//   npy     one array of integers (io/npy_header.hpp), whose rows follow each other
+//   npy     one array of integers (io/npy_header.hpp), read in row-major order
 //
 // With token_format::by_name, the extension of the file's name decides. A .npy file is npy. A .bin
 // file is llm_c if it begins with 20240520, and otherwise u16. Any other file is bytes. A file may

@@ -18,7 +18,8 @@
 
 namespace ashlar {
 
-/// The tasks of both stages of a crossing, as far as they follow from the unit tasks alone.
+/// The tasks of both stages of a crossing that follow from the unit tasks alone. The other tasks
+/// inside nodes follow from the schedule between nodes (add_entered).
 struct crossing_ports {
   port_problem between;
   std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: its entry ranks

@@ -19,8 +19,8 @@ namespace ashlar {
 
 namespace detail {
 
-/// One stage of a crossing. In every period, it sends the same pieces of its shares, but of other
-/// chunks.
+/// One stage of a crossing. In every period, the stage sends the same pieces of its shares, but of
+/// other chunks.
 struct stage_of_crossing {
   port_schedule const* order;
   scratch<std::vector<int>> chains;    ///< the ranks along the chain of each share
