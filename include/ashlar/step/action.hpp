@@ -14,7 +14,8 @@
 //   backward         yes       dy, saved, parameters in use       dx, skipped        gradient sums
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
-//   add_gradient     no        the gradient of a parameter's later use               its gradient
+//   add_gradient     no        the gradient of a parameter's later use               that of its
+//                                                                                    first use
 //   update           yes       the gradient                                          the parameter,
 //                                                                                    or its master
 //   begin_send       no        a value that goes to another part of the mesh
@@ -110,7 +111,7 @@ enum class value_kind : signed char {
   statistic,  ///< a statistic, at the placement that its element makes
   reduced,    ///< a statistic after its redistribution
   sum,        ///< a parameter's gradient, summed over the micro-batches
-  gradient,   ///< a parameter's gradient, at the placement at which the parameter is stored
+  gradient,   ///< a parameter's gradient, at the placement at which the parameter is updated
   stored,     ///< a parameter as stored between steps
   master,     ///< a parameter where the optimizer updates it, if it is stored at another placement
   renewed,    ///< the updated parameter, which replaces the stored one

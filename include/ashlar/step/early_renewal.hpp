@@ -79,7 +79,7 @@ class early_renewal_pass {
   }
 
   program changed_;
-  std::vector<action> begin_, end_;  // of each move
+  std::vector<action> begin_, end_;  // the begin_move and the end_move of each move
   std::vector<bucket> buckets_;
   int first_bucket_ = 0;
 };

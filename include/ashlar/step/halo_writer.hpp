@@ -6,9 +6,9 @@
 // Adds exchanges of halos to a program (halo.hpp):
 //
 //   exchange_halo   before a forward pass: makes x with its halo from x
-//   add_halo        after a backward pass: makes dx from dx with its halo. Several ranks may have
-//                   read an element of x; each computed an addend for its gradient, and these are
-//                   added
+//   add_halo        after a backward pass: makes dx from dx with its halo. If several ranks have
+//                   read an element of x, each of them has computed an addend of its gradient. The
+//                   exchange adds them up
 //
 // A layer gets neither if it has no halo, or if every rank already has exactly the part of x that
 // its windows cover.
@@ -72,7 +72,7 @@ class halo_writer : public program_writer {
                    by.element_size;
     return a;
   }
-  /// Returns the index of a layout in program::halos.
+  /// Returns the index of a layout in program::halos. Adds the layout if it is new.
   constexpr int halo_number(halo_layout const& layout) {
     for (std::size_t i = 0; i < made_.halos.size(); ++i)
       if (made_.halos[i] == layout) return static_cast<int>(i);

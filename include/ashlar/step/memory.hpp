@@ -29,7 +29,7 @@
 // If K micro-batches take turns (turns.hpp), everything that belongs to a micro-batch counts K
 // times. This is an upper bound, since the micro-batches do not reach their peaks at the same time.
 // A parameter that is gathered once for all K stays in memory until the last of them has read it.
-// It is covered by the peak of that micro-batch.
+// Its bytes are part of what counts for this last micro-batch.
 //
 // A redistribution counts as the larger of its source and its result, plus its buffers
 // (plan/packing.hpp). Three things are not counted: the batch (which belongs to the caller),
@@ -140,7 +140,7 @@ constexpr std::int64_t most_of_move(std::int64_t from, std::int64_t to, int rank
 /// The memory that a layer's exchanges of halos need on the rank that needs most, in bytes.
 struct halo_memory {
   bool has_x = false, has_dx = false;  ///< whether x, and the gradient of x, have a halo
-  std::int64_t x = 0, dx = 0;          ///< of x with its halo, and of its gradient
+  std::int64_t x = 0, dx = 0;          ///< bytes of x with its halo, and of its gradient
   std::int64_t exchanging = 0;         ///< buffers of the exchange of x
   std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
 

@@ -16,8 +16,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the stage that holds an element. Stage s has the elements limits[s] .. limits[s + 1] -
-/// 1.
+/// Returns the stage that holds an element. Stage s has the elements limits[s] to
+/// limits[s + 1] - 1.
 constexpr int stage_of_element(std::vector<int> const& limits, int element) {
   return static_cast<int>(std::upper_bound(limits.begin(), limits.end(), element) -
                           limits.begin()) -

@@ -95,7 +95,7 @@ struct basic_problem {
   /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
   /// computations of the others. 1: each micro-batch ends before the next one begins.
   int interleaved = 1;
-  bool overlap = false;  ///< whether the overlapped time of a step is the objective (timeline.hpp)
+  bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
   bool updates_apart = false;  ///< whether a search may update a parameter where it is not stored
   int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to

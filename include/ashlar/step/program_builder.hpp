@@ -23,9 +23,8 @@
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx. The end of a skip cuts its dy into two gradients.
 //
-// Several micro-batches may be in flight at a time, so each has tensors of its own.
-//
-// A tied parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
+// Several micro-batches may be in flight at a time, so each has tensors of its own. A tied
+// parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/turns.hpp>

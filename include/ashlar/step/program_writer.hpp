@@ -81,7 +81,7 @@ class program_writer {
     made_.actions.push_back(a);
   }
 
-  /// Returns the index of a redistribution's plan in program::paths.
+  /// Returns the index of a redistribution's plan in program::paths. Adds the plan if it is new.
   constexpr int path_of(shape const& extents, int size, placement const& from,
                         placement const& to) {
     for (std::size_t i = 0; i < made_.paths.size(); ++i) {

@@ -12,8 +12,8 @@
 //   begin_move    starts the move and does not wait; the steps of the move run one after another,
 //                 each on the link of its mesh axes (transfer.hpp)
 //   link          carries one transfer at a time, in the order in which moves begin
-//   group         a group of ranks runs its transfers in the order in which moves begin, even if
-//                 they use different links (comm/operation_queue.hpp)
+//   group         a group of ranks also runs its transfers in the order in which moves begin
+//                 (comm/operation_queue.hpp)
 //   end_move      waits until the last step of the move has ended
 //
 // The processor is idle only at an end_move and during halo exchanges. So seconds = work + exposed,

@@ -40,7 +40,8 @@ inline namespace step {
 ///   at_gathers   before every element whose parameters are gathered
 ///   at_moves     before such an element, if both parts of the divided turn hide a redistribution:
 ///                the part before the element takes at least as long as the redistribution with
-///                which the turn begins, and the part behind as long as that which follows the turn
+///                which the turn begins, and the other part takes at least as long as the
+///                redistribution behind the turn
 enum class turn_ends : signed char { at_gathers, at_moves };
 
 namespace step_detail {
@@ -197,10 +198,10 @@ class turns_pass {
 }  // namespace step_detail
 
 /// Returns the program in which groups of `together` micro-batches take turns. Expects a program in
-/// serial order (build.hpp), or one in which as many micro-batches take turns already.
-/// Each redistribution still ends right after its begin. `limit` is the most memory that a rank may
-/// use, in bytes; 0 means no limit. If the new program would exceed this limit, the result contains
-/// the given program.
+/// serial order (build.hpp), or one in which as many micro-batches take turns already. In the
+/// result each redistribution still ends right after its begin. `limit` is the most memory that a
+/// rank may use, in bytes; 0 means no limit. If the new program would exceed this limit, the result
+/// contains the given program.
 constexpr pass_result take_turns(program const& p, int together,
                                  turn_ends ends = turn_ends::at_gathers, std::int64_t limit = 0) {
   if (together < 2 || p.micro_batches < 2) return {p, false, "there is nothing to change"};

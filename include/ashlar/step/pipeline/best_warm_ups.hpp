@@ -10,9 +10,9 @@
 //
 //   L_j / period               for full rate: each `period` seconds, the time of the busiest stage
 //                              or link, a new micro-batch begins (Little's law)
-//   1 + (L_j - B_j) / forward  all forward passes whose input arrives before the first gradient: one
-//                              arrives every `forward` seconds, the time of the longest forward
-//                              pass or transfer up to position j
+//   1 + (L_j - B_j) / forward  all forward passes whose input arrives before the first gradient.
+//                              An input arrives every `forward` seconds, the time of the longest
+//                              forward pass or transfer up to position j
 //
 // The search changes the depths of some neighbouring positions by small amounts, as long as the
 // step becomes shorter and is longer than the bound (bound.hpp). It replays a limited number of
@@ -155,8 +155,9 @@ class warm_up_search {
     }
   }
 
-  /// Moves all depths towards `few`, by the largest common fraction of the way (in sixteenths,
-  /// found by bisection) that does not make the step longer.
+  /// Moves all depths that are above `few` towards `few`, by the largest common fraction of the way
+  /// that does not make the step longer. The fraction is a number of sixteenths, found by
+  /// bisection.
   void shrink_all(std::vector<int> const& few) {
     auto const from = depths_;
     constexpr int steps = 16;

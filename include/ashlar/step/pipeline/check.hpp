@@ -95,8 +95,8 @@ inline std::string fault_of(schedule const& s, int position) {
 
 }  // namespace detail
 
-/// Returns what is wrong with a schedule, in one sentence that names the first wrong pass, or an
-/// empty text.
+/// Returns a message that says what is wrong with a schedule and names the first wrong pass, or an
+/// empty text if nothing is wrong.
 inline std::string fault_of(schedule const& s) {
   if (s.positions < 1 || s.micro_batches < 1 || s.chunks < 1)
     return "a schedule needs at least one position, micro-batch and chunk.";

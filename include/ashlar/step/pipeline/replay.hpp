@@ -31,7 +31,7 @@ struct pass_number {
 /// A transfer of the result of a pass from one part to another.
 struct transfer_time {
   int position = 0, target = 0;  ///< positions of the sending part and of the receiving part
-  action what;                   ///< the pass
+  action what;                   ///< the pass whose result is sent
   int skip = -1;                 ///< number of the skip whose input or gradient is sent; -1: none
   double begin = 0, end = 0;
 };

@@ -19,7 +19,7 @@
 //
 // An order is made by a simulation with given costs. Whenever a part is free, it runs the most
 // urgent pass whose input is there: I before F before W, and a later chunk before an earlier one.
-// Orders with two variations are tried too, and the shortest of all is returned:
+// Orders with these two variations are tried too, and the shortest of all is returned:
 //
 //   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
 //             that the two alternate as in 1F1B
@@ -216,8 +216,8 @@ constexpr schedule split_with(int positions, int micro_batches, int chunks, wiri
 
 /// zb_h1, zb_h2 and zb_v return a schedule with the limits in the table at the top of this file.
 /// `costs` has an entry for each stage, and `skips` has the transfers of skips between stages. If
-/// `costs` is empty, all passes take equal time, and transfers between neighbours take none. No
-/// stage has more than `most` micro-batches in flight.
+/// `costs` is empty, all passes take equal time, and transfers between neighbours take none. In
+/// zb_h1 and zb_h2, no stage has more than `most` micro-batches in flight.
 constexpr schedule zb_h1(int positions, int micro_batches, pipeline_costs const& costs = {},
                          int most = std::numeric_limits<int>::max(),
                          skip_transfers const& skips = {}) {
