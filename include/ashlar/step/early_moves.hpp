@@ -129,7 +129,7 @@ class early_moves_pass {
   std::vector<int> begin_, end_;  // per move: indices of its begin_move and end_move in actions_
   std::vector<int> travels_, is_read_;
   std::vector<int> move_to_;  // per value: the move that makes it, or -1 once that move has ended
-  std::vector<std::vector<int>> moves_from_;  // per value: the moves that read it
+  std::vector<std::vector<int>> moves_from_;  // per value: the moves whose source it is
 };
 
 }  // namespace step_detail

@@ -4,8 +4,8 @@
 #pragma once
 
 // A pass that lets renewed parameters share messages. A renewal is the redistribution of a
-// parameter from where it is updated to where it is stored. It begins after the update, and in a
-// serial program it ends before the next one begins.
+// parameter from where it is updated to where it is stored. A renewal begins after the update. In a
+// serial program it ends before the next renewal begins.
 //
 //   buckets      renewals with the same steps, in the order of the program, until they have at
 //                least the given bytes on a rank (buckets.hpp has the same for gradients)

@@ -108,7 +108,7 @@ struct layer_spec {
   double backward_flops = 0;
   double forward_values = 0;  ///< elements read or written by operations other than GEMMs
   double backward_values = 0;
-  double saved_values = 0;  ///< elements kept for the backward pass, which are split like x
+  double saved_values = 0;  ///< elements kept for the backward pass that are split like x
   inplace_vector<saved_values_beside, 2> saved_beside;  ///< other elements that are kept
   backward_form backward = backward_form::whole;
   double gradient_flops = 0;  ///< the part of backward_flops for the parameters' gradients

@@ -250,13 +250,13 @@ class program_builder : public halo_writer {
 
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  // Of each element: the placement at which its y or dx is received from another part of the mesh;
-  // no axes if it is made here.
+  // For each element: the placement at which its y or dx is received from another part of the mesh.
+  // No axes: this part makes the tensor itself.
   std::vector<placement> y_arrives_, dx_arrives_;
   int element_ = 0, micro_batch_ = 0;
 
  private:
-  /// Returns the placement at which element i's output exists: where it was made, or received.
+  /// Returns the placement at which the output y of element i is made here, or is received.
   constexpr placement const& y_at(int i) const {
     auto const& arrives = y_arrives_[static_cast<std::size_t>(i)];
     return arrives.axes() > 0 ? arrives : chosen_[i].y;
@@ -377,7 +377,7 @@ class program_builder : public halo_writer {
         a.adds.push_back(parameters(element_).sum[k]);
   }
 
-  std::vector<element_tensors> tensors_;  // of each micro-batch and element
+  std::vector<element_tensors> tensors_;  // tensors of each micro-batch and element
   std::vector<element_parameters> parameters_;
   std::vector<work_factors> factors_;
   gradients wanted_ = gradients::all;

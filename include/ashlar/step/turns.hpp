@@ -11,7 +11,7 @@
 //   group    `together` consecutive micro-batches of the step; the last group may be smaller
 //   turn     the actions of one micro-batch between two redistributions of activations, of their
 //            gradients or of statistics, in serial order
-//   order    turn 0 of every micro-batch of a group, then turn 1 of every one, and so on
+//   order    turn 0 of every micro-batch of a group, then turn 1 of every micro-batch, and so on
 //   gathers  in each forward or backward pass, a parameter is gathered once for a group, before
 //            its first reader
 //
@@ -21,10 +21,11 @@
 // of the next group's micro-batch k, for k = 0, 1 and so on.
 //
 // A gathered parameter stays in memory until the last micro-batch of the group has read it. So
-// turns also end before an element whose parameters are gathered. turn_ends says before which:
-// `at_gathers` needs the least memory, for the parameters of one element at a time, or of two where
-// groups are joined. memory.hpp assumes it, and build.hpp makes such programs. `at_moves` ends
-// fewer turns, only where that exposes no redistribution. pass_trial.hpp tries it.
+// turns may also end before an element whose parameters are gathered. turn_ends says before which
+// elements. `at_gathers` needs the least memory: it keeps the gathered parameters of one element at
+// a time, or of two elements where groups are joined. memory.hpp assumes this, and build.hpp makes
+// such programs. With `at_moves`, a turn ends before an element only where that exposes no
+// redistribution. pass_trial.hpp tries `at_moves`.
 //
 // Every sum gets its addends in the order of the micro-batches, as in the given program. So losses
 // and gradients have the same bits.

@@ -47,7 +47,7 @@ constexpr flight in_flight(schedule const& s, int stage) {
   return most;
 }
 
-/// Returns the same for every stage.
+/// Returns in_flight(s, stage) of every stage.
 constexpr std::vector<flight> in_flight(schedule const& s) {
   std::vector<flight> each;
   for (int stage = 0; stage < s.stages(); ++stage) each.push_back(in_flight(s, stage));

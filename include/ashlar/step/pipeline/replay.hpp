@@ -37,7 +37,7 @@ struct transfer_time {
 };
 
 struct timeline {
-  std::vector<std::vector<interval_of_time>> passes;  ///< of the passes in schedule::order
+  std::vector<std::vector<interval_of_time>> passes;  ///< times of the passes in schedule::order
   std::vector<pass_number> sequence;     ///< all passes, in the order in which they end
   std::vector<transfer_time> transfers;  ///< in the order in which the sending passes end
   double seconds = 0;                    ///< when the last pass ends

@@ -10,7 +10,7 @@
 //   GPipe        d = m                      all forward passes first
 //   1F1B         d = min(m, s - j)          as few as keep all parts busy if transfers take no time
 //   eager-1F1B   d = min(m, 2 (s - j) - 1)  transfers overlap with passes of other micro-batches
-//                                           (paper on cross-mesh resharding, section 4)
+//                                           (cross-mesh resharding, Zhuang et al. 2023, section 4)
 //
 // GPipe here runs backward passes in the order of the micro-batches, as all schedules do, so that
 // all schedules add gradients in the same order.
