@@ -5,9 +5,9 @@
 
 // The trainer, which performs training steps of a model. In each step, an executor runs the program
 // of the model up to the first parameter update. Then the trainer itself computes the global
-// gradient norm, clips the gradients and updates the parameters. A plan may update a parameter at
-// another placement than that at which it stores the parameter. The executor then runs the rest of
-// the program, which moves the new values to where they are stored.
+// gradient norm, clips the gradients and updates the parameters. If parameters are stored at other
+// placements than those of their updates, the executor then runs the rest of the program, which
+// moves the new values to their storage.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
@@ -16,15 +16,13 @@
 //
 // A step communicates the redistributions of the program, and one all-reduce that sums the loss,
 // the squared gradient norm of each parameter and the statistics of mixtures of experts. In a
-// pipeline, one all-reduce forms the sums within each part of the mesh, and a second one adds up
-// the sums of all parts. So the sums do not depend on the number of stages. The global norm adds up
-// the squared norms in the order of the net's layers. So it does not depend on which rank has which
-// parameter. If the loss or the gradient norm is not finite, every rank throws an error in the same
-// step, before any parameter changes.
+// pipeline, a second all-reduce adds up the sums of all parts of the mesh, so that the sums do not
+// depend on the number of stages. The global norm adds up the squared norms in the order of the
+// net's layers. So it does not depend on which rank has which parameter. If the loss or the
+// gradient norm is not finite, every rank throws an error before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
-// wait for its parameter updates, so the time of the updates counts in the seconds of the next
-// step.
+// wait for its updates, so their time counts in the seconds of the next step.
 
 #include <algorithm>
 #include <cmath>
@@ -335,9 +333,9 @@ class trainer {
   }
 
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is the hash of this rank's batch, and `fault` says what is wrong with the
-  /// batch. `busy` is the time, in seconds, in which this rank did not wait for other parts of a
-  /// pipeline. Communicates: one all-reduce, or two in a pipeline.
+  /// batches. `hash` is the hash of this rank's batch, and `fault` says what is wrong with it.
+  /// `busy` is the seconds in which this rank did not wait for other parts of a pipeline.
+  /// Communicates: one all-reduce, or two in a pipeline.
   std::vector<double> sum_totals(std::uint64_t hash, std::string const& fault, double busy) {
     auto const& mesh = model_->mesh();
     [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
