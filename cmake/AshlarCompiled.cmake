@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library built from the sources
-# in that folder. It offers the same as ashlar::ashlar, but large functions are compiled once, in
-# the library (include/ashlar/compiled/README.md). The library is built only if a program links it,
-# with the flags that the calling project gives all its targets.
+# in that folder. The library offers the same functions as ashlar::ashlar, but large functions are
+# compiled once, in the library (include/ashlar/compiled/README.md). The library is built only if a
+# program links it, with the flags that the calling project gives all its targets.
 #
 # It also defines ashlar::precompiled, which is ashlar::compiled plus <ashlar/ashlar.hpp> as a
-# precompiled header of each target that links it. Targets with the same flags can share one:
-# target_precompile_headers(b REUSE_FROM a).
+# precompiled header of each target that links it. Targets with the same flags can share one
+# precompiled header: target_precompile_headers(b REUSE_FROM a).
 
 function(ashlar_add_compiled folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")

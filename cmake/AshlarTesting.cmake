@@ -7,8 +7,8 @@
 #   include/ashlar/**/*.hpp       compiled by itself; label headers
 #   tests/static/*.cpp            compiled and not run; label static
 #   tests/unit/*_test.cpp         doctest, one process; label unit
-#   tests/mpi/*_test.cpp          doctest, several ranks; labels mpi, npN; with all their cases,
-#                                 label thorough
+#   tests/mpi/*_test.cpp          doctest, N ranks for several N; labels mpi, npN; label thorough if
+#                                 the test runs all its cases (ashlar_thorough_runs)
 #   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
 #                                 (exit 77) if there is no GPU
 #   tests/cuda/fake/*_test.cpp    one process with fake versions of CUDA and NCCL on the host;
@@ -237,8 +237,8 @@ function(ashlar_add_mpi_tests)
         set_tests_properties(${test} PROPERTIES TIMEOUT 3700
           ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT};${setting};ASHLAR_TEST_DEADLINE=3600")
       endif()
-      # A test counts as at most two processors, because CTest would never start a test that counts
-      # as eight on a machine with two cores.
+      # A test counts as at most two processors. So with the three jobs of the presets, a test that
+      # counts as one can run at the same time.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)

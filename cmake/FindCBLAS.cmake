@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Finds a BLAS together with its C interface and defines CBLAS::CBLAS. CMake's own FindBLAS finds
-# the library but not cblas.h, which each distribution puts into another folder. The first that is
-# found is used:
+# the library but not cblas.h, which each distribution puts into another folder. This module uses
+# the first BLAS of this list that it finds:
 #
 #   CBLAS_LIBRARIES with CBLAS_INCLUDE_DIR      the user's choice
 #   BLA_VENDOR                                  the BLAS of that name, found by FindBLAS

@@ -88,7 +88,8 @@ if [ -n "${failed:-}" ]; then
   exit 1
 fi
 
-# Where all nested classes are private, Doxygen shows no list of them, but links to it.
+# If all nested classes of a class are private, Doxygen shows no list of them, but links to this
+# list. These links are removed.
 { grep -rl --include='*.html' 'href="#nested-classes"' "$output" || true; } | while IFS= read -r file; do
   grep -q 'id="nested-classes"' "$file" ||
     sed -i.before 's,<a href="#nested-classes">Classes</a>\( &#124;\)\{0\,1\},,' "$file"

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Includes all of ashlar for MPI and host memory. A program that needs less compiles faster with
-// the headers below. Reading and writing plans (io/json) and other backends have headers of their
-// own.
+// Includes ashlar for programs that use MPI and host memory. A program that needs only a part
+// compiles faster if it includes one of the headers below instead. The backends for GPUs, and the
+// functions that read and write plan files (io/json), have headers of their own.
 
 #include <ashlar/nn.hpp>
 #include <ashlar/search.hpp>

@@ -54,7 +54,8 @@
 #endif
 
 // ASHLAR_VECTORIZE is empty for Clang, which checks at run time whether arrays overlap. With a
-// hint, Clang would warn about every loop that it does not vectorize. At -O1 these are all loops.
+// hint, Clang would warn about every loop that it does not vectorize. At -O1 it vectorizes no loop
+// at all.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else
@@ -113,8 +114,9 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE_
 #if !defined(ASHLAR_COMPILED)
 #define ASHLAR_COMPILED 0
 #endif
-// In ASHLAR_RETURN, the condition ASHLAR_IN_COMPILER is false at run time. So compilers drop the
-// code that `here` calls, even when they do not optimize.
+// In code for run time, the condition ASHLAR_IN_COMPILER of ASHLAR_RETURN is the constant false. So
+// compilers generate no code for the expression `here` and the functions that it calls, even when
+// they do not optimize.
 #if ASHLAR_COMPILED
 #define ASHLAR_INLINE
 #define ASHLAR_RETURN(here, compiled)                                                              \

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Includes what a program needs that computes with distributed tensors on MPI and host memory: the
+// Includes what a program needs to compute with distributed tensors over MPI in host memory: the
 // mesh, the environment, tensors, redistributions and operators.
 
 #include <ashlar/comm/communication_log.hpp>

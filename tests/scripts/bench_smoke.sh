@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the benchmarks of data movement at tiny sizes on 2, 4 and 8 ranks. They must find every
-# result right and write their tables. The microbenchmarks run only if Google Benchmark is
+# Runs the benchmarks of data movement at tiny sizes on 2, 4 and 8 ranks. They must confirm that
+# every result is right, and write their tables. The microbenchmarks run only if Google Benchmark is
 # installed, and must print one report for any number of ranks. Times are not checked.
 set -euo pipefail
 

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench/calibrate must find the results of all collectives right, fit them, and write a machine file
-# that programs can read. Times are not checked.
+# bench/calibrate must confirm that all collectives give right results, fit α and β to their times,
+# and write a machine file that programs can read. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

@@ -16,7 +16,7 @@
 #   sh       It may name only files and folders that exist below examples, tests, bench and cmake.
 #   cmake    not checked here: tests/scripts/consumer.sh builds users' projects
 #
-# A comment on the line before a block modifies this:
+# A comment of HTML on the line before a block changes how the block is checked:
 #
 #   <!-- file: gain.hpp -->         The block is this file, which programs of all pages may include.
 #   <!-- ranks: 8 -->               the number of ranks for the program
@@ -136,8 +136,8 @@ for page in "${pages[@]}"; do
     done || true # a page may have no links
 done >>"$work/missing"
 
-# Prints the string literals of the headers, with continuation lines joined. sentences.hpp has one
-# literal a line.
+# Prints the string literals of the headers, with continuation lines joined. In sentences.hpp, each
+# line has one literal.
 join='{ text = text $0 "\n" } END { gsub(/"[ \t]*\\?\n[ \t]*"/, "", text); printf "%s", text }'
 find include/ashlar -name '*.hpp' -exec cat {} + | awk "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then

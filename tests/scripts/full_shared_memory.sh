@@ -4,8 +4,8 @@
 #
 # If /dev/shm is too small, ranks must not hang in MPI_Win_allocate_shared. By default they warn
 # once and use messages. If the user has set a size that /dev/shm cannot provide, every rank throws.
-# The test mounts a small file system at /dev/shm, which needs the right to mount. Nobody else sees
-# it.
+# The test mounts a small file system at /dev/shm, which needs the right to mount. Only processes of
+# this test see this file system.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"

@@ -4,8 +4,8 @@
 #
 # Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
 # 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
-# Pipelines must also have these losses under each schedule, and must write the sample text of one
-# rank.
+# Pipelines must also have these losses under each schedule, and must write the same sample text as
+# one rank.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh

@@ -9,8 +9,9 @@
 // that the rank needs for its shard of y but that other ranks own.
 //
 //   own_range, own_box    what a rank owns of x: its part of the balanced split
-//   read_range, read_box  what the windows of a rank cover, including the halo. Indices that a rank
-//                         owns but that none of its windows covers are not included.
+//   read_range, read_box  the indices of x that the windows of a rank cover, including the halo.
+//                         Indices that the rank owns but that none of its windows covers are left
+//                         out.
 //
 // Forward, a rank receives the elements of its read_box that it does not own. Backward, the
 // gradients move the other way: a rank receives an addend from each other rank that read elements
@@ -43,7 +44,7 @@ struct halo_layout {
   placement at;   ///< the placement of x, and of its gradient
   int dim = -1;   ///< the dim along which the window slides
   sliding_window window;
-  std::int64_t places = 0;  ///< the extent of y in this dim
+  std::int64_t places = 0;  ///< the number of positions of the window: the extent of y in this dim
   axis_list axes;           ///< mesh axes that split the dim, outermost first; empty: no halo
 
   /// Returns whether a rank may read elements that it does not own.
@@ -54,11 +55,11 @@ struct halo_layout {
   constexpr interval read_range(topology const& t, int member) const {
     return window.covered(split_part(places, t, axes, member), extents[dim]);
   }
-  /// Returns the box of x that the rank at coordinates `c` has.
+  /// Returns the box of x that the rank at coordinates `c` owns.
   constexpr box own_box(topology const& t, coordinates const& c) const {
     return local_box(extents, t, at, c);
   }
-  /// Returns the box of x that the rank at coordinates `c` computes with.
+  /// Returns the box of x that the rank at coordinates `c` reads, including its halo.
   constexpr box read_box(topology const& t, coordinates const& c) const {
     box b = own_box(t, c);
     if (has_halo()) b.dim[dim] = read_range(t, t.index_in_group(c, axes));
@@ -88,7 +89,7 @@ struct halo_layout {
   friend constexpr bool operator==(halo_layout const&, halo_layout const&) = default;
 
  private:
-  /// Returns the number of elements that a box has at each index of the dim.
+  /// Returns the number of elements that a box has at each index of dim `dim`.
   constexpr std::int64_t across(box const& b) const {
     std::int64_t elements = 1;
     for (int d = 0; d < b.rank(); ++d)

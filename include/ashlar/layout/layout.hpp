@@ -24,8 +24,9 @@
 namespace ashlar {
 
 /// An axis-aligned box of a tensor's index space. A routed tensor (shape.hpp) stores only some of
-/// its rows. So elements() counts only the share chosen / experts of a box's indices, or more if
-/// the routes are distributed unevenly (routed_elements).
+/// its rows: for each token, the rows of `chosen` of the `experts` experts. So elements() counts
+/// only the share chosen / experts of a box's indices, or more if `fullest` says that the routes
+/// are distributed unevenly (routed_elements).
 struct box {
   inplace_vector<interval, max_rank> dim;
   int chosen = 0;  ///< experts per token of a routed tensor; 0: a dense tensor
@@ -109,9 +110,9 @@ constexpr std::int64_t max_local_elements(shape const& s, topology const& t, pla
   return local_box(s, t, p, fullest_rank(p)).elements();
 }
 
-/// Returns whether the rank at coordinates `c` represents its replicas. A rank does so if it has
-/// coordinate 0 along every axis on which the tensor is replicated. A sum over such ranks counts
-/// each element once.
+/// Returns whether the rank at coordinates `c` represents all ranks that hold the same shard. Such
+/// a rank has coordinate 0 along every axis on which the tensor is replicated (B). A sum over the
+/// representatives counts each element once.
 constexpr bool is_representative(placement const& p, coordinates const& c) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_broadcast() && c[static_cast<std::size_t>(a)] != 0) return false;

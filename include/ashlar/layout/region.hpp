@@ -5,8 +5,8 @@
 
 // Locates a box within the row-major memory of a shard.
 //
-//   is_contiguous(whole, region)   whether the region is one contiguous range of memory
-//   offset_of(whole, region)       the number of elements before the region's first element
+//   is_contiguous(whole, region)   whether the region is one contiguous range of the shard
+//   offset_of(whole, region)       the number of elements of the shard before the region
 
 #include <ashlar/layout/layout.hpp>
 

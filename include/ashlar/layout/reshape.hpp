@@ -10,22 +10,24 @@
 //   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
 //   reshape_placement(extents, new_extents, t, p)     a q that makes the reshape local, or nothing
 //
-// If the tensor has elements, there is only one candidate for q. Each split axis of p is placed in
-// q according to one rank: the rank at coordinate 1 along that axis and at 0 along all other axes.
+// If the tensor has elements, there is only one candidate for q. It is found axis by axis. For an
+// axis that splits a dim in p, consider the rank at coordinate 1 along this axis and at coordinate
+// 0 along all other axes:
 //
-//   the rank has elements   We call the axis live. Let f be the rank's first flat index. In q, the
-//                           axis splits the dim of the new shape with stride <= f < stride ·
-//                           extent.
-//   the rank has none       We call the axis idle. The outer axes have left so little of the dim
-//                           that the rank at coordinate 0 holds all of it. The same must be true in
-//                           q. So in q the axis becomes the innermost axis of a dim. The rank at
-//                           coordinate 0 must have only one index of this dim.
-//   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is
+//   the rank has elements   The axis is called live. Let f be the rank's first flat index. In q,
+//                           the axis splits the dim of the new shape with stride <= f < stride ·
+//                           extent. For example, 8x6 with [S(0)] on 2 ranks has f = 24. A reshape
+//                           to 4x2x6 with strides 12, 6 and 1 has [S(0)], since 12 <= 24 < 48.
+//   the rank has none       The axis is called idle. The axes outside of it have left at most one
+//                           index of the dim, which the rank at coordinate 0 holds. The same must
+//                           be true in q. So in q the axis becomes the innermost axis of a dim of
+//                           which the rank at coordinate 0 has at most one index.
+//   the axis has extent 1   No rank has coordinate 1. Any dim would be correct, and the axis is
 //                           treated like a live one.
 //
 // Live axes keep their order, since f decreases from outer to inner axes. Partial and broadcast
-// axes stay unchanged. This file does not search for a redistribution that would make the reshape
-// local; plan/nearest.hpp does.
+// axes stay unchanged. If no q makes the reshape from p local, plan/nearest.hpp searches for a
+// placement of the operand that can be reshaped locally.
 
 #include <optional>
 
@@ -34,9 +36,9 @@
 namespace ashlar {
 namespace detail {
 
-/// The set of flat (row-major) indices of a box, in normal form: dims of size 1 are dropped, and
-/// adjacent dims are merged if their indices together have one constant stride. So two boxes hold
-/// the same flat indices if and only if their normal forms are equal.
+/// The set of flat (row-major) indices of a box, in a normal form: dims of size 1 are dropped, and
+/// adjacent dims are merged if their flat indices together have one constant stride. So two boxes
+/// hold the same flat indices if and only if their normal forms are equal.
 struct flat_indices {
   struct digit {
     std::int64_t size = 0;
@@ -101,8 +103,8 @@ constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
   return best;
 }
 
-/// Returns `a` and all axes that are linked to it, directly or through other axes. Two axes are
-/// linked if they split the same dim in p or in q.
+/// Returns a list of axis `a` and all axes that are linked to `a`, directly or through other axes.
+/// Two axes are linked if they split the same dim in p or in q.
 constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
   axis_list group{static_cast<signed char>(a)};
   for (int i = 0; i < group.size(); ++i)
@@ -203,8 +205,8 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
 }
 
 /// Returns the placement after dim `dim` is divided into `parts` dims. Axes that split `dim` then
-/// split the first of these new dims; later dims are renumbered. Whether the division is possible
-/// without communication depends on the extents; use reshapes_locally to find out.
+/// split the first of these new dims. Later dims are renumbered. reshapes_locally decides from the
+/// extents whether this division is possible without communication.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
@@ -213,8 +215,8 @@ constexpr placement split_axis_placement(placement p, int dim, int parts) {
 
 /// Returns the placement after `count` dims from `first` on are merged into one. Axes that split
 /// one of these dims then split the merged dim. Of two such axes, the one that has split the
-/// earlier dim becomes the outer one. Whether the merge is possible without communication depends
-/// on the extents; use reshapes_locally to find out.
+/// earlier dim becomes the outer one. reshapes_locally decides from the extents whether the merge
+/// is possible without communication.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

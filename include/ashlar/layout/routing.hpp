@@ -13,8 +13,8 @@
 //
 // The number of a token is its position in the row-major order of all tokens of the micro-batch.
 // All ranks have the same routes and the same order of rows. So each rank knows without any message
-// which rows every other rank has, and a redistribution sends rows without counts and indices. In
-// return, all ranks get all routes once: one number for each expert of each token
+// which rows every other rank has, and a redistribution sends rows without counts and indices. The
+// price is one exchange beforehand, in which every rank gets the routes of all tokens
 // (nn/dispatch.hpp).
 
 #include <map>
@@ -72,7 +72,8 @@ struct routed_rows {
   std::vector<std::int64_t> token;  ///< for each row: the number of its token among all tokens
   std::vector<std::int64_t>
       place;  ///< for each row: the position of its token among the tokens of the box
-  std::vector<std::int64_t> first;  ///< the first row of each expert of the box; then size()
+  /// For each expert of the box: the number of its first row. The last entry is size().
+  std::vector<std::int64_t> first;
 
   std::int64_t size() const { return first.back(); }
   std::int64_t features() const { return within[within.rank() - 1].size; }
@@ -81,7 +82,8 @@ struct routed_rows {
 
 namespace detail {
 
-/// Calls visit(token, place) for each token of the box, in ascending order.
+/// Calls visit(token, place) for each token of the box, in ascending order. `token` is the token's
+/// number among all tokens, and `place` is its position among the tokens of the box.
 template <class Visit>
 void for_each_token(shape const& extents, box const& b, Visit const& visit) {
   int const dims = extents.rank() - 2;
@@ -150,8 +152,8 @@ inline routed_rows rows_in(std::shared_ptr<routing const> const& routes, shape c
   return rows;
 }
 
-/// Returns the number of rows that each rank has of a routed tensor at placement p. Takes time
-/// proportional to the number of tokens, plus the number of ranks times that of experts.
+/// Returns for each rank the number of rows that it has of a routed tensor at placement p. Takes
+/// time proportional to the number of tokens, plus the number of ranks times the number of experts.
 inline std::vector<std::int64_t> rows_by_rank(routing const& routes, shape const& extents,
                                               topology const& t, placement const& p) {
   // For each distinct box of tokens and each e: the number of its rows for experts 0 .. e - 1.

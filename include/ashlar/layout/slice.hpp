@@ -6,8 +6,9 @@
 // Decides when a slice of a dim, or a concatenation of tensors along a dim, needs no communication.
 // The placement stays the same, so each rank must find its part of the result in its own shards:
 //
-//   slices_locally        The indices of the operand that the rank needs are among those it holds.
-//   concatenates_locally  The same is true of every operand.
+//   slices_locally        true if each rank holds the indices of the operand that its part of the
+//                         result has
+//   concatenates_locally  true if the same holds for every operand of the concatenation
 //
 // Both conditions hold whenever no axis splits the dim. With a split dim they seldom hold, because
 // a balanced split of a different extent cuts at different positions. The exceptions are:

@@ -31,7 +31,8 @@ struct sliding_window {
     return nullptr;
   }
 
-  /// Returns the number of positions in a dim of n indices, which is 0 if the window does not fit.
+  /// Returns the number of positions of the window in a dim of n indices. The number is 0 if the
+  /// window does not fit.
   constexpr std::int64_t places(std::int64_t n) const {
     std::int64_t const room = n + 2 * padding - extent;
     return room < 0 ? 0 : room / stride + 1;

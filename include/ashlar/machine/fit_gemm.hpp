@@ -5,8 +5,8 @@
 
 // Fits the rate `flops` and the parameter `gemm_half` of the GEMM model (machine/gemm.hpp) to
 // measured times. The fit minimizes the sum of squared relative errors. For a given gemm_half, the
-// best 1 / flops has a closed form; gemm_half itself is found by search. Samples of only one size
-// are an error.
+// best 1 / flops has a closed form; gemm_half itself is found by search. It is an error if all
+// samples have the same extents, because they do not determine both values.
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,8 @@
 // Computes the α and β that one rank observes when all groups of the mesh along the same axes
 // communicate at the same time. Let r be the number of ranks per node, p the number of ranks in the
 // group, and g the number of ranks of the group in one node. Of a rank's p - 1 messages, the
-// fraction f = (p - g) / (p - 1) leaves the node.
+// fraction f = (p - g) / (p - 1) leaves the node. In a formula for α or β, intra and inter stand
+// for the α or β of these links.
 //
 //   group inside a node   the link `intra`
 //   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f)
@@ -17,9 +18,9 @@
 //                         This row is for two axes of the same extent, where each rank has one
 //                         partner. If both axes are between nodes, β = inter · r.
 //
-// The pairwise exchange crosses a node's link g times, where a ring would cross it once. So one
-// gather along a node axis and a GPU axis together costs more than two gathers, one along each
-// axis. Plans with several steps avoid this cost.
+// In the pairwise exchange, the same data crosses a node's link g times; in a ring, it would cross
+// the link once. So one gather along a node axis and a GPU axis together costs more than two
+// gathers, one along each axis. Plans with several steps avoid this cost.
 //
 // AutoDDL section 4.2 uses the inter-node α and β for any group that leaves the node. We add two
 // refinements. The ranks of a node share its link; otherwise costs on meshes of large nodes would

@@ -5,7 +5,7 @@
 
 // One named axis of a mesh: its extent and its link tier. The tier tells whether ranks that differ
 // only along this axis are in the same node or in different nodes. By default, an axis named
-// "node", "host" or "rack" is between nodes, and an axis of any other name is inside a node.
+// "node", "host" or "rack" has the tier inter_node, and an axis of any other name has intra_node.
 
 #include <stdexcept>
 #include <string_view>

@@ -6,12 +6,12 @@
 // A part of a mesh: some of its ranks, arranged along axes of their own. A part is a value, without
 // processes. Rank i of the part is rank ranks[i] of the whole mesh.
 //
-//   part_of(whole, ranks, axes)   any ranks, of any shape
-//   parts_along(whole, axis)      one part for each index of an axis, with the other axes
-//   divided(whole, axis, parts)   equally large parts, each with a range of the indices of an axis
+//   part_of(whole, ranks, axes)   a part with the given ranks and axes
+//   parts_along(whole, axis)      one part for each index of the axis; a part has the other axes
+//   divided(whole, axis, parts)   equally large parts, each with a range of the indices of the axis
 //
-// An axis of a part is inside a node if all ranks that differ only along this axis are in one node
-// of the whole mesh.
+// An axis of a part has the tier intra_node if all ranks that differ only along this axis are in
+// one node of the whole mesh. Otherwise it has the tier inter_node.
 
 #include <algorithm>
 #include <span>
@@ -42,14 +42,14 @@ struct mesh_part {
   friend constexpr bool operator==(mesh_part const&, mesh_part const&) = default;
 };
 
-/// Returns the number in the part of rank `rank` of the whole mesh, or -1 if the part does not have
-/// it.
+/// Returns the number that rank `rank` of the whole mesh has within the part, or -1 if the part
+/// does not contain this rank.
 constexpr int position_in(mesh_part const& part, int rank) {
   auto const found = std::find(part.ranks.begin(), part.ranks.end(), rank);
   return found == part.ranks.end() ? -1 : static_cast<int>(found - part.ranks.begin());
 }
 
-/// Returns the part that is all of a mesh.
+/// Returns the part that contains all ranks of a mesh, along the axes of the mesh.
 constexpr mesh_part all_of(topology const& whole) {
   mesh_part all{whole, {}};
   for (int r = 0; r < whole.ranks(); ++r) all.ranks.push_back(r);
@@ -57,9 +57,9 @@ constexpr mesh_part all_of(topology const& whole) {
 }
 
 /// Returns the part of a mesh with the given ranks, in this order, arranged along `axes`. The tiers
-/// of `axes` are ignored: the result has those that follow from the whole mesh. Throws
-/// ashlar::error if a rank is not one of the mesh, if a rank is given twice, or if there are more
-/// or fewer ranks than the axes hold.
+/// in `axes` are ignored: the tiers of the result follow from the whole mesh. Throws ashlar::error
+/// if a rank is not in the mesh, if a rank is given twice, or if the number of ranks is not the
+/// product of the extents of `axes`.
 constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, topology axes) {
   auto const refuse = [&](std::string const& why) {
     throw error("mesh_part",
@@ -89,8 +89,8 @@ constexpr mesh_part part_of(topology const& whole, std::span<int const> ranks, t
   return {axes, {ranks.begin(), ranks.end()}};
 }
 
-/// Returns a part of the part `of`, as a part of the whole mesh. `ranks` are numbers in `of`.
-/// Throws like part_of.
+/// Returns the part of the whole mesh that consists of some ranks of the part `of`, arranged along
+/// `axes`. `ranks` are rank numbers within `of`. Throws like part_of.
 constexpr mesh_part part_within(topology const& whole, mesh_part const& of,
                                 std::span<int const> ranks, topology const& axes) {
   (void)part_of(of.axes, ranks, axes);
@@ -99,7 +99,7 @@ constexpr mesh_part part_within(topology const& whole, mesh_part const& of,
   return part_of(whole, numbers, axes);
 }
 
-/// Returns the shape and the ranks of a part, such as "gpu=2:4,5".
+/// Returns the axes of a part and its ranks in the whole mesh, such as "gpu=2:4,5".
 inline std::string to_string(mesh_part const& part) {
   auto text = to_string(part.axes);
   for (std::size_t i = 0; i < part.ranks.size(); ++i)
@@ -107,9 +107,9 @@ inline std::string to_string(mesh_part const& part) {
   return text;
 }
 
-/// Divides the indices along axis number `along` into equal ranges, and returns one part of the
-/// mesh for each range. Every part has the axes of the mesh, but a smaller extent along this one.
-/// Expects that `parts` divides the extent of the axis.
+/// Divides the indices along axis number `along` into `parts` equal ranges, and returns one part of
+/// the mesh for each range. Every part has the axes of the mesh, but a smaller extent along axis
+/// `along`. Expects that `parts` divides the extent of this axis.
 constexpr std::vector<mesh_part> divided(topology const& whole, int along, int parts) {
   topology axes = whole;
   axes.axis[along].extent /= parts;
@@ -124,8 +124,8 @@ constexpr std::vector<mesh_part> divided(topology const& whole, int along, int p
 }
 
 /// Returns one part of a mesh for each index of the axis named `name`. The parts have the other
-/// axes, or one axis of extent 1 if there are none. Throws ashlar::error if the mesh has no such
-/// axis.
+/// axes of the mesh. If the mesh has no other axis, they have one axis of extent 1. Throws
+/// ashlar::error if the mesh has no axis of this name.
 constexpr std::vector<mesh_part> parts_along(topology const& whole, std::string_view name) {
   int along = 0;
   while (along < whole.axes() && whole.axis[along].name.view() != name) ++along;

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Placements of mesh axes that are given by their names. Axes that are not named keep theirs:
+// A change of a tensor's placement on mesh axes that are given by name. The other axes keep their
+// placements.
 //
-//   {"gpu", split(1)}    a value: axis "gpu" splits dim 1
-//   on<"gpu", S<1>>      the same as a type
+//   {"gpu", split(1)}           a value: axis "gpu" gets the placement split(1)
+//   on<"gpu", S<1>>             the same as a type
 //   mesh_axes<"node", "gpu">    the names of all axes of a mesh, as a type
 //
-// The rule that merges them into a placement is `changed` (placement/change.hpp).
+// `changed` (placement/change.hpp) applies such changes to a placement.
 
 #include <initializer_list>
 #include <span>
@@ -35,7 +36,8 @@ struct named_placement {
   axis_placement to;
 };
 
-/// What is wrong with a list of names of axes: a name is unknown, or is given twice.
+/// What is wrong with a list of axis names: nothing, a name that the mesh does not have, or a name
+/// that is given twice.
 enum class naming_fault : signed char { none, unknown, twice };
 
 /// Returns the index of `name` in `names`, or -1.
@@ -45,8 +47,8 @@ constexpr int index_of(std::span<axis_name const> names, axis_name const& name) 
   return -1;
 }
 
-/// Returns what is wrong with the names in `changes`, each of which must be one of `names`, at most
-/// once. If there is a fault, writes the first wrong name to `*at`, unless `at` is null.
+/// Checks the names in `changes`: each must be one of `names`, and none may be given twice. Returns
+/// what is wrong. If there is a fault, writes the first wrong name to `*at`, unless `at` is null.
 constexpr naming_fault fault_of(std::span<axis_name const> names,
                                 std::span<named_placement const> changes, axis_name* at = nullptr) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -58,8 +60,8 @@ constexpr naming_fault fault_of(std::span<axis_name const> names,
   return naming_fault::none;
 }
 
-/// Returns `from` with the changes of the named axes. Expects that fault_of(names, changes) is
-/// none.
+/// Returns the placement `from` with the given changes. `names` are the names of the mesh's axes.
+/// Expects that fault_of(names, changes) is none.
 constexpr placement changed(placement const& from, std::span<axis_name const> names,
                             std::span<named_placement const> changes) {
   axis_changes list;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// What one rank says of itself when some rank has waited for too long: its last operations, and
-// whether it waits. Ranks send each other this report as text, one item per line (to_lines,
-// report_from_lines). Flight records contain it as JSON (comm/watch/record_file.hpp).
+// The report of one rank for the watchdog: its last operations, and whether it waits for other
+// ranks. Ranks ask each other for reports when some rank has waited for too long. They send a
+// report as text, one item per line (to_lines, report_from_lines). The flight record, a file with
+// the reports of all ranks, contains them as JSON (comm/watch/record_file.hpp).
 
 #include <cstdint>
 #include <map>
@@ -16,15 +17,16 @@
 
 namespace ashlar::watch {
 
-/// One operation of a rank. Members of a group have the same number for the same operation.
+/// One operation of a rank, such as a collective. All ranks of the group that runs an operation
+/// give it the same number.
 struct reported_operation {
   std::uint64_t number = 0;  ///< counts the operations along the same axes, from 1
-  /// The axes of the operation's group: "gpu" or "node+gpu". In a part of the mesh, the ranks of
-  /// the group on the whole mesh follow: "gpu@4,5". Empty for an operation of all ranks of the
-  /// mesh, and "@4,5" for an operation of all ranks of a part.
+  /// The axes of the operation's group: "gpu" or "node+gpu". For a group in a part of the mesh,
+  /// "@" and the group's ranks in the whole mesh follow: "gpu@4,5". The text is empty for an
+  /// operation of all ranks of the mesh, and "@4,5" for an operation of all ranks of a part.
   std::string axes;
   bool has_ended = false;
-  double age = 0;          ///< seconds since it began
+  double age = 0;          ///< seconds since the operation began
   std::int64_t step = -1;  ///< the training step; negative outside of training
   std::string text;        ///< "all-gather along gpu of 512x1024 float [S(0)] -> [B]"
 
@@ -39,9 +41,9 @@ struct rank_report {
   std::string host;
   std::int64_t process = 0;
   std::string work;   ///< long work for which others may wait, such as "writes a file", or empty
-  double waits = -1;  ///< seconds for which the rank has waited for others; negative: it does not
-  std::map<std::string, std::uint64_t> begun;  ///< number of operations begun, by axes
-  std::vector<reported_operation> operations;  ///< the last ones, the oldest first
+  double waits = -1;  ///< seconds that the rank has waited for others; negative: it does not wait
+  std::map<std::string, std::uint64_t> begun;  ///< number of operations begun, by their axes
+  std::vector<reported_operation> operations;  ///< the last operations, the oldest first
 
   bool is_waiting() const { return waits >= 0; }
   /// Returns the operation that a waiting rank waits for: the oldest one that has not ended, or

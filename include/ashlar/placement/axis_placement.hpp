@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Describes how a tensor is distributed along ONE mesh axis (SBP, after OneFlow and AutoDDL section
-// 4.1):
+// Describes how a tensor is distributed along ONE mesh axis. The first three kinds are known as
+// SBP, from OneFlow and from section 4.1 of the AutoDDL paper:
 //
 //   split(d)    dim d is divided among the ranks of the axis                text S(d)
 //   broadcast   every rank of the axis holds the same values                text B
@@ -12,15 +12,15 @@
 //   owned(k)    rank k of the axis holds the values, its other ranks nothing  text O(k)
 //
 // An owned tensor is like the parameters on a parameter server: it can be redistributed, but no
-// operator computes with it. A plan makes a tensor owned on an axis only if the target placement of
-// the plan is owned on this axis.
+// operator computes with it. A redistribution makes a tensor owned on an axis only if its target
+// placement is owned on this axis.
 //
 // In a partial tensor of element type T, each rank holds addends that are already rounded to T.
 // The addends are summed in accumulation_t<T> (float for bfloat16, else T), and the sum is rounded
 // to T once. This accumulation type is part of the meaning of a partial placement.
 //
-// `depth` orders the mesh axes that split the same dim: 0 is outermost. Two placements that differ
-// only in this order give most ranks different rows, so depth is part of the placement.
+// `depth` orders the mesh axes that split the same dim: 0 is outermost. In two placements that
+// differ only in this order, most ranks hold different shards. So depth is part of the placement.
 // placement.hpp defines what the placements of several axes mean together.
 
 namespace ashlar {
@@ -62,8 +62,8 @@ constexpr axis_placement owned(int owner) {
   return {placement_kind::owned, 0, 0, reduction::sum, static_cast<short>(owner)};
 }
 
-/// The largest number of ranks along an axis that can be owners: the codes of placement/code.hpp
-/// have room for so many.
+/// Only the first 512 ranks along an axis can be owners, because the integer code of a placement
+/// (placement/code.hpp) has no room for more.
 inline constexpr int max_owners = 512;
 
 /// Returns whether two placements on an axis are equal, apart from their shard order (`depth`).

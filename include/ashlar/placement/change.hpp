@@ -3,21 +3,22 @@
 
 #pragma once
 
-// Changes a placement on some mesh axes and keeps it on the others. The shard order of a dim that
-// several axes split follows from three rules:
+// Changes a placement on some mesh axes and keeps it on the others. If several axes split a dim of
+// the result, three rules determine their order (the shard order of the dim). An axis stays if it
+// splits the dim and is not changed. An axis is new if a change makes it split the dim.
 //
 //   axes that stay               keep their order among each other
 //   a new axis without a depth   comes before the first staying axis that is later in the mesh, so
 //                                that a canonical placement stays canonical
 //   a new axis with a depth      gets this depth
 //
-// `changed` checks nothing: `check` says whether the result is valid.
+// `changed` does not check the result. `check` (placement.hpp) says whether the result is valid.
 
 #include <ashlar/placement/placement.hpp>
 
 namespace ashlar {
 
-/// The new placement of one axis, which is given by its index.
+/// A new placement for one axis. `axis` is the index of the axis in the mesh.
 struct axis_change {
   int axis = 0;
   axis_placement to;

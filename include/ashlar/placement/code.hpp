@@ -4,9 +4,9 @@
 #pragma once
 
 // Encodes a placement as one integer, for hash tables and for sorting. Different valid placements
-// have different codes. Among placements with the same number of axes, the code orders them by
-// their first axis, then by the second, and so on. From the most significant bit on, it consists
-// of:
+// have different codes. Placements with the same number of axes are ordered by the code of their
+// first axis, then by that of the second, and so on. From the most significant bit on, the integer
+// consists of:
 //
 //   one bit, 1             makes the codes of placements with different numbers of axes different
 //   ten bits per axis      0 for B; 1 to 3 for P, depending on its reduction; from 4 on for S,

@@ -13,7 +13,8 @@
 //
 //   - the depths of the k axes that split a dim are 0..k-1, each once
 //   - every split dim is less than the tensor's rank
-//   - all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
+//   - all partial axes have the same reduction, because the order of different reductions matters:
+//     a sum of maxima is not the maximum of the sums
 //   - a tensor that is owned on an axis has at least one dim, and its owner is below max_owners.
 //     Whether the axis has this rank is checked where the mesh is known (`check` in
 //     layout/layout.hpp)
@@ -103,16 +104,16 @@ struct placement {
     return reduction::sum;
   }
 
-  /// Returns the placement in which axis `a` splits `dim`, inside all axes that already split
-  /// `dim`. Expects that `a` is not a split now.
+  /// Returns this placement with axis `a` splitting `dim`, as the innermost of the axes that split
+  /// `dim`. Expects that axis `a` is not a split now.
   constexpr placement with_split(int a, int dim) const {
     placement p = *this;
     p.axis[a] = split(dim, split_count(dim));
     return p;
   }
 
-  /// Returns the placement in which axis `a` has the placement `role`, which must not be a split.
-  /// Expects that `a` is not a split now, or is the innermost axis that splits its dim.
+  /// Returns this placement with `role`, which must not be a split, on axis `a`. Expects that axis
+  /// `a` is not a split now, or is the innermost axis that splits its dim.
   constexpr placement with(int a, axis_placement role) const {
     placement p = *this;
     p.axis[a] = role;

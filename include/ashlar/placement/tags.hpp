@@ -5,8 +5,8 @@
 
 // Defines placements as types: sbp<S<0>, B> has one tag per mesh axis. Tags contain no rules,
 // because all rules are functions of placement values. `value_of` converts a list of tags to a
-// value. `tag_of` converts a value to its one canonical list of tags: S<d> if the axes that split
-// dim d nest in the order of the mesh axes, else S<d, depth>.
+// placement value. `tag_of` converts a placement value to the one list of tags that is canonical:
+// it writes S<d> if the axes that split dim d nest in the order of the mesh axes, else S<d, depth>.
 
 #include <cstddef>
 #include <type_traits>
@@ -25,7 +25,7 @@ struct B {};     ///< broadcast: every rank of the axis has the same values
 struct P {};     ///< partial: the value is the sum over the ranks of the axis
 struct Pmax {};  ///< partial: the value is the maximum over the ranks of the axis
 struct Pmin {};  ///< partial: the value is the minimum over the ranks of the axis
-/// Owned: the rank with coordinate Owner along the axis has all values, the others have none.
+/// owned: the rank with coordinate Owner along the axis has all values, its other ranks have none
 template <int Owner>
 struct O {};
 }  // namespace placements

@@ -8,20 +8,21 @@
 //
 //   plan_cross_mesh(extents, element_size, source, from, target, to, whole, machine)
 //
-// The result is the cheapest of all such plans. Such a plan redistributes the tensor on the source
-// to some placement, crosses to some placement on the target, and redistributes the tensor there to
-// `to`. So cost decides whether to send each shard once and gather it on the target, whether to
-// reduce before the crossing, and whether to slice first, so that more nodes send.
+// A plan redistributes the tensor on the source to some placement, lets it cross to some placement
+// on the target, and redistributes it there to `to`. The result is the cheapest of all these plans.
+// So cost decides whether to send each shard once and gather it on the target, whether to reduce
+// before the crossing, and whether to slice first, so that more nodes send.
 //
 // The addends of a partial source may also cross without being summed first
-// (crossing/unit_task.hpp). This needs a placement on the target with equally many addends, from
-// which steps lead to `to`. It saves the latencies of a reduction, or reduces where links are
-// faster. But each addend is as large as the tensor, so ranks that share the interface of their
-// node mostly reduce first.
+// (crossing/unit_task.hpp). The tensor then crosses to a placement with equally many addends, from
+// which steps on the target lead to `to`. This saves the latencies of a reduction on the source, or
+// moves the reduction to the side with faster links. But each addend is as large as the tensor, so
+// ranks that share the interface of their node mostly reduce first.
 //
-// Most crossings need not be planned. Pairs of placements are tried in ascending order of a lower
-// bound, until the bound reaches the cost of the best plan. The bound is the seconds of the steps
-// on both sides plus a lower bound of the seconds of the crossing (least_seconds).
+// Most crossings need not be planned. Pairs of a source placement and a target placement are tried
+// in ascending order of a lower bound of their cost, until the bound reaches the cost of the best
+// plan. The bound is the seconds of the steps on both sides plus a lower bound of the seconds of
+// the crossing (least_seconds).
 
 #include <ashlar/plan/cross_mesh_plan.hpp>
 #include <ashlar/plan/crossing/plan_crossing.hpp>
@@ -38,10 +39,10 @@ struct crossing_load {
   std::int64_t least = 0;  ///< elements that the busiest node sends (source) or receives (target)
   std::int64_t tile = 0;   ///< the most elements that one rank holds
   std::int64_t most = 0;   ///< the most elements that one node holds
-  int hops = 1;            ///< nodes in the longest chain (target)
-  int inside = 0;          ///< most ranks of one node that need the same tile, minus 1 (target)
+  int hops = 1;            ///< the most nodes that need the same tile (target)
+  int inside = 0;          ///< the most ranks of a node that need the same tile, minus 1 (target)
   std::int64_t passed =
-      0;  ///< some rank gets at least so many elements from ranks of its node (target)
+      0;  ///< some rank gets at least this many elements from ranks of its node (target)
   std::vector<std::int64_t> held;  ///< elements that each node holds
   std::vector<detail::tile> tiles;
   std::vector<std::vector<int>> nodes;  ///< for each tile: the nodes of its ranks
@@ -88,7 +89,7 @@ class crossing_side {
  public:
   struct state {
     placement at;
-    double seconds = 0;  ///< of the steps between `at` and the given placement
+    double seconds = 0;  ///< the seconds of the steps between `at` and the given placement
     int addends = 1;
     crossing_load load;
   };
@@ -148,8 +149,9 @@ constexpr double least_seconds(crossing_load const& source, crossing_load const&
                                    m.inter.beta};
   crossing_stage const inside{target.inside, m.intra.alpha,
                               double(target.passed) * element_size * m.intra.beta};
-  // The slower stage sets the pace of a crossing (chunks.hpp). The bound assumes the pace of the
-  // stage between nodes, which is not slower. For this pace, the best number of chunks is exact.
+  // The slower stage sets the pace of a crossing (chunks.hpp). In place of the longer period, the
+  // bound uses the period of the stage between nodes. With this period, the best number of chunks
+  // is exact.
   double const filling = (between.hops - 1) * between.transfer + inside.hops * inside.transfer;
   constexpr int most = 1 << 30;
   int const chunks = between.latency > 0 ? least_product(filling / between.latency, most) : most;

@@ -12,9 +12,9 @@
 //
 // The search prices every assignment of signature rows to axes, with every shard order and the
 // cheapest redistributions. These plans include the known 1-D, 2-D, 2.5-D and 3-D algorithms
-// (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The cheapest plan
-// that fits into memory wins. If none fits, the cheapest plan that fits in panels wins
-// (matmul_stream.hpp). Its panels may divide any dim of the product, into 2, 4, 8, ... parts.
+// (AutoDDL section 4.2: the paper's p0, p1 and p2 are the axes along which c' is S(0), S(1) and P).
+// The cheapest plan that fits into memory wins. If none fits, the cheapest plan that fits in panels
+// wins (matmul_stream.hpp). Its panels may divide any dim of the product, into 2, 4, 8, ... parts.
 
 #include <string>
 
@@ -110,7 +110,7 @@ struct matmul_choice {
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< smallest peak in bytes of the plans that do not fit; 0: all fit
+  std::int64_t least = 0;  ///< the least peak bytes of the plans that do not fit; 0: all fit
 
   constexpr bool found() const { return best < unreachable; }
 

@@ -14,8 +14,9 @@
 //   3. Each matrix is stored at the placement with the cheapest redistribution to a' or b', or from
 //      c'. Ties go to the least packing (usually splits of dim 0), then to canonical order.
 //
-// A rank receives at least this many elements, and exactly as many if all splits are even. The
-// terms are the elements of a', b' and c' that the rank does not already have:
+// On average over the ranks, a rank receives at least the following number of elements, and exactly
+// this number if all splits are even. The three terms are the elements of a', b' and c' that the
+// rank does not already have:
 //
 //   mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3)
 //
@@ -31,7 +32,7 @@ namespace ashlar {
 
 struct matmul_layouts {
   placement a, b, c;
-  matmul_report plan;  ///< the plan of the product between the placements found
+  matmul_report plan;  ///< the plan of the product with a, b and c at these placements
 };
 
 namespace detail {

@@ -34,14 +34,14 @@ class matmul_paths {
         ways_(find_ways(sums.price(extents, element_size, m))) {}
 
   /// Returns the seconds of the path between the fixed placement and state (placement) number `i`
-  /// of the graph. A tiny addition per step breaks ties.
+  /// of the graph. They include tie_break for each step, so that fewer steps win ties.
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
   /// Returns the redistribution plan between the fixed placement and state (placement) number `i`.
-  /// If the constructor got path_direction::to_end, the plan ends at the fixed placement, otherwise
-  /// it starts there.
+  /// If the constructor got path_direction::to_end, the plan ends at the fixed placement. Otherwise
+  /// the plan starts there.
   constexpr redistribution_plan plan(int i) const {
-    inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards end_
+    inplace_vector<redistribution_step, 4 * max_axes> met;  // steps from state i to end_
     int at = collect(met, sums_, ways_, i);
     if (!own_.empty()) collect(met, own_.front(), own_ways_, own_.front().find(sums_.state(at)));
     placement const& local = sums_.state(i);

@@ -11,8 +11,8 @@
 //   2. among equals, the fewest axes that change
 //   3. among equals, the first in lexicographic order of the axes, with B < P < S(0) < S(1) < ...
 //
-// No axis may become partial. A step from broadcast to partial costs nothing by itself, but it does
-// not save any data: each rank would still hold all data along that axis, and move it later.
+// No axis may become partial. A step from broadcast to partial costs nothing, but it saves no
+// memory: each rank would still hold all data along that axis, and would have to reduce it later.
 
 #include <optional>
 

@@ -9,6 +9,7 @@
 // group exchange `block` bytes, the buffers of a rank need this many bytes:
 //
 //   min(rounds, 2) · 2 p · min(chunk, block)      rounds = block / chunk, rounded up
+//                                                 chunk = packing_chunk_bytes
 //
 // No buffers are needed for
 //

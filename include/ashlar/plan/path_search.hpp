@@ -30,7 +30,7 @@ class path_search {
  public:
   struct node {
     double weight = unreachable;
-    double expanded_to = -1;  ///< steps whose sum (weight + bound) is at most this have been taken
+    double expanded_to = -1;  ///< the steps with a sum (weight + bound) up to this were taken
     int previous = -1;        ///< index of the previous placement on the path; -1: the start
     collective kind = collective::slice;
     bool settled = false;

@@ -32,7 +32,7 @@ class placement_graph {
   constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
       : topology_(t), rank_(rank) {
     // Slices, pads and permutes lead from "all broadcast" to every placement. So the loop, which
-    // adds the neighbours of each placement, finds all of them.
+    // adds the neighbours of each placement that it has found, finds all placements.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
@@ -75,7 +75,7 @@ class placement_graph {
   }
 
   struct paths {
-    scratch<double> weight;  ///< by state: the seconds of its path, plus tie_break for each step
+    scratch<double> weight;  ///< for each state: the seconds of its path, plus tie_break per step
     /// For each state (placement): the last edge of the path to this state, or -1 if there is none.
     /// After a search against the direction of the edges: the first edge of the path from this
     /// state.

@@ -24,7 +24,7 @@ struct redistribution_plan {
   placement to;
   inplace_vector<redistribution_step, 4 * max_axes> steps;
   double seconds = 0;           ///< predicted seconds
-  std::int64_t peak_bytes = 0;  ///< peak over the steps: shards before and after a step
+  std::int64_t peak_bytes = 0;  ///< most bytes of the shards before and after a step together
 
   /// Returns the bytes that the rank at coordinates `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {

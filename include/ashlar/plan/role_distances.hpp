@@ -12,7 +12,7 @@
 // in the smaller graph exceeds the distance in the full graph. One Dijkstra search from the target,
 // against the direction of the steps, finds the distances.
 //
-//   state    a number in base rank + 2 with one digit per axis: the role of the axis
+//   state    a number in base (number of dims) + 2, with a digit per axis: the role of the axis
 //   steps    any set of axes of one role gets another role (kind_between); slice and zero_pad
 //            change one axis at a time; two axes may exchange their roles (exchange_roles)
 //   radius   the distance at which the search stopped; it is a lower bound for the states that the

@@ -20,7 +20,8 @@ namespace ashlar {
 /// The weight of a placement that no path reaches. It exceeds the weight of every path.
 inline constexpr double unreachable = 1e300;
 
-/// A placement without its shard order and its owners: for each role, the set of axes that have it.
+/// A placement without its shard order and its owners: for each role (B, P, S(0), ..., owned), the
+/// set of mesh axes that have this role.
 struct axis_roles {
   static constexpr int broadcast = 0, partial = 1, first_split = 2, owned = first_split + max_rank;
   /// Indexed by role: broadcast, partial, first_split + dim, or owned.
@@ -109,8 +110,9 @@ class step_prices {
   }
 
  private:
-  /// Returns the number of elements that prices count for the largest shard of a routed tensor.
-  /// This shard would have n elements if all rows were stored.
+  /// Returns the number of elements that prices count for the largest shard of a routed tensor
+  /// (layout/shape.hpp), which stores only the rows of chosen experts. With all rows, this shard
+  /// would have n elements.
   constexpr std::int64_t fullest(std::int64_t n, axis_roles const& at) const {
     int const d = rank_ - 2;
     auto const own =
@@ -126,12 +128,12 @@ class step_prices {
   int sets_;
   int rank_;
   int element_size_;
-  int chosen_;  // experts per token of a routed tensor; otherwise 0
+  int chosen_;  // the experts per token of a routed tensor; 0 for other tensors
   int fullest_;
   std::int64_t experts_;
-  scratch<std::int64_t> ranks_;   // the sizes of groups, indexed by set of axes
-  scratch<link> link_;            // indexed by set of axes and kind of link
-  scratch<shard_elements> size_;  // part sizes, indexed by dim and set of axes that split it
+  scratch<std::int64_t> ranks_;   // by set of axes: the number of ranks in a group
+  scratch<link> link_;            // by set of axes and kind of link: the link of a group
+  scratch<shard_elements> size_;  // by dim and set of axes that split it: the extents of parts
 };
 
 }  // namespace ashlar

@@ -3,22 +3,22 @@
 
 #pragma once
 
-// Defines signature tables of operators that need each line of a tensor along one dim r whole, and
-// are not reductions. A row says with which placements an operator is local on one mesh axis. d is
-// any dim but r, and d' the same dim in the result:
+// Defines signature tables of argmax, argmin and the cumulative sum along a dim r. They need whole
+// lines of the tensor along r, so no row splits r. A row says with which placements an operator is
+// local on one mesh axis. d is any dim but r, and d' the same dim in the result:
 //
-//   index of the largest    S(d) -> S(d')   B -> B   not S(r): the index within a shard is not the
-//   or smallest along r     index in the tensor, and the larger of two indices is not the index of
-//                           the larger element. Nothing partial passes.
-//   cumulative sum along r  S(d) -> S(d)    B -> B   P -> P, since it is linear
+//   argmax, argmin along r  S(d) -> S(d')   B -> B   nothing partial
+//                           not S(r): an index within a shard is not an index in the tensor, and
+//                           the larger of two indices is not the index of the larger element
+//   cumulative sum along r  S(d) -> S(d)    B -> B   P -> P, since the sum is linear
 //                           not S(r): a rank lacks the sums of the ranks before it
 
 #include <ashlar/signature/elementwise.hpp>
 
 namespace ashlar {
 
-/// Returns the signature table of the index of the largest or smallest element along dim `dim`, which
-/// the result lacks.
+/// Returns the signature table of argmax and argmin along dim `dim` of a tensor with `rank` dims.
+/// The result does not have this dim.
 constexpr signature_table index_of_extremum_signatures(int rank, int dim) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -29,7 +29,7 @@ constexpr signature_table index_of_extremum_signatures(int rank, int dim) {
 
 /// Returns the signature table of the cumulative sum along dim `dim`.
 constexpr signature_table cumulative_sum_signatures(int rank, int dim) {
-  auto table = softmax_signatures(rank, dim);  // also needs each line along the dim whole
+  auto table = softmax_signatures(rank, dim);  // softmax, too, needs whole lines along the dim
   table.push_back({{partial()}, partial()});
   return table;
 }

@@ -16,7 +16,8 @@
 //   - Both operands are broadcast, and so is the result.
 //   - One operand is partial and the other is broadcast. The result is then partial, because a
 //     contraction is linear in each operand.
-// A matmul of matrices has six rows. Two partial operands never have a local result.
+// A matmul of matrices has six rows. No row has two partial operands, because a product of sums is
+// not the sum of the products.
 
 #include <string_view>
 

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Reads the text of an einsum, such as "bsd,df->bsf" or "bsd->db", and decides how it becomes a product
-// of matrices. A letter names a dim of each operand and of the result. There are one or two operands,
-// and no letter stands twice in one of them or in the result. The letters of a text of two operands
-// have these roles:
+// Reads the text of an einsum, such as "bsd,df->bsf" or "bsd->db". Each letter names a dim. There
+// are one or two operands, and no letter occurs twice in an operand or in the result.
+//
+// An einsum of two operands a and b with the result c becomes a batch of matrix products. The role
+// of a letter depends on the arrays that have it:
 //
 //   in a, b and c   batch     in a and c   m     in b and c   n
 //   in a and b      k         in a only, or in b only: summed before the product
 //
-// So c[batch, m, n] is the sum over k of a[batch, m, k] b[batch, k, n]. `order_of_einsum` chooses the
-// order of the letters in which each array is read and written. If an array has this order already,
-// maybe transposed, it is not copied.
+// So c[batch, m, n] is the sum over k of a[batch, m, k] b[batch, k, n]. `order_of_einsum` chooses
+// the order of the letters in which the products read a and b and write c. An array that already
+// has this order, or has it with transposed matrices, is not copied.
 //
-// The rows are those of a contraction (signature/contraction.hpp). One operand has the rows that it has
-// beside a whole number.
+// The signature table of two operands is that of a contraction (signature/contraction.hpp). The
+// table of one operand follows from its contraction with a number that is B.
 
 #include <string_view>
 
@@ -24,7 +25,7 @@
 
 namespace ashlar {
 
-/// Up to max_rank letters.
+/// The letters of an array's dims, up to max_rank.
 struct dim_letters {
   char text[max_rank + 1]{};
   int length = 0;
@@ -46,7 +47,8 @@ struct dim_letters {
   }
 };
 
-/// The text of an einsum as an argument of a template.
+/// The text of an einsum, in a form that can be a template argument. Keeps up to 24 characters. A
+/// longer text is refused by read_einsum.
 struct einsum_text {
   char text[24]{};
   int length = 0;
@@ -60,10 +62,10 @@ struct einsum_text {
   }
 };
 
-/// Why a text is no einsum.
+/// What is wrong with the text of an einsum.
 enum class einsum_fault : signed char { none, form, letter_twice, unknown_letter };
 
-/// The letters of each operand and of the result. `b` is empty if there is one operand.
+/// The letters of the operands a and b and of the result c. `b` is empty if there is one operand.
 struct einsum_letters {
   dim_letters a, b, c;
   int operands = 1;
@@ -102,8 +104,8 @@ constexpr einsum_letters read_einsum(einsum_text const& text) {
   return read;
 }
 
-/// Returns the signature table of an einsum of one operand: a permutation of dims, and a sum over the
-/// dims whose letters the result lacks.
+/// Returns the signature table of an einsum of one operand. It permutes the dims, and sums over the
+/// dims whose letters are not in the result.
 constexpr signature_table einsum_signatures(std::string_view a, std::string_view c) {
   signature_table table;
   for (auto const& row : contraction_signatures(a, "", c))
@@ -111,15 +113,17 @@ constexpr signature_table einsum_signatures(std::string_view a, std::string_view
   return table;
 }
 
-/// The order of letters in which one array of the product lies, and whether it lies transposed:
-/// [batch, k, m] instead of [batch, m, k] for a, and so on. `copied` says that the array has another
-/// order and is copied.
+/// How the matrix products use one of the arrays a, b and c: `order` is the order of its letters in
+/// memory. `transposed` says that its matrices are transposed, as [batch, k, m] instead of [batch,
+/// m, k] for a. `copied` says that the operand or result has another order, so that the products
+/// use a copy in this order.
 struct einsum_array {
   dim_letters order;
   bool transposed = false, copied = false;
 };
 
-/// How an einsum of two operands becomes a batch of products of matrices.
+/// How an einsum of two operands becomes a batch of matrix products: the letters of each role, and
+/// how the products use each array. `a_only` and `b_only` are summed before the products.
 struct einsum_order {
   dim_letters batch, m, n, k, a_only, b_only;
   einsum_array a, b, c;
@@ -127,8 +131,9 @@ struct einsum_order {
 
 namespace detail {
 
-/// Returns the array whose letters are `is`, for a matrix of `rows` x `columns` letters. Letters that
-/// are summed before the product come last, and then the array is copied.
+/// Returns how the products use the array with the letters `is`, as a batch of matrices with the
+/// letters `rows` and `columns`. If it also has letters that are summed before the product
+/// (`summed`), it is copied, and these letters come last.
 constexpr einsum_array array_of(dim_letters const& is, dim_letters const& batch,
                                 dim_letters const& rows, dim_letters const& columns,
                                 dim_letters const& summed = {}) {
@@ -141,7 +146,7 @@ constexpr einsum_array array_of(dim_letters const& is, dim_letters const& batch,
 
 }  // namespace detail
 
-/// Returns how the einsum becomes products. Expects two operands and no fault.
+/// Returns how an einsum becomes matrix products. Expects that it has two operands and no fault.
 constexpr einsum_order order_of_einsum(einsum_letters const& of) {
   einsum_order r;
   for (char const letter : of.c.view())

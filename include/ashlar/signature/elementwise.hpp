@@ -26,11 +26,12 @@
 //   sum over dims       S(d) -> S(d')       B -> B        P -> P; a split of a summed dim -> P
 //   repeat along dims   S(d) -> S(d')       B -> B        P -> P; B -> a split of a repeated dim
 //
-// An operator in place (x += y) writes its result to the shard of x, so it has the rows in which
-// the result lies as x does: in_place_signatures keeps these of any table.
+// An operator in place (x += y) writes its result to the shard of x. So it has only the rows in
+// which the result has the placement of x. in_place_signatures selects these rows of a table.
 //
-// An operand may be repeated along some dims of the result, as a bias is. Letters for the dims
-// express this, as in einsum: add_signatures("bsf", "f"), or add_signatures("m", "n", "mn").
+// An operand may be repeated along some dims of the result, as a bias is repeated for each row of a
+// matrix. Letters for the dims express this, as in einsum: add_signatures("bsf", "f"), or
+// add_signatures("m", "n", "mn").
 
 #include <string_view>
 
@@ -51,9 +52,10 @@ constexpr signature_table linear_map_signatures(int rank) {
   return table;
 }
 
-/// Returns the signature table of any function of two operands, with dims given by letters: they lie
-/// alike and are not partial. An operand that lacks letters of the result is repeated along these
-/// dims. A dim of extent 1 that is repeated has the letter '1'.
+/// Returns the rows that hold for every function of two operands, with dims given by letters. In a
+/// row, one letter is split on each operand that has it, or both operands are B. An operand that
+/// lacks letters of the result is repeated along these dims. A dim of extent 1 that is repeated has
+/// the letter '1'.
 constexpr signature_table alike_signatures(std::string_view x, std::string_view y,
                                            std::string_view out) {
   signature_table table;
@@ -64,8 +66,9 @@ constexpr signature_table alike_signatures(std::string_view x, std::string_view 
   return table;
 }
 
-/// Returns the signature table of any function of operands of the same extents that lie alike. More
-/// operands are compared with the first one, pair by pair.
+/// Returns the rows that hold for every function of two operands with the same extents: both have
+/// the same split, or both are B. A function of more operands uses this table for each pair of the
+/// first operand and another one.
 constexpr signature_table alike_signatures(int rank) {
   signature_table table;
   for (auto const& row : nonlinear_map_signatures(rank))
@@ -124,8 +127,7 @@ constexpr signature_table in_place_signatures(signature_table const& table) {
   return kept;
 }
 
-/// Returns the signature table of the transpose whose result has the operand's dim order[i] as dim
-/// i.
+/// Returns the signature table of a transpose. Dim i of the result is dim order[i] of the operand.
 constexpr signature_table transpose_signatures(inplace_vector<int, max_rank> const& order) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -159,9 +161,9 @@ constexpr signature_table sum_signatures(std::string_view x, std::string_view ou
 }
 
 /// Returns the signature table of x repeated along the dims of `out` whose letters x lacks. A dim
-/// of extent 1 that is repeated has the letter '1' in x. Each rank repeats a whole x as often as
-/// its shard of the result needs. So a whole x has a whole result or one that is split along a
-/// repeated dim, and the table has a row for each.
+/// of extent 1 that is repeated has the letter '1' in x. A rank that has all of x can repeat it as
+/// often as its shard of the result needs. So if x is B, the result may be B or split along a
+/// repeated dim, and the table has a row for each case.
 constexpr signature_table repeat_signatures(std::string_view x, std::string_view out) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -171,8 +173,8 @@ constexpr signature_table repeat_signatures(std::string_view x, std::string_view
   return table;
 }
 
-/// Returns the signature table of the inner product of two tensors, the sum of x · y over all
-/// elements. The result has no dims.
+/// Returns the signature table of the inner product of two tensors: the sum of x · y over all
+/// elements. `letters` are the dims of both tensors. The result has no dims.
 constexpr signature_table dot_signatures(std::string_view letters) {
   return contraction_signatures(letters, letters, "");
 }

@@ -9,20 +9,22 @@
 //   convolution       x, weight [outputs, channels, k, k] -> y. In the first two dims, this is the
 //                     contraction "nc","oc" -> "no": images, output channels (y is split) or input
 //                     channels (y is partial) may be split.
-//   maximum pooling   a non-linear map of complete planes [height, width]: S(0), S(1), B
-//   average pooling   a linear map of complete planes: S(0), S(1), B, P
-//   upsampling        the same
+//   maximum pooling   a non-linear map of complete planes [height, width]. x and y have the same
+//                     placement: S(0), S(1) or B
+//   average pooling   a linear map of complete planes, so the same or P
+//   upsampling        the same as average pooling
 //   group norm        x, gain, bias -> y: S(0), B, B -> S(0); S(1), S(0), S(0) -> S(1); B, B, B ->
 //                     B; B, P, P -> P. S(1) is allowed only if it cuts no group of channels.
-//   flatten           [batch, c, h, w] -> [batch, c h w]: S(0), B, P. S(1) is allowed only if h and
-//                     w are 1, because a balanced split of c channels is generally not a balanced
-//                     split of c h w features. A linear layer that reads the three dims c, h, w
-//                     itself can keep a split of channels.
+//   flatten           [batch, c, h, w] -> [batch, c h w]. x and y have the same placement: S(0), B
+//                     or P. S(1) is allowed only if h and w are 1, because a balanced split of c
+//                     channels is generally not a balanced split of c h w features. A linear layer
+//                     that reads the three dims c, h, w itself can keep a split of channels.
 //
-// No row of these tables splits height or width, because that is not local. A rank that has h / p
-// rows of an image also needs some rows of its neighbours (a halo), since windows reach over the
-// border. No collective of the planner moves a halo: it is a line of its own in the step's program.
-// `halo_row` is an additional row for such layers:
+// No row of these tables splits height or width, because an operator with such a split is not
+// local. A rank that has a part of the rows of an image also needs some rows of its neighbours (a
+// halo), since windows reach over the border between the parts. Plans of redistributions do not
+// move halos. The exchange of a halo is a line of its own in the program of the training step.
+// `halo_row` is an additional row for layers with such an exchange:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //
@@ -54,8 +56,8 @@ constexpr signature_table group_norm_signatures() {
   return table;
 }
 
-/// Returns the signature table of flatten. `planes_of_one` may be true only if all dims but the
-/// first two have extent 1.
+/// Returns the signature table of flatten. `planes_of_one` says that height and width have extent
+/// 1, so that channels may be split.
 constexpr signature_table flatten_signatures(bool planes_of_one) {
   signature_table table;
   for (auto const& row : linear_map_signatures(2))
@@ -81,8 +83,9 @@ constexpr training_table upsample_training_rows() {
 }
 
 /// Returns the signature rows for training (forward and backward) of group norm. For a given x, dx
-/// and the gradients of gain and bias are linear in dy. The gradients of a channel's gain and bias
-/// are sums over all images.
+/// and the gradients of gain and bias are linear in dy, so dy may be partial where x is B. The
+/// gradients of a channel's gain and bias are sums over all images, so they are partial where
+/// images are split.
 constexpr training_table group_norm_training_rows() {
   training_table table;
   for (auto const& f : group_norm_signatures()) {

@@ -10,11 +10,13 @@
 //   embedding    ids, table         S(d), B -> S(d)         B, S(1) -> S(last) (columns)
 //                                   B, S(0) -> P (vocabulary: ids outside the shard give zero)
 //                                   B, P -> P               B, B -> B
-//   attention    q k v, per token [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]
+//   attention    q, k, v of each token: [batch, seq, heads, 3 head_dim] -> [batch, seq, heads,
+//                head_dim]
 //                                   S(0) -> S(0) (sequences)  S(2) -> S(2) (heads)  B -> B
 //                of images [batch, height, width, heads, 3 head_dim]: the same, and heads are S(3)
 //   attention to a context: queries [batch, .., heads, head_dim], context [batch, length, width],
-//                weight of keys and values [width, heads, 2 head_dim] -> [batch, .., heads, head_dim]
+//                weight of keys and values [width, heads, 2 head_dim]
+//                -> [batch, .., heads, head_dim]
 //                                   S(0), S(0), B -> S(0)         S(d), B, B -> S(d) (queries)
 //                                   S(heads), B, S(1) -> S(heads) B, B, B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
@@ -27,7 +29,7 @@
 //   sum of exponentials             S(last), B -> P (the second operand is the maximum of each row)
 //   look-up of the target's logit   S(last), B -> P (the second operand is the target of each row)
 //
-// shifted_sum_signatures is the table of the last two.
+// shifted_sum_signatures returns the table of the last two operators.
 
 #include <ashlar/signature/elementwise.hpp>
 
@@ -55,7 +57,7 @@ constexpr signature_table embedding_signatures(int rank) {
 }
 
 /// Returns the signature table of attention among the tokens of a sequence. The operand has `rank`
-/// dims. Its heads are the dim before the last.
+/// dims. The dim before the last one is that of the heads.
 constexpr signature_table attention_signatures(int rank = 4) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -65,8 +67,9 @@ constexpr signature_table attention_signatures(int rank = 4) {
 }
 
 /// Returns the signature table of attention to a context: queries with `rank` dims, context, weight
-/// of keys and values. The heads are the dim before the last of the queries. Queries are computed
-/// independently of each other, so all dims between the batch and the heads may be split, too.
+/// of keys and values. The dim of the heads is the one before the last of the queries. The result
+/// of a query does not depend on other queries, so all dims between the batch and the heads may be
+/// split, too.
 constexpr signature_table context_attention_signatures(int rank) {
   signature_table table;
   auto const whole = broadcast();

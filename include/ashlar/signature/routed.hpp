@@ -3,9 +3,11 @@
 
 #pragma once
 
-// The training rows of the three layers of a mixture of experts. x and the result have dims [tokens..,
-// features]. Between the layers are routed tensors r [tokens.., experts, features] (layout/shape.hpp).
-// t stands for each of the tokens' dims, e for the dim of the experts, d for the last dim of r.
+// The training rows of the three layers of a mixture of experts. The first layer reads tokens
+// [tokens.., features], and the last one makes tokens with these dims. Between the layers are
+// routed tensors r [tokens.., experts, features] (layout/shape.hpp). x and y are the input and the
+// output of a layer. t is any dim of the tokens, e the dim of the experts, d the dim of the
+// features.
 //
 //   layer       x      y      dy     dx     parameters                     their gradients
 //   dispatch    S(t)   S(t)   S(t)   S(t)   router B                       P
@@ -19,24 +21,28 @@
 //   combine     S(t)   S(t)   S(t)   S(t)
 //               S(d)   S(d)   S(d)   S(d)
 //               S(e)   P      B      S(e)
-//               B, P   B, P   B, P   B, P   each of x, y alike with each of dy, dx alike
+//               B, P   B, P   B, P   B, P   four rows: y is placed as x, and dx as dy
 //
-// The router is computed by tokens or whole, never split inside a sum, so that no plan turns a route
-// by the order of a sum. Its two statistics are the probabilities [tokens.., experts], which stay
-// where they are, and the choices [tokens.., ..], which all ranks get.
+// The router multiplies each token by a matrix and picks the experts with the highest results. No
+// row splits the sums of this product over ranks. Otherwise a plan could change the order of a sum,
+// and so its rounding, and so send a token to another expert. The dispatch layer has two
+// statistics: the probabilities [tokens.., experts], which are not redistributed, and the chosen
+// experts [tokens.., ..], which all ranks get.
 //
-// For given routes all three backward passes are linear in dy, so dy may be a partial sum wherever x
-// is replicated. The last feature of a row of r before the experts is its gate. Its gradient is the
-// last feature of the gradient of that row. So no second tensor passes beside the experts.
+// For given routes, the backward passes of all three layers are linear in dy. So dy may be a
+// partial sum wherever x is replicated. Before the experts, the last feature of a row of r is its
+// gate, the weight of the expert's result. The gradient of the gate is the last feature of the
+// row's gradient. So the gates need no tensor of their own.
 
 #include <ashlar/signature/contraction.hpp>
 #include <ashlar/signature/training_row.hpp>
 
 namespace ashlar {
 
-/// Returns the signature table of x [t, d] -> r [t, e, d] at given routes: that of `te,td->ted`,
-/// where all ranks have the routes `te` and so split them at will. Rows that split experts are left
-/// out: a slice makes them from whole rows for free.
+/// Returns the signature table of x [t, d] -> r [t, e, d] for given routes. The table is that of
+/// the contraction `te,td->ted` of the routes and x. All ranks have all routes, so the routes fit
+/// every row, and the table lists only x and r. Rows that split the experts are left out, because a
+/// slice of an r that all ranks have gives the same result without communication.
 constexpr signature_table dispatch_signatures() {
   signature_table table;
   for (auto const& row : contraction_signatures("te", "td", "ted"))
@@ -51,7 +57,7 @@ constexpr signature_table routed_matmul_signatures() {
   return contraction_signatures("ted", "edf", "tef");
 }
 
-/// Returns the training rows of the layer that routes tokens x, which has `rank` dims.
+/// Returns the training rows of the dispatch layer, which routes tokens x with `rank` dims.
 constexpr training_table dispatch_training_rows(int rank) {
   training_table table;
   auto const all = broadcast();
@@ -64,8 +70,9 @@ constexpr training_table dispatch_training_rows(int rank) {
   return table;
 }
 
-/// Returns the training rows of the experts' two products, of a routed x with `rank` dims. The
-/// parameters are [experts, features, hidden] and [experts, hidden, features].
+/// Returns the training rows of the experts layer, for a routed x with `rank` dims. Each expert
+/// computes two matrix products. Their weights are the parameters [experts, features, hidden] and
+/// [experts, hidden, features].
 constexpr training_table experts_training_rows(int rank) {
   training_table table;
   auto const all = broadcast();
@@ -82,8 +89,8 @@ constexpr training_table experts_training_rows(int rank) {
   return table;
 }
 
-/// Returns the training rows of the sum over the experts of each token, of a routed x with `rank`
-/// dims.
+/// Returns the training rows of the combine layer, which sums the rows of each token over its
+/// experts, for a routed x with `rank` dims.
 constexpr training_table combine_training_rows(int rank) {
   training_table table;
   for (int d = 0; d + 2 < rank; ++d)

@@ -3,25 +3,25 @@
 
 #pragma once
 
-// Defines signature tables of operators that take rows of a table, or add to rows of it, by their
-// numbers. The table has the dims [rows, columns..], the ids have `id_dims` dims, and the rows that
-// are taken or added have the dims of the ids and then the columns. d is any dim of the ids, c any
-// dim of the columns, and c' = c - 1 + id_dims the same dim of the rows:
+// Defines signature tables of operators that take rows of a table by their numbers (ids), or add to
+// them. The table has the dims [rows, columns..], the ids have `id_dims` dims, and the rows that
+// are taken or added have the dims of the ids and then the columns. d is any dim of the ids. c is
+// any dim of the table but the first, and c' = c - 1 + id_dims is the same dim of the rows:
 //
 //   take_rows  table, ids -> rows    S(c), B -> S(c')   B, S(d) -> S(d)   B, B -> B   P, B -> P
-//                                    S(0), B -> P       (a rank gives zeros for rows of others)
+//                                    S(0), B -> P (a rank gives zeros for rows of other ranks)
 //                                    Pmax, B -> Pmax    Pmin, B -> Pmin
 //   add_rows   table, ids, rows -> table
 //                                    S(c), B, S(c') -> S(c)   B, B, B -> B   P, B, P -> P
-//                                    S(0), B, B -> S(0) (a rank leaves out rows of others)
-//                                    P, S(d), S(d) -> P (each rank adds the rows it has)
-//                                    not B, S(d), S(d): each rank would have another table
-//
-//                                    not Pmax, B, B: the least integer stands for no value in a
-//                                    partial maximum, and the least integer plus another is a value
+//                                    S(0), B, B -> S(0) (a rank adds only to its own rows)
+//                                    P, S(d), S(d) -> P (each rank adds the rows that it has)
+//                                    not B, S(d), S(d): the ranks would add different rows, so
+//                                    their tables would differ
+//                                    not Pmax, B, B: in a partial maximum of integers, the least
+//                                    integer means "no value", but a sum with it is a value
 //
 // take_rows is the embedding of signature/network.hpp with its operands swapped, for tables of any
-// number of dims. add_rows is linear in the table and the rows together.
+// number of dims. add_rows is linear in the table and the rows together, so P, B, P -> P holds.
 
 #include <ashlar/signature/signature.hpp>
 

@@ -13,13 +13,13 @@
 //                                            B, Pmax -> Pmax      B, Pmin -> Pmin
 //   min(x, y)           as max(x, y), with Pmax and Pmin swapped
 //   max(x, a), min(x, a)  S(d) -> S(d)       B -> B      Pmax -> Pmax   Pmin -> Pmin
-//   where(m, x, y)      S(d), S(d), S(d) -> S(d)   B, B, B -> B   B, P, P -> P, since the sum is
-//                       linear in x and y together
+//   where(m, x, y)      S(d), S(d), S(d) -> S(d)   B, B, B -> B   B, P, P -> P, since the result
+//                       is linear in x and y together for a given mask m
 //                       B, Pmax, Pmax -> Pmax   B, Pmax, B -> Pmax   B, B, Pmax -> Pmax, and the
 //                       same with Pmin; not B, P, B: the elements of y would count once per rank
 //   cast, exact         S(d) -> S(d)   B -> B   P -> P   Pmax -> Pmax   Pmin -> Pmin
 //   cast, monotone      S(d) -> S(d)   B -> B            Pmax -> Pmax   Pmin -> Pmin
-//   cast, other         S(d) -> S(d)   B -> B
+//   cast, other         S(d) -> S(d)   B -> B            (cast_kind has the three kinds)
 //
 // An operand of a comparison, a maximum or a minimum may be repeated along some dims of the result.
 // Letters for the dims express this, as in signature/elementwise.hpp.
@@ -39,7 +39,9 @@ constexpr signature_table extremum_signatures(std::string_view x, std::string_vi
                                               std::string_view out, reduction op) {
   auto table = alike_signatures(x, y, out);
   table.push_back({{partial(op), partial(op)}, partial(op)});
-  // max(max(u, v), w) = max(max(u, w), max(v, w)), and max(min(u, v), w) = min(max(u, w), max(v, w)).
+  // Let u and v be the parts of a partial operand on two ranks, and w the other operand. Then
+  // max(max(u, v), w) = max(max(u, w), max(v, w)),
+  // max(min(u, v), w) = min(max(u, w), max(v, w)), and the same with max and min swapped.
   for (auto const of : {reduction::max, reduction::min}) {
     table.push_back({{partial(of), broadcast()}, partial(of)});
     table.push_back({{broadcast(), partial(of)}, partial(of)});
@@ -48,7 +50,7 @@ constexpr signature_table extremum_signatures(std::string_view x, std::string_vi
 }
 
 /// Returns the signature table of a map that never reverses the order of two numbers, such as
-/// max(x, a). It passes maxima and minima, and no sums.
+/// max(x, a). Partial maxima and minima may be mapped, but not partial sums.
 constexpr signature_table monotone_map_signatures(int rank) {
   auto table = nonlinear_map_signatures(rank);
   for (auto const op : {reduction::max, reduction::min})
@@ -73,11 +75,12 @@ constexpr signature_table where_signatures(int rank) {
 
 /// What the conversion of one element type to another does to numbers.
 ///
-///   exact      keeps every number: linear and monotone
-///   monotone   may round, but never reverses the order of two numbers; a NaN stays one. Integers
-///              that become longer are here too: sums of short integers wrap around, and sums of
-///              long ones do not
-///   other      integers that become shorter wrap around; a NaN becomes an integer
+///   exact      keeps every number, and so is linear and monotone
+///   monotone   may round, but never reverses the order of two numbers. A NaN stays a NaN. A
+///              conversion to longer integers is of this kind and not exact, because it is not
+///              linear: sums of short integers wrap around where sums of long ones do not
+///   other      may reverse the order: conversions to shorter integers, which wrap around, and of
+///              floating-point numbers to integers, where a NaN becomes a number
 enum class cast_kind : signed char { exact, monotone, other };
 
 template <class From, class To>

@@ -10,10 +10,10 @@
 //   S(0), B -> S(0)      the rows of the left operand are split and the right operand is broadcast:
 //                        the rows of the result are split
 //
-// Rows for different axes combine freely. An operator is local on a mesh if two conditions hold.
-// Its placements match a row on every axis. Axes that split the same letter (a dim that operands
-// have in common) nest in the same order on all operands (see `resolve`). Tests in tests/unit prove
-// each table by enumeration: every row is right, and no right row is missing.
+// Rows for different axes combine freely. An operator is local on a mesh if two conditions hold:
+// the placements match a row on every axis, and axes that split the same letter (a dim that
+// operands have in common) nest in the same order on all operands (see `resolve`). Tests in
+// tests/unit prove each table by enumeration: every row is right, and no right row is missing.
 
 #include <optional>
 
@@ -48,9 +48,8 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
 /// - This axis and another axis together split a dim of one operand and a dim of another operand,
 ///   but in different shard orders.
 ///
-/// If two axes split the same dim of the result, their shard order is the same as on an operand of
-/// which both split one dim. If there is no such operand, their order is the order of the mesh
-/// axes.
+/// If two axes split the same dim of the result, they nest in the same order as on an operand of
+/// which both split one dim. If there is no such operand, they nest in the order of the mesh axes.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {
@@ -64,7 +63,7 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
     result.axis[a] = table[row].out;
-    // Here two axes would give partial results with different reductions, such as a maximum and a
+    // The result would be partial with different reductions on two axes, such as a maximum and a
     // minimum. No placement can describe such a result.
     if (result.axis[a].is_partial() && result.axis[a].op != result.op()) {
       if (failing_axis != nullptr) *failing_axis = a;

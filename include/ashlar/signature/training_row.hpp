@@ -6,8 +6,7 @@
 // A training row describes a layer in training on one mesh axis: the placements of its input, its
 // output, its parameters, and all their gradients. The row joins a signature of the forward
 // operator with matching signatures of the backward operators. So all of these operators are local.
-// An operator declares its forward and backward signatures, and the training rows are derived from
-// them.
+// Most training rows are derived from the signature tables of the forward and backward operators.
 //
 //   x, y      input and output activation     dy, dx    their gradients; dy may differ from y
 //   use[i]    parameter i as the forward and backward operators read it
@@ -137,8 +136,8 @@ constexpr training_table layer_norm_training_rows(int rank) {
   return table;
 }
 
-/// Returns the signature rows for training (forward and backward) of the transpose whose result has
-/// the operand's dim order[i] as dim i.
+/// Returns the signature rows for training (forward and backward) of a transpose. Dim i of the
+/// result is dim order[i] of the operand.
 constexpr training_table transpose_training_rows(inplace_vector<int, max_rank> const& order) {
   signature_table sums;
   for (auto const& row : transpose_signatures(order))
@@ -147,8 +146,8 @@ constexpr training_table transpose_training_rows(inplace_vector<int, max_rank> c
 }
 
 /// Returns the signature rows for training (forward and backward) of the attention core, whose
-/// input has `rank` dims. For given q, k and v, its gradient is linear in dy. Each sequence and each
-/// head is computed on its own.
+/// input has `rank` dims. For given q, k and v, the gradient of the input is linear in dy, so dy
+/// may be partial where the input is B. Each sequence and each head is computed on its own.
 constexpr training_table attention_training_rows(int rank = 4) {
   training_table table;
   for (auto const& f : attention_signatures(rank)) {
@@ -160,8 +159,8 @@ constexpr training_table attention_training_rows(int rank = 4) {
 
 /// Returns the signature rows for training (forward and backward) of attention to a context, whose
 /// queries have `rank` dims. The parameter is the weight of keys and values. For given queries and
-/// a given context, its gradient and that of the queries are linear in dy. The context is data and
-/// has no gradient. It is split like dim 0 of the queries.
+/// context, the gradients of the parameter and of the queries are linear in dy. The context is data
+/// and has no gradient. Where dim 0 of the queries is split, dim 0 of the context is split, too.
 constexpr training_table context_attention_training_rows(int rank) {
   training_table table;
   for (auto const& f : context_attention_signatures(rank)) {

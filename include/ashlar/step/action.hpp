@@ -14,7 +14,8 @@
 //   backward         yes       dy, saved, parameters in use       dx, skipped        gradient sums
 //   begin_move       no        the source of a redistribution
 //   end_move         no                                           its result
-//   add_gradient     no        the gradient of a parameter's later use               its gradient
+//   add_gradient     no        the gradient of a parameter's later use               that of its
+//                                                                                    first use
 //   update           yes       the gradient                                          the parameter,
 //                                                                                    or its master
 //   begin_send       no        a value that goes to another part of the mesh
@@ -25,16 +26,19 @@
 //   add_halo         no        dx with halo                       dx
 //   release          no        (values that no later action reads)
 //
-// Only the end of a skip makes `skipped`, and only the begin of its skip reads it.
+// `skipped` is the gradient of the branch without layers of a skip (problem.hpp). The backward pass
+// of the skip's end makes it, and that of the skip's begin reads it. A tied parameter has two uses,
+// of which each has a gradient of its own; add_gradient adds the two. The master of a parameter
+// exists only if the parameter is updated at one placement and stored at another (plan.hpp).
 //
 // Here "saved" means the values that a layer keeps for its backward pass, and "parameters in use"
 // means parameters at the placement where the layer reads them. A statistic is a tensor that is
-// redistributed between two parts of a forward pass. Sends and receives are the crossings of a
-// pipeline (build_stage.hpp). They have no steps: redistributions before a send and after a receive
-// are moves.
+// redistributed between two parts of a forward pass. Sends and receives are the two sides of a
+// crossing: a transfer between two parts of a pipeline's mesh (build_stage.hpp). A redistribution
+// before a send or after a receive is a move of its own.
 //
-// A layer whose window slides along a split dim has a halo (halo.hpp). Its forward pass then reads x
-// with halo in addition to x, and its backward pass makes dx with halo instead of dx.
+// A layer whose window slides along a split dim has a halo (halo.hpp). Then its forward pass reads
+// x with halo in addition to x, and its backward pass makes dx with halo instead of dx.
 //
 // An action refers to a value by its index in the program's table of values (program.hpp).
 
@@ -85,8 +89,8 @@ constexpr char const* to_string(action_kind kind) {
   return "";
 }
 
-/// Returns whether an action computes. Otherwise it begins or ends a redistribution, or frees
-/// memory.
+/// Returns whether an action computes. The other actions move tensors between ranks, add the
+/// gradients of a tied parameter, or free memory.
 constexpr bool computes(action_kind kind) {
   return kind <= action_kind::backward || kind == action_kind::update;
 }
@@ -99,7 +103,7 @@ enum class value_kind : signed char {
   y,          ///< an activation, at the placement that its producer makes
   dy,         ///< the gradient of y, at the placement that its reader needs
   dx,         ///< the gradient of x, at the placement that its producer makes
-  skipped,    ///< the gradient of the branch without layers, from the end of a skip to its begin
+  skipped,    ///< the gradient of a skip's branch without layers, which the skip's end makes
   x_halo,     ///< x with its halo: on each rank, all that its windows cover
   dx_halo,    ///< the gradient of x_halo, of which only the sum over the ranks has a meaning
   saved,      ///< all that a forward pass saves for the backward pass
@@ -107,12 +111,12 @@ enum class value_kind : signed char {
   statistic,  ///< a statistic, at the placement that its element makes
   reduced,    ///< a statistic after its redistribution
   sum,        ///< a parameter's gradient, summed over the micro-batches
-  gradient,   ///< a parameter's gradient, at the placement at which the parameter is stored
+  gradient,   ///< a parameter's gradient, at the placement at which the parameter is updated
   stored,     ///< a parameter as stored between steps
   master,     ///< a parameter where the optimizer updates it, if it is stored at another placement
   renewed,    ///< the updated parameter, which replaces the stored one
-  copy,       ///< a tied parameter that another part of a pipeline stores, on its way to this one
-  addend      ///< the gradient of a tied parameter's later use, on its way to that of the first
+  copy,       ///< a tied parameter that one part of a pipeline stores and another part reads
+  addend      ///< the gradient of a tied parameter's later use, before it is added to the first's
 };
 
 constexpr char const* to_string(value_kind kind) {
@@ -155,11 +159,11 @@ struct action {
   int micro_batch = 0;
   int move = -1;                ///< index into program::moves; -1: neither begins nor ends a move
   int crossing = -1;            ///< index into program::crossings; -1: neither sends nor receives
-  double seconds = 0;           ///< seconds of its computation, on the busiest rank
+  double seconds = 0;           ///< seconds of the computation, on the busiest rank
   int halo = -1;                ///< index into program::halos; -1: exchanges no halo
-  double halo_seconds = 0;      ///< seconds of its exchange of halos (halo.hpp)
+  double halo_seconds = 0;      ///< seconds of the exchange of halos (halo.hpp)
   std::int64_t halo_bytes = 0;  ///< bytes that the busiest rank receives in that exchange
-  std::int64_t workspace = 0;   ///< bytes that it needs in addition to its values
+  std::int64_t workspace = 0;   ///< bytes that the action needs in addition to its values
   value_list reads{}, makes{}, adds{};
 
   friend constexpr bool operator==(action const&, action const&) = default;

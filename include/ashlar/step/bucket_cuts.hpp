@@ -3,22 +3,24 @@
 
 #pragma once
 
-// The best division of transfers into buckets. The transfers of a bucket begin together, once all of
-// them are ready. They keep the link busy for the sum of their seconds and for the largest of their
-// latencies. The link carries one bucket at a time.
+// The best division of transfers into buckets. The transfers of a bucket begin together, once all
+// of them are ready. They keep the link busy for the sum of their seconds and for the largest of
+// their latencies. The link carries one bucket at a time.
 //
-// The best buckets of consecutive transfers, in the order in which they become ready, follow from
-// the earliest end C(j) of the first j transfers:
+// The transfers are numbered from 0 in the order in which they become ready, and each bucket has
+// consecutive ones. C(j) is the earliest possible end of the first j transfers. Their last bucket
+// has the transfers i .. j - 1 for some i, so
 //
-//   C(j) = min over i < j of  max(C(i), ready of transfer j - 1) + latency of i .. j - 1
-//                                                                + seconds of i .. j - 1
+//   C(j) = min over i < j of  max(C(i), ready of transfer j - 1) + largest latency of i .. j - 1
+//                                                                + sum of seconds of i .. j - 1
 //
-// If all latencies are equal, no other division ends earlier. Proof: take any buckets, in the order
-// in which the link carries them. Refill them, with the same seconds, in the order of `ready`, and
-// cut a transfer in two where a bucket is full. Bucket j then has no transfer that is ready later
-// than all those of the old buckets 1 .. j. So it ends no later. A transfer that was cut can move as
-// a whole to the earlier one of its two buckets, which waits for it anyway. The end of this bucket
-// grows by what the next bucket loses.
+// If all latencies are equal, no division into other buckets ends earlier. Proof: take any buckets,
+// in the order in which the link carries them. Each keeps its number of seconds, but all are filled
+// anew in the order of `ready`; where a bucket is full, a transfer is cut in two. Then no transfer
+// of the new bucket j is ready later than all transfers of the old buckets 1 .. j, so the new
+// bucket j ends no later than the old one. A transfer that was cut can move as a whole to the
+// earlier of its two buckets, which waits for it anyway. The earlier bucket then takes longer by as
+// many seconds as the next one takes less.
 
 #include <algorithm>
 #include <limits>
@@ -34,11 +36,13 @@ struct ready_transfer {
 };
 
 /// Returns the ends of the buckets with which the last transfer ends earliest: bucket k has the
-/// transfers ends[k - 1] .. ends[k] - 1. Of such divisions, this is one with large buckets. Expects
-/// transfers in the order of `ready`. Takes time proportional to the square of their number.
+/// transfers ends[k - 1] .. ends[k] - 1. If several divisions end equally early, returns one with
+/// large buckets. Expects transfers in the order of `ready`. Takes time proportional to the square
+/// of their number.
 constexpr std::vector<int> bucket_cuts(std::vector<ready_transfer> const& transfers) {
   auto const n = transfers.size();
-  // Calls f(i, seconds) for each bucket of the transfers i .. j - 1, the smallest first.
+  // Calls f(i, seconds) for i = j - 1 down to 0. The transfers i .. j - 1 as one bucket take
+  // `seconds`.
   auto const for_each_bucket = [&](std::size_t j, auto f) {
     double latency = 0, seconds = 0;
     for (std::size_t i = j; i-- > 0;) {
@@ -55,7 +59,8 @@ constexpr std::vector<int> bucket_cuts(std::vector<ready_transfer> const& transf
       earliest[j] = std::min(earliest[j], end);
     });
   }
-  // From the last bucket back, each one has as much as it can without ending late.
+  // Finds the buckets from the last one back. Each is as large as it can be without ending later
+  // than `latest`.
   std::vector<int> ends;
   double latest = earliest[n];
   for (std::size_t j = n; j > 0;) {

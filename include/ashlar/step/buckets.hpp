@@ -6,7 +6,8 @@
 // Decides which synchronizations of gradients share messages. A program sums up the gradient of
 // each parameter over the micro-batches, and a synchronization is the redistribution of such a sum.
 // A bucket is a set of synchronizations with the same steps, whose sums become complete one after
-// another. They begin together. A bucket of one synchronization is none.
+// another. All synchronizations of a bucket begin together. A synchronization that would be alone
+// in its bucket has no bucket.
 
 #include <ashlar/step/bucket_cuts.hpp>
 #include <ashlar/step/timeline.hpp>
@@ -15,7 +16,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The bucket of each move of a program. -1: the move is in none.
+/// The bucket of each move of a program. -1: the move is in no bucket.
 using bucket_numbers = std::vector<int>;
 
 namespace step_detail {
@@ -23,14 +24,14 @@ namespace step_detail {
 /// Synchronizations with the same steps, in the order in which their sums become complete.
 struct synchronization_queue {
   struct entry {
-    int move;    ///< in program::moves
-    int action;  ///< the action in program::actions that completes its sum
+    int move;    ///< index into program::moves
+    int action;  ///< index into program::actions: the action that completes the move's sum
   };
   std::vector<entry> entries;
 };
 
-/// Returns, for each value of a program, the move that synchronizes it. -1: there is none, or it
-/// does not communicate.
+/// Returns, for each value of a program, the move that synchronizes it. -1: no move does, or the
+/// move does not communicate.
 constexpr std::vector<int> synchronizations(program const& p) {
   std::vector<int> move_of_sum(p.values.size(), -1);
   for (std::size_t k = 0; k < p.moves.size(); ++k) {
@@ -62,7 +63,8 @@ constexpr std::vector<synchronization_queue> synchronization_queues(program cons
   return queues;
 }
 
-/// Numbers the buckets of a queue that end before the entries `ends`.
+/// Gives the moves of a queue their bucket numbers. Bucket k of the queue has the entries
+/// ends[k - 1] .. ends[k] - 1. `buckets` is the next free number.
 constexpr void number_buckets(synchronization_queue const& queue, std::vector<int> const& ends,
                               int& buckets, bucket_numbers& numbers) {
   int begin = 0;
@@ -76,8 +78,8 @@ constexpr void number_buckets(synchronization_queue const& queue, std::vector<in
 
 }  // namespace step_detail
 
-/// Returns buckets that are closed once the sums in them have `bytes` bytes on a rank. 0: there are
-/// no buckets.
+/// Returns buckets that are closed once the sums in them have `bytes` bytes on a rank. If `bytes`
+/// is 0, there are no buckets.
 constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
   bucket_numbers numbers(p.moves.size(), -1);
   int buckets = 0;
@@ -99,8 +101,8 @@ constexpr bucket_numbers buckets_of_size(program const& p, std::int64_t bytes) {
 }
 
 /// Returns the buckets with which the last synchronization ends earliest, on a link that carries no
-/// other transfers (bucket_cuts.hpp). Sums become complete when the timeline of `p` says. Steps on
-/// several links count as if one link carried them.
+/// other transfers (bucket_cuts.hpp). The timeline of `p` says when sums become complete. If the
+/// steps of a synchronization use several links, they count as if one link carried them all.
 constexpr bucket_numbers best_buckets(program const& p, machine const& m) {
   bucket_numbers numbers(p.moves.size(), -1);
   auto const queues = step_detail::synchronization_queues(p);

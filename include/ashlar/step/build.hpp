@@ -50,7 +50,8 @@ inline constexpr std::int64_t most_repeated_elements = std::int64_t(1) << 20;
 
 /// Returns the program of one step under a plan, in serial order. The plan must belong to this
 /// problem, with one valid choice per element. The program has about ten actions per element and
-/// micro-batch. Throws ashlar::error if there are too many of them.
+/// micro-batch. Throws ashlar::error if the number of elements times the number of micro-batches is
+/// above most_repeated_elements.
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {

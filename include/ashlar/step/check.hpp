@@ -17,11 +17,11 @@
 //                If it is recomputed, it runs them once more after the forward pass. It computes
 //                dx at most once and the gradients of its parameters at most once. Every
 //                micro-batch has the same computations.
-//   sums         The gradient sum of a parameter gets one addend from every micro-batch, in their
-//                order. No action reads it before the last addend.
+//   sums         The gradient sum of a parameter gets one addend from every micro-batch, in the
+//                order of the micro-batches. No action reads a sum before its last addend.
 //   parameters   Each is updated once, from its own gradient, after all readers of its old value.
-//                If it is updated apart from where it is stored, the stored value is replaced once,
-//                after the update and after all readers of the old one.
+//                If it is updated at one placement and stored at another, the stored value is
+//                replaced once, after the update and after all readers of the old stored value.
 //   ties         The gradient of a tied parameter's later use is added once, before the gradient of
 //                the first use is read.
 //   crossings    Each send and each receive begins once and then ends once.
@@ -173,7 +173,7 @@ class program_check {
     ++s.addends;
   }
 
-  /// Checks the sum of the gradients of a tied parameter's two uses.
+  /// Checks an action that adds the gradient of a tied parameter's later use to that of its first.
   constexpr void add_use(action const& a) {
     demand(a.reads.size() == 1 && a.adds.size() == 1, "adds other than one gradient to one");
     if (found_.found()) return;

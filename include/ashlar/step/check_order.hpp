@@ -13,8 +13,8 @@
 //   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it comes
 //                 to the end_move of a move that has not ended. A transfer ends as soon as three
 //                 things have happened: all ranks have begun it, the previous step of its move has
-//                 ended, and the previous transfer of its group has ended. An exchange of halos is a
-//                 transfer too. A rank that begins it waits until it has ended.
+//                 ended, and the previous transfer of its group has ended. An exchange of halos is
+//                 a transfer too. A rank that begins such an exchange waits until it has ended.
 //
 // One simulated run is enough, because the end of a transfer never prevents another transfer from
 // ending.
@@ -43,8 +43,8 @@ namespace step_detail {
 struct ticket_list {
   struct ticket {
     int action;  ///< the begin_move, or the exchange of halos, that takes the ticket
-    int move;    ///< -1: none, but an exchange of halos
-    int step;
+    int move;    ///< index of the move; -1: the transfer is an exchange of halos
+    int step;    ///< index of the step in the move's plan
   };
   std::vector<std::vector<ticket>> groups = std::vector<std::vector<ticket>>(std::size_t{1}
                                                                              << max_axes);
@@ -106,8 +106,8 @@ class order_run {
   }
 
  private:
-  /// Returns the index of the first step of a move that communicates. The search begins at index
-  /// `step`. Returns the number of steps if no such step is found.
+  /// Returns the index of the first step of a move that communicates, from index `step` on. Returns
+  /// the number of steps if no such step is left.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;

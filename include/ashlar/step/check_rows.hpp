@@ -8,11 +8,14 @@
 //
 //   a table without rows
 //   a split of a dim that the tensor does not have
+//   an owned tensor: only stored parameters can be owned
 //   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
 //   numbers of uses or gradients that are not equal to the number of parameters
 //   a number of redistributions of statistics that is not equal to the number of statistics
-//   a window that does not have one place for each index of y, and a row that splits its dim in only
-//   some of x, y, dy and dx: then the exchange of halos does not know who reads what
+//   a window that does not have one place for each index of y
+//   a split of the window's dim in only some of x, y, dy and dx: then the exchange of halos could
+//   not tell which rank reads what
+//   a number of blocks (block_spec) that does not divide the extent of their dim
 //
 // nn::verify (nn/verify.hpp) runs the layer and checks that it computes the results that a row
 // states.

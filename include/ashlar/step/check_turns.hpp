@@ -15,7 +15,8 @@ inline namespace step {
 ///
 ///   - problem::interleaved is not between 1 and the number of micro-batches. It may be 0 if
 ///     problem::overlap is set.
-///   - It is above 1, and a layer couples the rows of a batch (layer_spec::couples_rows).
+///   - problem::interleaved is above 1, and a layer couples the rows of a batch
+///     (layer_spec::couples_rows).
 template <int N>
 constexpr void check_turns(basic_problem<N> const& net, char const* where) {
   if (net.interleaved == 0 && !net.overlap)

@@ -4,7 +4,8 @@
 #pragma once
 
 // Records which computations of one layer have run in a micro-batch, and checks whether the next
-// one is allowed. A forward pass has several parts if statistics must be redistributed in between.
+// computation is allowed. A forward pass has several parts if statistics must be redistributed in
+// between.
 //
 //   forward      each part once, in order
 //   recompute    each part once, in order, after the forward pass has ended

@@ -3,12 +3,18 @@
 
 #pragma once
 
-// Adds to a program what one part of a pipeline sends to other parts and receives from them. Between
-// neighbouring stages these are the output y of the last element of a stage, and the gradient dx of
-// the first one. Of a skip whose ends are on different stages (cut_skips.hpp), it is the input x of
-// the skip, and its gradient. begin_send and begin_receive add the begin of a crossing and return its
-// index; end_crossing adds its end. `forward` says that a value goes to a later stage; otherwise its
-// gradient goes back. `number` and `plan` are as in program_crossing.
+// Adds to a program the sends and receives of one part of a pipeline. These tensors cross to
+// another part:
+//
+//   between neighbouring stages   the output y of the last element of the earlier stage, and back
+//                                 the gradient dx of the first element of the later stage
+//   for a skip whose ends are on  the input x of the skip, and back its gradient
+//   different stages
+//
+// begin_send and begin_receive add the begin of a crossing and return the index of the crossing;
+// end_crossing adds its end. If `forward`, an activation goes to a later stage. Otherwise a
+// gradient goes back. `b` is the micro-batch. `number` and `plan` are as in program_crossing.
+// cut_skips.hpp finds the skips.
 
 #include <ashlar/step/cut_skips.hpp>
 #include <ashlar/step/program_builder.hpp>
@@ -22,16 +28,16 @@ class crossing_builder : public program_builder<dynamic_size> {
  public:
   using program_builder<dynamic_size>::program_builder;
 
-  /// Adds the redistribution of what element `element` makes to placement `to`, at which it goes to
-  /// another part of the mesh, and the begin of its send.
+  /// Adds the redistribution to placement `to` of the tensor that element `element` makes, and then
+  /// the begin of its send to another part of the mesh.
   int begin_send(int b, int element, bool forward, placement const& to, int number, int plan) {
     enter(b, element);
     layer_choice const& c = chosen_[element];
     return send(forward, forward ? own(element).y : own(element).dx, extents_at(element, forward),
                 forward ? c.y : c.dx, to, number, plan);
   }
-  /// `element` reads what is received: the output of the element before it, or the gradient from the
-  /// element after it. It arrives at placement `at`.
+  /// Adds the begin of the receive of a tensor that element `element` reads: the output of the
+  /// element before, or the gradient that the element after makes. It arrives at placement `at`.
   int begin_receive(int b, int element, bool forward, placement const& at, int number, int plan) {
     enter(b, forward ? element - 1 : element + 1);
     auto const bytes = bytes_of(extents_at(element_, forward), at, net_.element_size);
@@ -42,7 +48,7 @@ class crossing_builder : public program_builder<dynamic_size> {
     return begin_crossing({false, what(forward), element, b, value, number, plan, when(forward)});
   }
 
-  /// The same for the input of a skip, or for its gradient.
+  /// The following two functions do the same for the input of a skip, or for its gradient.
   int begin_send(int b, cut_skip const& skip, bool forward, placement const& to, int number,
                  int plan) {
     enter(b, forward ? skip.begin : skip.end);
@@ -59,8 +65,9 @@ class crossing_builder : public program_builder<dynamic_size> {
     return begin_crossing({false, what(forward), forward ? skip.end : skip.begin, b, value, number,
                            plan, when(forward)});
   }
-  /// Adds the redistribution of what has arrived of a skip at placement `at`, to the placement at
-  /// which the skip's other end reads it. Expects that the receive has ended.
+  /// Adds the redistribution of the received input (or gradient) of a skip, from placement `at` of
+  /// its arrival to the placement at which the end (or the begin) of the skip reads it. Expects
+  /// that the receive has ended.
   void bring(int b, cut_skip const& skip, bool forward, placement const& at) {
     enter(b, forward ? skip.end : skip.begin);
     int& value = forward ? own(skip.end).arrived : own(skip.end).skipped;
@@ -73,7 +80,8 @@ class crossing_builder : public program_builder<dynamic_size> {
   // value (phase forward) to the part of the later use, and the gradient of the later use (phase
   // synchronize) to the part of the first use.
 
-  /// Adds the begin of such a send, and returns its index. It leaves at placement `to`.
+  /// Adds the begin of the send of a tied parameter, or of the gradient of its later use, and
+  /// returns the index of the crossing. The tensor leaves at placement `to`.
   int begin_tie_send(tie const& t, phase when, placement const& to, int number, int plan) {
     bool const value = when == phase::forward;
     int const k = enter_tie(t, value);
@@ -84,7 +92,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     if (!(from == to)) sent = add_tie_move(when, k, from, to, sent);
     return begin_crossing({true, moved::parameter, element_, 0, sent, number, plan, when});
   }
-  /// Adds the begin of such a receive, and returns its index. It arrives at placement `at`.
+  /// Adds the begin of the receive of the same tensor on the other part, and returns the index of
+  /// the crossing. The tensor arrives at placement `at`.
   int begin_tie_receive(tie const& t, phase when, placement const& at, int number, int plan) {
     int const k = enter_tie(t, when != phase::forward);
     auto const size = search::step::element_size(net_, moved::parameter, when);
@@ -92,8 +101,8 @@ class crossing_builder : public program_builder<dynamic_size> {
     int const value = add_value(kind_of_tied(when), k, bytes);
     return begin_crossing({false, moved::parameter, element_, 0, value, number, plan, when});
   }
-  /// Adds the end of such a receive, and the use of what has arrived: the later use reads it, or it
-  /// is added to the gradient of the first use.
+  /// Adds the end of that receive. After it, the later use reads the received parameter, or the
+  /// received gradient is added to that of the first use.
   void end_tie_receive(tie const& t, phase when, placement const& at, int index) {
     end_crossing(index);
     int const k = enter_tie(t, when != phase::forward);
@@ -127,7 +136,8 @@ class crossing_builder : public program_builder<dynamic_size> {
         {true, what(forward), element_, micro_batch_, value, number, plan, when(forward)});
   }
 
-  /// Makes the first or the later element of a tie the current one. Returns its parameter.
+  /// Makes the first or the later element of a tie the current one. Returns the index of its
+  /// parameter.
   int enter_tie(tie const& t, bool first) {
     micro_batch_ = 0;
     element_ = first ? t.first : t.later;

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// A program of a pipeline's part in which no send or receive goes on while the part computes: each
-// ends right after it has begun. Programs begin receives ahead (build_stage.hpp). A part that waited
-// there for what is sent later might wait for ever. So a receive moves behind:
+// Changes the program of a pipeline's part so that no send or receive goes on while the part
+// computes: each ends right after its begin. The programs of build_stage.hpp begin receives ahead.
+// If a part waited for the tensor at that early place, it might wait for ever, since the sender may
+// first need a tensor of this part. So each receive moves behind
 //
 //   all transfers of the part that come before it in the common order
-//   all passes before the next transfer of the part, or before the pass that reads what it brings
+//   all passes before the part's next transfer, or before the pass that reads the received tensor
 //
 // None of these waits for the receive, so the parts never wait for each other in a circle.
 
@@ -18,7 +19,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the program with every crossing ended at once.
+/// Returns the program in which every send and every receive ends right after its begin.
 ASHLAR_INLINE program with_crossings_at_once(program p);
 
 }  // namespace step

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Finds the skips that a cut of a chain into pipeline stages divides. The skipped value of such a
-// skip goes from the stage of its begin to that of its end directly, over all stages between, and
-// its gradient goes back. If both stages are on one part of the mesh, nothing is sent.
+// Finds the skips (problem.hpp) that a cut of a chain into pipeline stages divides. The input of
+// such a skip goes directly from the stage of its begin to the stage of its end, past all stages
+// between, and its gradient goes back. If both stages are on one part of the mesh, nothing is sent.
 
 #include <vector>
 

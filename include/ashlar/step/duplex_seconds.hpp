@@ -3,20 +3,23 @@
 
 #pragma once
 
-// The seconds of a step of two micro-batches that take turns, in closed form. It is the timeline
-// (timeline.hpp) of a program with one link and nothing but stages: each is a redistribution and the
-// computations behind it. Stage i of one micro-batch has m_i seconds of communication and p_i
-// seconds of work, and the first stage has no communication:
+// The seconds T of a step of two micro-batches that take turns, in closed form. T equals the
+// seconds of the timeline (timeline.hpp) if the program uses one link and consists of stages only.
+// A stage is a redistribution and the computations behind it. Stage i of one micro-batch has m_i
+// seconds of communication and p_i seconds of work. The first stage has no communication. Let x⁺ be
+// max(x, 0). Then
 //
 //   T = 2 Σ p_i + Σ over i > 1 of ( (m_i - p_{i-1})⁺ + (m_i - p_i)⁺ )
 //
 // This follows from equations 4 and 5 of HiDup (Zhang et al., "Accelerating Large-Scale Distributed
-// Neural Network Training with SPMD Parallelism", SoCC 2022), which add up the same seconds stage by
-// stage. There, both micro-batches wait for each other after every turn. The timeline has no such
-// barriers, but takes as long: in each turn both resources wait for the same two ends.
+// Neural Network Training with SPMD Parallelism", SoCC 2022), which add up the same seconds stage
+// by stage. In HiDup, both micro-batches wait for each other after every turn. The timeline has no
+// such barriers, but takes as long: in each turn the processor and the link both wait for the end
+// of one micro-batch's computations and for the end of the other one's communication.
 //
-// Not in this form: several links, latencies of buckets, synchronization of gradients, gathers, and
-// weight gradients that run beside the move of their layer's dx. The timeline has all of these.
+// The formula leaves out several links, latencies of buckets, synchronization of gradients,
+// gathers, and weight gradients that run beside the move of their layer's dx. The timeline has all
+// of these.
 
 #include <ashlar/step/names.hpp>
 

@@ -8,8 +8,8 @@
 //
 //   begin_move        goes right after the action that makes its source
 //   end_move          goes right before the first reader of its result
-//   weight_gradient   If dx must be redistributed, goes after the input_gradient of its layer and
-//                     micro-batch. So it overlaps with the redistribution of dx.
+//   weight_gradient   goes after the input_gradient of its layer and micro-batch if dx must be
+//                     redistributed, so that it overlaps with this redistribution
 //
 // Three kinds of redistributions keep their places:
 //
@@ -17,8 +17,9 @@
 // - redistributions without communication
 // - redistributions of values that exist before the step
 //
-// The redistribution of the choices that routers make is that of a statistic. So a rank has all sizes
-// of routed rows before their redistribution begins (layout/routing.hpp).
+// Routers choose experts for the tokens (layout/routing.hpp). These choices are redistributed as a
+// statistic. So a rank knows the numbers of all routed rows before the redistribution of these rows
+// begins.
 
 #include <utility>
 
@@ -69,7 +70,7 @@ class early_moves_pass {
     action const& a = actions_[static_cast<std::size_t>(i)];
     for (int const v : a.reads)
       if (int const k = std::exchange(move_to_[static_cast<std::size_t>(v)], -1); k >= 0) {
-        begin(k);  // no effect unless this source is itself the result of another move
+        begin(k);  // it has begun already, unless its source is the result of another move
         emit(end_[static_cast<std::size_t>(k)]);
       }
     made_.push_back(a);
@@ -128,7 +129,7 @@ class early_moves_pass {
   std::vector<int> begin_, end_;  // per move: indices of its begin_move and end_move in actions_
   std::vector<int> travels_, is_read_;
   std::vector<int> move_to_;  // per value: the move that makes it, or -1 once that move has ended
-  std::vector<std::vector<int>> moves_from_;  // per value: the moves that read it
+  std::vector<std::vector<int>> moves_from_;  // per value: the moves whose source it is
 };
 
 }  // namespace step_detail

@@ -4,13 +4,13 @@
 #pragma once
 
 // A pass that lets renewed parameters share messages. A renewal is the redistribution of a
-// parameter from where it is updated to where it is stored. It begins after the update, and in a
-// serial program it ends before the next one begins.
+// parameter from where it is updated to where it is stored. A renewal begins after the update. In a
+// serial program it ends before the next renewal begins.
 //
 //   buckets      renewals with the same steps, in the order of the program, until they have at
 //                least the given bytes on a rank (buckets.hpp has the same for gradients)
-//   under way    two buckets at a time: one is on the links while the next one is packed. More
-//                would need more memory, and the links carry one after another anyway.
+//   in flight    two buckets at a time: one is on the links while the next one is packed. More
+//                buckets would need more memory, and the links carry one after another anyway.
 //
 // Renewals without communication keep their places.
 
@@ -79,7 +79,7 @@ class early_renewal_pass {
   }
 
   program changed_;
-  std::vector<action> begin_, end_;  // of each move
+  std::vector<action> begin_, end_;  // the begin_move and the end_move of each move
   std::vector<bucket> buckets_;
   int first_bucket_ = 0;
 };

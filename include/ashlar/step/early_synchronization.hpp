@@ -5,11 +5,12 @@
 
 // A pass that lets the synchronization of parameters' gradients overlap with the backward pass. A
 // program sums up the gradient of each parameter over the micro-batches. A synchronization is the
-// redistribution of such a sum. It can begin when the gradient of the last micro-batch has been
-// added, and begins when this is so for all synchronizations of its bucket (buckets.hpp).
+// redistribution of such a sum. A sum is complete when the gradient of the last micro-batch has
+// been added. A synchronization begins when the sums of all synchronizations of its bucket are
+// complete (buckets.hpp), or when its own sum is complete if it is in no bucket.
 //
-// An end_move stays in place, before the updates. Redistributions without communication keep their
-// places. A sum whose placement is already right has no redistribution.
+// Each end_move stays in place, before the updates. Redistributions without communication keep
+// their places. A sum that is already at the placement of the update has no redistribution.
 
 #include <ashlar/step/buckets.hpp>
 #include <ashlar/step/pass.hpp>
@@ -67,7 +68,7 @@ constexpr pass_result early_synchronization(program const& p, bucket_numbers con
   return step_detail::finish_pass(p, step_detail::with_early_synchronization(p, buckets), limit);
 }
 
-/// Does the same with buckets of at least this many bytes on a rank; 0 means no buckets.
+/// Does the same with buckets of at least `bucket_bytes` bytes on a rank; 0 means no buckets.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return early_synchronization(p, buckets_of_size(p, bucket_bytes), limit);

@@ -16,8 +16,9 @@
 // of parameters read this copy, so they have element_size. Redistributions of gradients have
 // accumulation_size.
 //
-// A parameter that is updated at another placement than that at which it is stored has both of them
-// where it is updated. What it stores is a copy in type T.
+// A parameter may be updated at one placement and stored at another (plan.hpp). Then the value that
+// the optimizer updates, and its copy if there is one, lie where the parameter is updated. A second
+// copy, in type T, lies where the parameter is stored.
 
 #include <ashlar/step/problem.hpp>
 

@@ -14,8 +14,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action of a program. `action` is the index of this action. It is -1 if there is
-/// no fault. It is the number of actions if something is missing at the end of the step.
+/// The first wrong action of a program. `action` is the index of this action, or -1 if there is no
+/// fault. If something is missing at the end of the step, `action` is the number of actions.
 struct fault {
   int action = -1;
   char const* what = "";  ///< the error message

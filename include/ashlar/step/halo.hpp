@@ -18,9 +18,9 @@
 // 1, a halo has k - 1 coordinates along the split dim, half of them on either side. If the windows
 // leave gaps (stride > k), the coordinates in the gaps are sent too.
 //
-// The price is the time of the rank that receives most: α per neighbour and β per byte. α and β are
-// the largest of the mesh axes that split the dim. If several axes split the dim, this price is an
-// upper bound.
+// The price is the time of the rank that receives most: α seconds per neighbour and β seconds per
+// byte (machine/link.hpp). α and β are the largest among the mesh axes that split the dim. If
+// several axes split the dim, this price is an upper bound.
 
 #include <vector>
 
@@ -134,9 +134,9 @@ struct halo_cost {
   constexpr double seconds() const { return forward + backward; }
 };
 
-/// Returns the halo exchange that precedes a computation: the exchange of x for the forward pass,
-/// the exchange of dx for a computation of dx, and none for others. `halo` is a halo_cost or a
-/// halo_traffic.
+/// Returns the cost or the traffic of the halo exchange that belongs to a computation: that of x
+/// before a forward pass, that of dx after a computation of dx, and 0 for a weight gradient. `halo`
+/// is a halo_cost or a halo_traffic.
 template <class Halo>
 constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
   switch (what) {

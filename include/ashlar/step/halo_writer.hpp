@@ -6,11 +6,12 @@
 // Adds exchanges of halos to a program (halo.hpp):
 //
 //   exchange_halo   before a forward pass: makes x with its halo from x
-//   add_halo        after a backward pass: makes dx, the sum of what the ranks that read an element
-//                   computed for it, from dx with its halo
+//   add_halo        after a backward pass: makes dx from dx with its halo. If several ranks have
+//                   read an element of x, each of them has computed an addend of its gradient. The
+//                   exchange adds them up
 //
-// A layer without a halo gets neither. Nor does one of which every rank has exactly what its windows
-// cover.
+// A layer gets neither if it has no halo, or if every rank already has exactly the part of x that
+// its windows cover.
 
 #include <ashlar/step/memory.hpp>
 #include <ashlar/step/program_writer.hpp>
@@ -25,15 +26,16 @@ class halo_writer : public program_writer {
   using program_writer::program_writer;
 
  protected:
-  /// An element of the chain in a micro-batch, and the bytes of its numbers.
+  /// The layer that exchanges a halo, its index `element` in the chain, the micro-batch, and the
+  /// bytes per element of the tensor.
   struct halo_user {
     layer_spec const& spec;
     layer_choice const& choice;
     int element, micro_batch, element_size;
   };
 
-  /// Adds the exchange that gives every rank its input x with its halo, and returns this value.
-  /// Returns -1 if the element needs no exchange.
+  /// Adds the exchange that makes x with its halo from the value `x`. Returns the index of the new
+  /// value, or -1 if the layer needs no exchange.
   constexpr int exchange_halo(halo_user const& by, phase when, int x) {
     auto const layout = halo_layout_of(by.spec, by.choice.x, made_.mesh);
     if (!layout.has_halo()) return -1;
@@ -70,7 +72,7 @@ class halo_writer : public program_writer {
                    by.element_size;
     return a;
   }
-  /// Returns the index of a layout in program::halos.
+  /// Returns the index of a layout in program::halos. Adds the layout if it is new.
   constexpr int halo_number(halo_layout const& layout) {
     for (std::size_t i = 0; i < made_.halos.size(); ++i)
       if (made_.halos[i] == layout) return static_cast<int>(i);

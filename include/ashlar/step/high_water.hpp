@@ -8,8 +8,8 @@
 //   time                     bytes that count
 //   the whole step           values that outlast it, optimizer states, parameter copies in the
 //                            element type (program::resident)
-//   from making to release   every other value except statistics; one that is received counts from
-//                            the begin of its receive. A renewed parameter takes the place of the
+//   from making to release   every other value except statistics. A received value counts from the
+//                            begin of its receive. A renewed parameter takes the place of the
 //                            stored one, and so counts only until its redistribution has ended
 //   during a computation     workspace
 //   during an exchange of    its buffers
@@ -18,8 +18,8 @@
 //                            afterwards both until they are released
 //
 // Two numbers describe the effect of a part of a program on memory: the net change of the bytes in
-// use, and the peak of the bytes in use relative to the beginning of the part. From the numbers of
-// two consecutive parts follow the numbers of both parts together.
+// use, and the peak of the bytes in use relative to the beginning of the part. memory_change::then
+// computes the two numbers of two consecutive parts together from the numbers of each.
 //
 // For a program in serial order, the high-water mark equals the memory that the search predicts for
 // its plan (memory_fold.hpp). Passes that reorder a program change it.

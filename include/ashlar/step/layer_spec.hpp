@@ -30,9 +30,9 @@ struct label {
 
 /// The role of a parameter in a tie: two elements that read one parameter (problem.hpp).
 ///
-///   none    the parameter of one element
-///   first   of the first element, which stores the parameter
-///   later   of the later element, which has a gradient of its own, but stores nothing
+///   none    not tied: one element reads the parameter
+///   first   this element is the first of the two; it stores the parameter
+///   later   this element is the later one; it has a gradient of its own, but stores nothing
 enum class tie_role : signed char { none, first, later };
 
 struct parameter_spec {
@@ -66,9 +66,9 @@ struct halo_spec {
   friend constexpr bool operator==(halo_spec const&, halo_spec const&) = default;
 };
 
-/// A dim of x whose elements form blocks that a rank must have whole, such as the groups of channels
-/// of a group norm. A plan may split this dim only over a number of ranks that divides `count`, the
-/// number of blocks. Then every shard consists of whole blocks.
+/// A dim of x whose elements form blocks that a rank must have whole, such as the groups of
+/// channels of a group norm. A plan may split this dim only over a number of ranks that divides
+/// `count`, the number of blocks. Then every shard consists of whole blocks.
 struct block_spec {
   int dim = -1;  ///< -1: none
   std::int64_t count = 1;
@@ -88,11 +88,12 @@ constexpr bool has_own_weight_gradient(backward_form form) {
   return form == backward_form::halves || form == backward_form::gradients_only;
 }
 
-/// Elements that a layer keeps for its backward pass and that are split with some dims of x only,
-/// such as the keys of a context, which do not depend on the positions of the queries.
+/// Elements that a layer keeps for its backward pass and that only splits of some dims of x divide
+/// among the ranks. An example is the keys of a context: they do not depend on the positions of the
+/// queries, so a split of these positions does not divide the keys.
 struct saved_values_beside {
-  double values = 0;
-  unsigned dims = 0;  ///< bit d: split with dim d of x
+  double values = 0;  ///< number of elements, before they are divided
+  unsigned dims = 0;  ///< bit d: a split of dim d of x divides them
   friend constexpr bool operator==(saved_values_beside const&,
                                    saved_values_beside const&) = default;
 };
@@ -107,8 +108,8 @@ struct layer_spec {
   double backward_flops = 0;
   double forward_values = 0;  ///< elements read or written by operations other than GEMMs
   double backward_values = 0;
-  double saved_values = 0;  ///< elements kept for the backward pass, which are split like x
-  inplace_vector<saved_values_beside, 2> saved_beside;  ///< others that are kept
+  double saved_values = 0;  ///< elements kept for the backward pass that are split like x
+  inplace_vector<saved_values_beside, 2> saved_beside;  ///< other elements that are kept
   backward_form backward = backward_form::whole;
   double gradient_flops = 0;  ///< the part of backward_flops for the parameters' gradients
   double gradient_values = 0;
@@ -131,7 +132,7 @@ struct layer_spec {
 }
 
 /// Returns the spec of a layer whose dx is not needed because its input is the data of the net. If
-/// the layer must compute dx, returns its spec unchanged.
+/// the layer cannot compute the parameters' gradients without dx, returns its spec unchanged.
 constexpr layer_spec without_dx(layer_spec spec) {
   if (spec.backward == backward_form::whole) return spec;
   spec.backward = backward_form::gradients_only;

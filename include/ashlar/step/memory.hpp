@@ -13,25 +13,27 @@
 //                            + |update| · e if e differs from a
 //                            + |store| · e if update is not store
 //              + the saved values of other micro-batches in flight in a pipeline stage
-//   saved      held from the forward to the backward pass: saved_values · |x| / (elements of x),
-//              because these values are distributed like x, which has its halo here; and
-//              saved_beside, of which each part is split with some dims of x
+//   saved      held from the forward to the backward pass:
+//              saved_values · |x| / (elements of x), because these values are distributed like x
+//              (if x has a halo, |x| includes it)
+//              + saved_beside, whose parts are divided only by the splits of some dims of x
 //   a phase    the peak over the actions of the phase: their results, parameters in use if use is
 //              not store, workspace, x and dx with their halos, a parameter that is being
 //              redistributed
 //
-// For a placement x, |x| is the number of elements of its largest shard. A parameter is stored at
-// placement store and read at placement use. Its gradient is summed at placement grad, and it is
-// updated at placement update. e is element_size and a is accumulation_size, both in bytes
-// (element_size.hpp).
+// |p| is the number of elements of the largest shard of a tensor at placement p; x also names the
+// placement of x. A parameter is stored at placement store and read at placement use. Its gradient
+// is summed at placement grad, and it is updated at placement update. e is element_size and a is
+// accumulation_size, both in bytes (element_size.hpp).
 //
-// If K micro-batches take turns (turns.hpp), everything that belongs to a micro-batch counts K times.
-// This is an upper bound, since they do not need their peaks at the same time. A parameter that is
-// gathered once for all of them belongs to the one that has not read it yet.
+// If K micro-batches take turns (turns.hpp), everything that belongs to a micro-batch counts K
+// times. This is an upper bound, since the micro-batches do not reach their peaks at the same time.
+// A parameter that is gathered once for all K stays in memory until the last of them has read it.
+// Its bytes are part of what counts for this last micro-batch.
 //
-// A redistribution counts as the larger of its two ends plus its buffers (plan/packing.hpp). Three
-// things are not counted: the batch (which belongs to the caller), statistics, and the shards
-// between the steps of a redistribution.
+// A redistribution counts as the larger of its source and its result, plus its buffers
+// (plan/packing.hpp). Three things are not counted: the batch (which belongs to the caller),
+// statistics, and the shards between the steps of a redistribution.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/packing.hpp>
@@ -96,11 +98,11 @@ struct element_bytes {
   std::int64_t backward = 0;     ///< peak of the backward pass, without dy and `saved`
   std::int64_t synchronize = 0;  ///< peak while its gradients are synchronized
   std::int64_t gradients = 0;    ///< synchronized gradients, held until the step ends
-  /// Peak while updated parameters move to where they are stored. Also while the gradients of tied
-  /// parameters move that cross between parts of a pipeline (add_tied_apart).
+  /// Peak while updated parameters move to where they are stored. It includes the redistributions
+  /// of tied parameters' gradients that cross between parts of a pipeline (add_tied_apart).
   std::int64_t renew = 0;
 
-  /// Multiplies the bytes that belong to a micro-batch.
+  /// Multiplies the bytes that belong to one micro-batch by `micro_batches`.
   constexpr void multiply(int micro_batches) {
     for (auto which :
          {&element_bytes::held, &element_bytes::saved, &element_bytes::x, &element_bytes::y,
@@ -138,14 +140,14 @@ constexpr std::int64_t most_of_move(std::int64_t from, std::int64_t to, int rank
 /// The memory that a layer's exchanges of halos need on the rank that needs most, in bytes.
 struct halo_memory {
   bool has_x = false, has_dx = false;  ///< whether x, and the gradient of x, have a halo
-  std::int64_t x = 0, dx = 0;          ///< of x with its halo, and of its gradient
+  std::int64_t x = 0, dx = 0;          ///< bytes of x with its halo, and of its gradient
   std::int64_t exchanging = 0;         ///< buffers of the exchange of x
   std::int64_t adding = 0;             ///< buffers of the exchange of dx, with the received addends
 
   /// Returns the bytes that a backward pass needs in addition to the gradient with its halo.
-  /// `workspace` is what the pass itself needs. The sum over the ranks follows the pass and needs
-  /// its buffers and its result, of `made` bytes. Both count here as if the pass needed them, though
-  /// the gradient of y, which the pass reads, may be released in between.
+  /// `workspace` is what the pass itself needs. After the pass, the addends of dx are exchanged
+  /// (add_halo). This exchange needs buffers, and its result has `made` bytes. Both count here as
+  /// if the pass needed them, although the pass's input dy may be released before the exchange.
   constexpr std::int64_t during_backward(std::int64_t workspace, std::int64_t made) const {
     return has_dx && made + adding > workspace ? made + adding : workspace;
   }
@@ -239,7 +241,7 @@ struct phase_memory {
   constexpr void move(phase when, moved what, int index, shape const& extents,
                       placement const& from, placement const& to) {
     if (what != moved::parameter || from == to) return;
-    // A parameter that is updated apart is stored as a copy in the element type of activations.
+    // If a parameter is updated elsewhere, its stored value is a copy in the activations' type.
     bool const is_copy = repeats(when) && choice.parameters.items[index].is_updated_apart();
     std::int64_t const source = max_local_elements(extents, mesh, from) *
                                 (is_copy ? element_size : accumulation_size);
@@ -249,8 +251,8 @@ struct phase_memory {
     raise(held + most_of_move(source, target, mesh.ranks()));
     if (!is_added_at_once(when, index)) held += target;
   }
-  /// Returns whether the moved gradient of a parameter is added to that of its first use, and then
-  /// released.
+  /// Returns whether a move in phase `when` makes the gradient of a tied parameter's later use,
+  /// which is added to that of the first use and then released.
   constexpr bool is_added_at_once(phase when, int index) const {
     auto const& p = spec.parameters.items[index];
     return when == phase::synchronize && p.tie == tie_role::later && !p.is_apart;
@@ -263,11 +265,12 @@ struct phase_memory {
 /// after it has crossed (crosses_at).
 ///
 ///   value at the first use       The replicated value may be sent until the last pass has ended.
-///   value at the later use       What arrives lies in the bytes of the copy that this part keeps,
-///                                and needs others only while it becomes owned.
-///   gradient at the first use    What arrives is held in addition to all synchronized gradients.
-///   both gradients               Those that move do so after all gradients are synchronized. They
-///                                need bytes then, as renewed parameters do.
+///   value at the later use       The received value is already counted, as the copy that this part
+///                                keeps (memory_of). Only while it becomes owned does it need more.
+///   gradient at the first use    The received gradient is held in addition to all synchronized
+///                                gradients.
+///   both gradients               A gradient that must be replicated or become owned does so after
+///                                all gradients are synchronized. These bytes count in `renew`.
 ///
 /// `e` and `a` are element_size and accumulation_size.
 constexpr void add_tied_apart(element_bytes& bytes, parameter_spec const& p,
@@ -346,7 +349,7 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     bytes.lasting += a * grad;
     if (tied.tie != tie_role::later)
       bytes.lasting += (stored_size(net) - a) * update + (p.is_updated_apart() ? e * store : 0);
-    else if (tied.is_apart) bytes.lasting += e * store;  // the copy of this part of a pipeline
+    else if (tied.is_apart) bytes.lasting += e * store;  // the copy on the later use's part
   }
   halo_memory const halo = spec.halo.dim < 0 ? halo_memory{} : halo_memory_of(spec, c, t, e);
   std::int64_t const workspace = workspace_bytes(spec, c, t, e);

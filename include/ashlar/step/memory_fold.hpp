@@ -12,7 +12,7 @@
 // before i have saved are in memory. So
 //
 //   memory = lasting bytes of all elements
-//          + the larger of  max over i of ( saved before i + bytes that i needs in either pass )
+//          + the largest of max over i of ( saved before i + bytes that i needs in either pass )
 //            and            max over i of ( gradients synchronized before i
 //                                           + bytes that i needs to synchronize its gradients )
 //            and            all synchronized gradients
@@ -88,7 +88,7 @@ template <int N>
 class memory_fold {
  public:
   /// Makes an object for plans on `ranks` ranks that recompute the first `again` segments. A
-  /// segment is a part of the layer chain, such as a copy of a repeat.
+  /// segment is a part of the layer chain, such as one copy of the layers in nn::repeat.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 

@@ -5,8 +5,8 @@
 
 // Declares namespace ashlar::step, which contains a training step's types (problem, plan, ...).
 // ashlar::step is an alias of an inline namespace in ashlar::search, since most users need both
-// namespaces. So step::plan and search::plan are one type, and argument-dependent lookup finds the
-// functions of the search.
+// namespaces. So step::plan and search::plan are one type, and for an argument of this type
+// argument-dependent lookup also finds the functions of the search.
 
 namespace ashlar::search {
 inline namespace step {}

@@ -23,7 +23,7 @@ namespace ashlar::search {
 inline namespace step {
 
 /// Returns the program after all passes that make it faster on machine `m`, with a report of each
-/// pass.
+/// pass that was tried.
 #if ASHLAR_COMPILED
 overlap_result overlapped(program const& p, machine const& m, overlap_options const& options = {});
 #else

@@ -16,8 +16,8 @@
 //                           and with smaller buckets
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there
-// is a memory limit. Without a limit they would always win and keep all parameters on every rank. A
-// plan that stores parameters sharded is meant to avoid exactly this.
+// is a memory limit. Without a limit they would always win and keep all parameters on every rank,
+// which a plan with sharded parameters is meant to avoid.
 //
 // To add a pass, add a line to with_what_pays.
 

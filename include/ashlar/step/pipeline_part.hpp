@@ -3,8 +3,9 @@
 
 #pragma once
 
-// What the ranks of one part of a mesh run of a pipeline: the schedule, the cuts of the net, and
-// the parts. build_stage.hpp makes the program of the part from it.
+// Describes a pipeline, and which part of its mesh a program is for: the schedule, the cuts of the
+// net into stages, and the parts of the mesh. build_stage.hpp makes the program of the part from
+// it.
 
 #include <algorithm>
 #include <vector>
@@ -15,7 +16,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Returns the stage that holds an element. Stage s has the elements limits[s] .. limits[s + 1] - 1.
+/// Returns the stage that holds an element. Stage s has the elements limits[s] to
+/// limits[s + 1] - 1.
 constexpr int stage_of_element(std::vector<int> const& limits, int element) {
   return static_cast<int>(std::upper_bound(limits.begin(), limits.end(), element) -
                           limits.begin()) -
@@ -23,13 +25,13 @@ constexpr int stage_of_element(std::vector<int> const& limits, int element) {
 }
 
 struct pipeline_part {
-  int position = 0;           ///< of this part in the schedule
+  int position = 0;           ///< position of this part in the schedule
   pipelines::schedule order;  ///< without faults (pipeline/check.hpp)
   std::vector<int> limits;    ///< the first element of each stage, then the number of all elements
   topology whole;             ///< the mesh of all parts
-  std::vector<mesh_part> parts;  ///< by position, all of the same axes
-  /// Whether receives begin ahead (build_stage.hpp). A device carries out all crossings
-  /// of a rank one after the other, so there they begin in the common order.
+  std::vector<mesh_part> parts;  ///< by position; all have the same axes
+  /// Whether receives begin ahead (build_stage.hpp). False on a device: it carries out all
+  /// crossings of a rank one after the other, so they must begin in the common order.
   bool receives_ahead = true;
 
   constexpr int stages() const { return order.stages(); }

@@ -21,16 +21,17 @@ struct placement_move {
 };
 
 /// The placements of one parameter. Its gradient moves from `grad` to `update`, where the optimizer
-/// updates the parameter. If `update` is not `store`, the updated value moves to `store` then.
+/// updates the parameter. If `update` is not `store`, the updated value then moves to `store`.
 struct parameter_choice {
   placement use;    ///< placement at which the layer computes with the parameter
   placement grad;   ///< placement of its gradient after the backward pass, before synchronization
   placement store;  ///< placement of its value between two steps
   /// Placement of its synchronized gradient, of the optimizer's state, and of the value that the
-  /// optimizer updates. No axes: these are at `store`. It is never equal to `store` (set_update).
+  /// optimizer updates. A placement without axes means that these three are at `store`. So `update`
+  /// itself is never equal to `store` (set_update).
   placement update{};
 
-  /// Returns whether the parameter is updated at another placement than that at which it is stored.
+  /// Returns whether the parameter is updated at one placement and stored at another.
   constexpr bool is_updated_apart() const { return update.axis.count > 0; }
   /// Returns the placement at which the parameter is updated.
   constexpr placement const& updated_at() const { return update.axis.count > 0 ? update : store; }
@@ -39,8 +40,9 @@ struct parameter_choice {
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
 
-/// Returns the placement at which a tied parameter, or its gradient, crosses to another part of a
-/// mesh, if it lies at placement `at`. Owned tensors do not cross, so they are replicated first.
+/// Returns the placement at which a tied parameter, or its gradient, leaves for another part of a
+/// mesh, if it lies at placement `at`. An owned tensor is replicated first; all others leave as
+/// they are.
 constexpr placement crosses_at(placement at) {
   for (auto& axis : at.axis)
     if (axis.is_owned()) axis = {};
@@ -78,7 +80,7 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
-/// Returns whether the plan updates a parameter at another placement than that at which it is stored.
+/// Returns whether the plan updates any parameter at one placement and stores it at another.
 template <int N>
 constexpr bool updates_apart(basic_plan<N> const& chosen) {
   for (auto const& c : chosen.choices)

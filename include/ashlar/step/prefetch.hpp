@@ -4,7 +4,8 @@
 #pragma once
 
 // A pass that starts the gathers of stored parameters earlier, so that they overlap with
-// computations. It can also keep gathered parameters in memory, so that they are gathered less
+// computations. A gather is the redistribution of a stored parameter to the placement where a layer
+// reads it. The pass can also keep gathered parameters in memory, so that they are gathered less
 // often. An element is a layer or one end of a residual.
 //
 //   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements

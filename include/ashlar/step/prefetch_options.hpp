@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The options of the pass in prefetch.hpp: how early and how often the new program gathers stored
-// parameters.
+// The options of the pass in prefetch.hpp, which explains them: how many elements ahead and how
+// often the new program gathers stored parameters.
 
 namespace ashlar::search {
 inline namespace step {

@@ -10,9 +10,11 @@
 // y, and what the search chooses for the element:
 //
 //   kind             x, y                          choices
-//   layer            the layer's                   a row per axis, order of shards, storage
-//   residual_begin   the residual's x (both)       a row per axis of independent_training_rows; of a
-//                                                  skip, one that does not split the joined dim
+//   layer            the layer's                   a row per mesh axis, order of shards, placements
+//                                                  of its stored parameters
+//   residual_begin   the residual's x (both)       a row of independent_training_rows per axis; for
+//                                                  a skip, a row that does not split the dim along
+//                                                  which the skip concatenates
 //   residual_end     of a residual: its x (both)   the choice of its residual_begin
 //                    of a skip: f(x) and the
 //                    concatenation
@@ -26,17 +28,18 @@
 // Here a -> b is the cost of the redistribution from placement a to b. The first element reads the
 // data, which every rank has. The last element's y is the scalar loss.
 //
-// A segment is a run of consecutive elements that can be recomputed, such as one copy of a repeat.
-// Segments are numbered along the chain. Only the input x of a recomputed segment stays in memory
-// after its forward pass. The forward pass runs a second time right before the backward pass. So
-// the forward costs of the segment count twice, except the redistribution of its input.
+// A segment is a run of consecutive elements that can be recomputed (activation checkpointing),
+// such as one copy of the layers in nn::repeat. Segments are numbered along the chain. Only the
+// input x of a recomputed segment stays in memory after its forward pass. The forward pass runs a
+// second time right before the backward pass. So the forward costs of the segment count twice,
+// except the redistribution of its input.
 //
 // The first `recomputed` segments are recomputed. The backward pass reaches these segments last,
 // when the saved values of the other segments have been released. So the recomputed values need no
 // additional memory.
 //
-// Equal layers are stored once, and elements refer to them by index. A tie makes one parameter of
-// the parameters of two elements.
+// Equal layers are stored once, and elements refer to them by index. A tie lets two elements share
+// one parameter.
 
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -49,7 +52,7 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 
 struct element {
   element_kind kind = element_kind::layer;
-  int layer = 0;     ///< index into problem::layers; also residuals have a layer_spec there
+  int layer = 0;     ///< index into problem::layers, where residuals have a layer_spec too
   int partner = -1;  ///< index of the other end of a residual or skip; -1: a layer
   int segment = -1;  ///< number of the segment that contains this element; -1: none
   friend constexpr bool operator==(element const&, element const&) = default;
@@ -92,8 +95,8 @@ struct basic_problem {
   /// Number of micro-batches that take turns (turns.hpp): the redistributions of one run beside the
   /// computations of the others. 1: each micro-batch ends before the next one begins.
   int interleaved = 1;
-  bool overlap = false;  ///< whether the overlapped time of a step is the objective (timeline.hpp)
-  bool updates_apart = false;  ///< whether searches may update parameters apart from their storage
+  bool overlap = false;  ///< whether a search minimizes the seconds with overlap (timeline.hpp)
+  bool updates_apart = false;  ///< whether a search may update a parameter where it is not stored
   int in_flight = 1;           ///< micro-batches in flight at a time; above 1 in a pipeline stage
   /// Whether an earlier pipeline stage sends x to this chain, and whether a later stage sends dy to
   /// it.
@@ -130,8 +133,9 @@ struct basic_problem {
     }
   }
 
-  /// Makes one parameter of two: that of the first element is also that of the later one. Throws
-  /// ashlar::error if their extents differ, or if one of them is tied already.
+  /// Ties two parameters: the later element reads the parameter of the first element. Throws
+  /// ashlar::error if one of the two parameters does not exist or is tied already, if their extents
+  /// differ, or if the problem already has max_ties ties.
   constexpr void add_tie(tie const& t) {
     auto first = spec(t.first), later = spec(t.later);
     auto const name = [&](layer_spec const& s, int k) {
@@ -205,7 +209,8 @@ constexpr int turns_at_once(basic_problem<N> const& net) {
 }
 
 /// Returns whether an element of the layer chain ends a skip and concatenates its two inputs, along
-/// the dim in which the extents of its x and y differ. Then it makes a gradient for each of them.
+/// the dim in which the extents of its x and y differ. Such an element makes a gradient for each of
+/// the two inputs.
 constexpr bool ends_in_concatenation(element_kind kind, layer_spec const& spec) {
   return kind == element_kind::residual_end && !(spec.x == spec.y);
 }
@@ -213,13 +218,14 @@ template <int N>
 constexpr bool ends_in_concatenation(basic_problem<N> const& net, int i) {
   return ends_in_concatenation(net[i].kind, net.spec(i));
 }
-/// Returns whether element i of the layer chain ends a residual and adds its two inputs. Then the
-/// gradients of both are its dy.
+/// Returns whether element i of the layer chain ends a residual and adds its two inputs. The dy of
+/// such an element is the gradient of both inputs.
 template <int N>
 constexpr bool ends_in_sum(basic_problem<N> const& net, int i) {
   return net[i].kind == element_kind::residual_end && !ends_in_concatenation(net, i);
 }
-/// Returns the extents of the x of a skip. `end` is the layer at its end.
+/// Returns the extents of the input x of a skip. `end` is the spec of the element that ends the
+/// skip.
 constexpr shape skipped_extents(layer_spec const& end) {
   shape skipped = end.x;
   for (int d = 0; d < end.x.rank(); ++d)

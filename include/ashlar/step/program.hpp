@@ -36,7 +36,7 @@ struct program_move {
 };
 
 /// A send to another part of the mesh, or a receive from one, in the program of a pipeline's part.
-/// It runs between its begin and its end.
+/// The transfer runs between the begin action and the end action of this crossing.
 struct program_crossing {
   bool is_send = false;
   moved what =
@@ -44,7 +44,7 @@ struct program_crossing {
   int element = 0;        ///< element of this part that makes or reads the tensor
   int micro_batch = 0;
   int value = -1;  ///< index of what is sent or received in program::values
-  int number = 0;  ///< in the common order of all crossings, the same for sender and receiver
+  int number = 0;  ///< place in the common order of all crossings; equal for sender and receiver
   int plan = 0;    ///< index into program::crossing_plans
   search::step::phase phase = search::step::phase::forward;
 
@@ -56,13 +56,13 @@ struct program {
   int micro_batches = 1;
   int interleaved = 1;  ///< number of micro-batches that take turns (turns.hpp)
   int elements = 0;
-  int element_size = 0;  ///< bytes of an element of activations
+  int element_size = 0;  ///< bytes per element of a tensor of activations
   std::vector<action> actions;
   std::vector<value> values;
   std::vector<program_move> moves;
   std::vector<redistribution_plan> paths;  ///< the distinct plans of the moves
   std::vector<program_crossing> crossings;
-  std::vector<cross_mesh_plan> crossing_plans;  ///< of which the crossings run only `across`
+  std::vector<cross_mesh_plan> crossing_plans;  ///< a crossing runs only the `across` of its plan
   std::vector<halo_layout> halos;               ///< the distinct exchanges of halos
   std::int64_t resident = 0;  ///< bytes of optimizer states and parameter copies on a rank
 

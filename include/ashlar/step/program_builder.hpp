@@ -15,16 +15,16 @@
 //   renew                  elements 0 .. n-1, parameters that are updated apart from their storage
 //
 // visit.hpp decides which actions an element and a boundary contribute. A redistribution between
-// equal placements makes no action: the reader of its result reads its source instead. halo_writer.hpp
-// adds the exchanges of halos.
+// equal placements makes no action: the reader of its result reads its source instead. The base
+// class in halo_writer.hpp adds the exchanges of halos.
 //
 // The output y of a residual_begin is its input x itself, and the dx of a residual_end is its dy
 // itself. So residual_begin computes only in the backward pass, and residual_end only in the
 // forward pass. There are two exceptions. A residual_end without a gradient (at the end of a net
 // without a loss) makes its own dx. The end of a skip cuts its dy into two gradients.
-// Several micro-batches may be under way at a time, so each has tensors of its own.
 //
-// A tied parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
+// Several micro-batches may be in flight at a time, so each has tensors of its own. A tied
+// parameter (problem.hpp) is one value with two gradient sums, which are added at the end.
 
 #include <ashlar/step/halo_writer.hpp>
 #include <ashlar/step/turns.hpp>
@@ -106,13 +106,13 @@ class program_builder : public halo_writer {
     }
   }
 
-  /// Which gradients a backward pass computes. For `inputs`, a layer without separate computations
-  /// computes both. Then `weights` computes nothing.
+  /// Which gradients a backward pass computes: all, those of inputs, or those of parameters. A
+  /// layer that cannot separate the two computes both for `inputs`, and nothing for `weights`.
   enum class gradients : signed char { all, inputs, weights };
 
-  /// Adds the backward pass of micro-batch b, or a half of it: first the half for dx, then that for
-  /// the parameters. The last element reads the gradient that the element after it has made. The
-  /// last element of the net reads none.
+  /// Adds the backward pass of micro-batch b, or the half of it that `wanted` names: first
+  /// `inputs`, in a later call `weights`. Element last - 1 reads the gradient that element `last`
+  /// has made; the last element of the net reads none.
   constexpr void run_backward(int b, int first, int last, gradients wanted = gradients::all) {
     micro_batch_ = b;
     wanted_ = wanted;
@@ -198,7 +198,7 @@ class program_builder : public halo_writer {
   }
 
  protected:
-  /// Returns whether this program has element i.
+  /// Returns whether this program has element i. Expects an element with parameters.
   constexpr bool has(int i) { return net_.spec(i).parameters.size() == parameters(i).sum.size(); }
   /// Returns the tie whose later use is parameter k of the current element, or null.
   constexpr tie const* tie_of_later(int k) const {
@@ -250,13 +250,13 @@ class program_builder : public halo_writer {
 
   basic_problem<N> const& net_;
   basic_plan<N> const& chosen_;
-  // Of each element: the placement at which its y or dx is received from another part of the mesh;
-  // no axes if it is made here.
+  // For each element: the placement at which its y or dx is received from another part of the mesh.
+  // No axes: this part makes the tensor itself.
   std::vector<placement> y_arrives_, dx_arrives_;
   int element_ = 0, micro_batch_ = 0;
 
  private:
-  /// Returns the placement at which element i's output exists: where it was made, or received.
+  /// Returns the placement at which the output y of element i is made here, or is received.
   constexpr placement const& y_at(int i) const {
     auto const& arrives = y_arrives_[static_cast<std::size_t>(i)];
     return arrives.axes() > 0 ? arrives : chosen_[i].y;
@@ -266,7 +266,7 @@ class program_builder : public halo_writer {
     return arrives.axes() > 0 ? arrives : chosen_[i].dx;
   }
 
-  /// Adds the gradients of the parameters of layers that compute them apart from dx.
+  /// Adds the weight_gradient actions of the layers that compute these gradients apart from dx.
   constexpr void run_weight_gradients(int first, int last) {
     for (int i = last - 1; i >= first; --i) {
       if (net_[i].kind != element_kind::layer || !has_own_weight_gradient(net_.spec(i).backward))
@@ -377,7 +377,7 @@ class program_builder : public halo_writer {
         a.adds.push_back(parameters(element_).sum[k]);
   }
 
-  std::vector<element_tensors> tensors_;  // of each micro-batch and element
+  std::vector<element_tensors> tensors_;  // tensors of each micro-batch and element
   std::vector<element_parameters> parameters_;
   std::vector<work_factors> factors_;
   gradients wanted_ = gradients::all;

@@ -16,13 +16,14 @@ inline namespace step {
 namespace step_detail {
 
 /// The tensors of one element of the layer chain in one micro-batch, as indices into
-/// program::values; -1: none. `input` is the input of a segment that will be recomputed. `arrived`
-/// is the input of a skip that ends with this element, received from another part of the mesh.
+/// program::values; -1: none. `input` is the input x of a recomputed segment that begins with this
+/// element. `arrived` is the input of a skip that ends with this element, received from another
+/// part of the mesh.
 struct element_tensors {
   int y = -1, dx = -1, skipped = -1, saved = -1, dy = -1, input = -1, arrived = -1;
 };
-/// The parameters of one element, their gradient sums, their gradients, and their masters, as such
-/// indices.
+/// The parameters of one element, their gradient sums, their gradients, and their masters, as
+/// indices into program::values; -1: none.
 struct element_parameters {
   inplace_vector<int, max_parameters> stored, sum, gradient, master;
 };
@@ -80,7 +81,7 @@ class program_writer {
     made_.actions.push_back(a);
   }
 
-  /// Returns the index of a redistribution's plan in program::paths.
+  /// Returns the index of a redistribution's plan in program::paths. Adds the plan if it is new.
   constexpr int path_of(shape const& extents, int size, placement const& from,
                         placement const& to) {
     for (std::size_t i = 0; i < made_.paths.size(); ++i) {

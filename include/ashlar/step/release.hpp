@@ -7,8 +7,9 @@
 // right after the last action that reads it, adds to it or makes it. A redistribution reads its
 // source until its end_move. Passes that reorder actions call with_releases again.
 //
-// Values that outlast the step are never released, nor are those that replace stored parameters.
-// Neither are the gradients of parameters, which stay readable until the next step begins.
+// Three kinds of values are never released: values that outlast the step, values that replace
+// stored parameters, and the gradients of parameters, which stay readable until the next step
+// begins.
 
 #include <vector>
 

@@ -7,7 +7,8 @@
 // is a layer or one end of a residual.
 //
 //   phase and elements               redistributions of an element
-//   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, all B),
+//   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, which
+//                                    is replicated, -> x),
 //                                    its parameters store -> use, its statistics
 //   recompute, before the backward   like forward, but only those that communicate, and without
 //   pass of a recomputed segment's   y of the element before -> x for the segment's first element

@@ -34,8 +34,8 @@ class stage_builder {
     for_own_stages([&](int first, int last) { to_.prepare(first, last); });
     begin_ties();
     int number = first_number_;
-    // Passes count as equally long. The order of the parts' passes is given by the schedule; the
-    // costs decide only how the passes of different parts follow each other.
+    // The schedule gives the order of each part's passes. The costs decide only how the passes of
+    // different parts follow each other in the common order. So equal costs are enough.
     auto const costs = pipelines::equal_costs(part_.stages());
     pipelines::skip_transfers skips;
     for (auto const& it : skips_) skips.push_back({it.from, it.to, 0.5, 0.5});
@@ -48,7 +48,7 @@ class stage_builder {
     if (part_.receives_ahead)
       for (auto& [from, own] : arriving_) receive_next(from);
     number = first_number_;
-    std::map<int, pipelines::action> arrived;  // by sender: the pass of the last transfer from it
+    std::map<int, pipelines::action> arrived;  // by sender: the pass that made its last transfer
     for (auto const& line : lines) {
       if (!line.is_transfer && line.position == part_.position) run(line.what);
       if (line.is_transfer && line.position == part_.position) send(line, number);
@@ -68,8 +68,9 @@ class stage_builder {
   }
 
  private:
-  static constexpr int none = -1;  // as lowered_line::skip
-  /// The receive of a tied parameter or of its gradient, by index, and the placement of its arrival.
+  static constexpr int none = -1;  // the value of lowered_line::skip for no skip
+  /// The receive of a tied parameter or of its gradient: `index` is its index in
+  /// program::crossings, and `at` is the placement at which the tensor arrives.
   struct tied {
     tie of;
     placement at;
@@ -90,7 +91,8 @@ class stage_builder {
     ++passes_;
     if (forward) end_ties(first, last);
     if (forward || pipelines::makes_input_gradient(a.what)) {
-      // Those of skips were sent before that of the neighbouring stage.
+      // Skips come from stages further away, which mostly send earlier than the neighbouring stage.
+      // So the receives of skips end first.
       for (int k = 0; k < static_cast<int>(skips_.size()); ++k) arrive(stage, forward, a, k);
       arrive(stage, forward, a, none);
     }
@@ -101,7 +103,8 @@ class stage_builder {
                                                                  : gradients::weights);
   }
 
-  /// Ends the receive of what the pass reads, if there is one: of skip k, or of the neighbour.
+  /// Ends the receive of a tensor that pass `a` reads, if there is such a receive: the tensor of
+  /// skip k, or the tensor of the neighbouring stage if k is `none`.
   void arrive(int stage, bool forward, pipelines::action const& a, int k) {
     auto const arriving = receives_.find({stage, forward, a.micro_batch, k});
     if (arriving == receives_.end()) return;
@@ -127,24 +130,27 @@ class stage_builder {
                               ? to_.begin_send(b, element, forward, to, number, plan)
                               : to_.begin_send(b, skip_of(line.skip), forward, to, number, plan));
   }
-  /// Ends the sends to one part that are under way.
+  /// The sends to one other part that have begun and not ended.
   struct sends_under_way {
-    int after = 0;           ///< the number of the part's pass that has made what is sent
+    int after = 0;           ///< the number of this part's pass that has made the sent tensors
     std::vector<int> begun;  ///< indices into program::crossings
   };
+  /// Ends all of these sends.
   void end(sends_under_way& sends) {
     for (int const index : sends.begun) to_.end_crossing(index);
     sends.begun.clear();
   }
 
   // A tied parameter crosses to the part of its later use at the begin of a step, when that part
-  // has nothing to do yet. The gradient of the later use crosses at the end of a step. In the common
-  // order, the former crossings are the first ones and the latter are the last ones.
+  // has nothing to do yet. The gradient of the later use crosses back at the end of the step. In
+  // the common order, the crossings of parameters come first, and those of such gradients come
+  // last.
 
   int position_of(int element) const { return part_.position_of_element(element); }
   bool is_apart(tie const& t) const { return position_of(t.first) != position_of(t.later); }
 
-  /// Returns the plan of a tie's crossing: of its parameter, or of the gradient of its later use.
+  /// Returns the index, in program::crossing_plans, of the plan for a tied parameter (phase
+  /// forward) or for the gradient of its later use (phase synchronize).
   int plan_of(tie const& t, phase when) {
     auto const& first = part_.parts[static_cast<std::size_t>(position_of(t.first))];
     auto const& later = part_.parts[static_cast<std::size_t>(position_of(t.later))];
@@ -172,7 +178,7 @@ class stage_builder {
         tied_.push_back(begin_receive(t, phase::forward, number));
     }
   }
-  /// Ends the receives of the parameters that the elements first .. last - 1 read.
+  /// Ends the receives of the tied parameters that the elements first .. last - 1 read.
   void end_ties(int first, int last) {
     for (auto& arriving : tied_) {
       if (arriving.index < 0 || arriving.of.later < first || arriving.of.later >= last) continue;
@@ -180,11 +186,13 @@ class stage_builder {
       arriving.index = -1;
     }
   }
-  /// Adds the end of a step before the updates. `number` is that of the next crossing.
+  /// Adds what lies between the last pass and the updates: the synchronization of gradients, and
+  /// the crossings of the gradients of tied parameters, of which the first has the number `number`.
   void synchronize(int number) {
     std::vector<tied> receives;
     std::vector<int> sends;
-    // Devices begin all crossings in their common order, so they receive behind earlier sends.
+    // A device (receives_ahead is false) begins all crossings in their common order. There, each of
+    // these receives begins behind the sends that come before it in this order.
     bool const ahead = part_.receives_ahead;
     if (ahead) begin_receives(number, receives);
     for_own_stages([&](int first, int last) { to_.synchronize(first, last); });
@@ -217,8 +225,8 @@ class stage_builder {
     }
   }
 
-  /// Begins the next receive from the part at position `from`, if there is one more. Receives that
-  /// begin ahead are those of all that one pass sends to this part.
+  /// Begins the next receive from the part at position `from`, if there is one more. If receives
+  /// begin ahead, begins those of all tensors that the same pass sends to this part.
   void receive_next(int from) {
     auto& own = arriving_[from];
     if (own.empty()) return;
@@ -257,7 +265,8 @@ class stage_builder {
   int plan_of(cut_skip const& skip, bool forward) {
     return plan_of(skip, net_.spec(skip.begin).x, forward);
   }
-  /// Returns the index of the plan for what element `ends.begin` makes and `ends.end` reads.
+  /// Returns the index of the plan for the tensor that goes from element `ends.begin` to element
+  /// `ends.end` (forward), or for its gradient, which goes back.
   int plan_of(cut_skip const& ends, shape const& extents, bool forward) {
     auto const [it, is_new] = plan_at_.try_emplace({ends.begin, ends.end, forward}, 0);
     if (!is_new) return it->second;
@@ -275,18 +284,18 @@ class stage_builder {
   pipeline_part const& part_;
   std::vector<cut_skip> skips_;
   builder to_;
-  std::vector<tied> tied_;  // of parameters; index -1: has ended
-  int first_number_ = 0;    // of the crossings behind those of tied parameters
-  std::map<std::tuple<int, int, bool>, int> plan_at_;  // by both elements and direction
+  std::vector<tied> tied_;  // receives of tied parameters; index -1: the receive has ended
+  int first_number_ = 0;    // number of the first crossing after those of tied parameters
+  std::map<std::tuple<int, int, bool>, int> plan_at_;  // plan's index, by elements and direction
   std::map<int, sends_under_way> sends_;               // by position of the receiver
-  int passes_ = 0;                                     // of this part, so far
+  int passes_ = 0;                                     // number of this part's passes so far
   /// A transfer, and its number in the common order.
   struct transfer {
     pipelines::lowered_line line;
     int number;
   };
-  std::map<int, std::deque<transfer>> arriving_;  // not yet begun, by position of the sender
-  // By stage, direction, micro-batch, and skip or none.
+  std::map<int, std::deque<transfer>> arriving_;  // receives still to begin, by sender's position
+  // Indices of the receives under way, by stage, direction, micro-batch, and skip or `none`.
   std::map<std::tuple<int, bool, int, int>, int> receives_;
 };
 

@@ -20,7 +20,7 @@
 //             the most bytes that any rank receives; of a release: the bytes that it frees
 //   seconds   of a begin_move: the time of its transfers; for a bucket, its first move has the time
 //             of the whole bucket
-//   waits     the time for which the processor waits, at an end_move or in an exchange of halos
+//   waits     the time that the processor is idle, at an end_move or in an exchange of halos
 //
 // If a program is long, its middle is left out.
 

@@ -12,7 +12,7 @@
 //   begin_move    starts the move and does not wait; the steps of the move run one after another,
 //                 each on the link of its mesh axes (transfer.hpp)
 //   link          carries one transfer at a time, in the order in which moves begin
-//   group         of ranks: also runs its transfers in the order in which moves begin
+//   group         a group of ranks also runs its transfers in the order in which moves begin
 //                 (comm/operation_queue.hpp)
 //   end_move      waits until the last step of the move has ended
 //
@@ -45,11 +45,11 @@ struct move_time {
   double busy = 0, exposed = 0;
 };
 
-/// The time of one step of a move on a link. `before` is the index of the earlier transfer whose end
-/// let this one start; -1: none.
+/// The time of one step of a move on a link. `before` is the index of the earlier transfer whose
+/// end let this one start; -1: none.
 struct transfer_time {
   double start = 0, end = 0;  ///< seconds since the beginning of the step
-  int move = 0;               ///< of a bucket, the first one
+  int move = 0;               ///< index of its move; for a bucket, of the bucket's first move
   int before = -1;
   link_tier tier = link_tier::intra_node;
 };
@@ -155,7 +155,8 @@ class timeline_fold {
     return on_link_[tier] = in_group_[group] = static_cast<int>(made_.transfers.size()) - 1;
   }
 
-  /// An exchange of halos begins when its group has ended what it began before.
+  /// Waits until the group of ranks along `axes` has ended its earlier transfers. An exchange of
+  /// halos in this group begins only then.
   constexpr void wait_for_group(axis_list const& axes) {
     int const last = in_group_[set_of(axes)];
     if (last >= 0) wait(last, made_.transfers[static_cast<std::size_t>(last)].end);

@@ -4,24 +4,28 @@
 #pragma once
 
 // A pass that lets micro-batches take turns: while the redistributions of one micro-batch run, the
-// others of its group compute. early_moves.hpp then lets the redistributions begin early. The idea
-// is that of HiDup (Zhang et al., SoCC 2022), where two halves of a batch take turns.
+// other micro-batches of its group compute. early_moves.hpp then lets the redistributions begin
+// early. The idea is that of HiDup (Zhang et al., SoCC 2022), where two halves of a batch take
+// turns.
 //
 //   group    `together` consecutive micro-batches of the step; the last group may be smaller
 //   turn     the actions of one micro-batch between two redistributions of activations, of their
 //            gradients or of statistics, in serial order
-//   order    turn 0 of every micro-batch of a group, then turn 1 of every one, and so on
-//   gathers  of a parameter, forward or backward: one for a group, before its first reader
+//   order    turn 0 of every micro-batch of a group, then turn 1 of every micro-batch, and so on
+//   gathers  in each forward or backward pass, a parameter is gathered once for a group, before
+//            its first reader
 //
-// The last turn of the forward pass and the first turn of the backward pass are one, since nothing
-// is redistributed in between. The last turn of a group is joined with the first turn of the next
-// group in the same way: micro-batch by micro-batch, the former and then the latter.
+// The last turn of the forward pass and the first turn of the backward pass are a single turn,
+// since nothing is redistributed in between. The last turn of a group is joined with the first turn
+// of the next group: the last turn of the one group's micro-batch k is followed by the first turn
+// of the next group's micro-batch k, for k = 0, 1 and so on.
 //
-// A gathered parameter stays in memory until the last micro-batch of the group has read it. So turns
-// also end before an element whose parameters are gathered (turn_ends). `at_gathers` needs the least
-// memory: the parameters of one element at a time, or of two where groups are joined. memory.hpp
-// counts on it, and build.hpp makes such programs. `at_moves` ends turns only where that exposes no
-// redistribution. overlapped.hpp tries it.
+// A gathered parameter stays in memory until the last micro-batch of the group has read it. So
+// turns may also end before an element whose parameters are gathered. turn_ends says before which
+// elements. `at_gathers` needs the least memory: it keeps the gathered parameters of one element at
+// a time, or of two elements where groups are joined. memory.hpp assumes this, and build.hpp makes
+// such programs. With `at_moves`, a turn ends before an element only where that exposes no
+// redistribution. pass_trial.hpp tries `at_moves`.
 //
 // Every sum gets its addends in the order of the micro-batches, as in the given program. So losses
 // and gradients have the same bits.
@@ -31,12 +35,14 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Where turns end in addition to redistributions.
+/// Where turns end, besides at redistributions of activations, of their gradients and of
+/// statistics.
 ///
 ///   at_gathers   before every element whose parameters are gathered
-///   at_moves     before such an element if the turn up to it takes at least as long as the
-///                redistribution with which it begins, and the rest of the turn at least as long as
-///                the redistribution after it
+///   at_moves     before such an element, if both parts of the divided turn hide a redistribution:
+///                the part before the element takes at least as long as the redistribution with
+///                which the turn begins, and the other part takes at least as long as the
+///                redistribution behind the turn
 enum class turn_ends : signed char { at_gathers, at_moves };
 
 namespace step_detail {
@@ -73,8 +79,8 @@ class turns_pass {
     for (std::size_t first = 0; first < batches; first += together_) {
       std::size_t const end = end_of(first);
       drop_gathers(first, end);
-      // With one turn, micro-batches follow one another. Otherwise the last turn is left to the next
-      // group, which has taken its first turn with it.
+      // If there is only one turn, micro-batches follow one another. Otherwise the last turn of a
+      // group and the first turn of the next group are added together, below.
       std::size_t const from = first > 0 && turns > 1 ? 1 : 0;
       std::size_t const to = end < batches && turns > 1 ? turns - 1 : turns;
       for (std::size_t turn = from; turn < to; ++turn)
@@ -94,7 +100,8 @@ class turns_pass {
   }
 
  private:
-  /// The begin or the end of a gather, and the action of its micro-batch that follows it.
+  /// The begin or the end of a gather. `before` is the index, among the other actions of its
+  /// micro-batch (own_), of the action that follows it.
   struct gather {
     std::size_t before;
     action what;
@@ -104,7 +111,8 @@ class turns_pass {
     return first + together_ < own_.size() ? first + together_ : own_.size();
   }
 
-  /// Fills begins_ with the index of the first action of each turn, and with the number of actions.
+  /// Fills begins_ with the index of the first action of each turn, and then with the number of
+  /// actions. A stage is a run of actions between two redistributions that communicate.
   constexpr void find_turns() {
     auto const& list = own_[0];
     std::size_t const n = list.size();
@@ -132,8 +140,8 @@ class turns_pass {
     begins_.push_back(n);
   }
 
-  /// Adds the turns of a stage, which are the actions from .. to - 1 between two redistributions
-  /// that take `before` and `after` seconds.
+  /// Adds the turns into which gathers divide a stage: the actions from .. to - 1. The
+  /// redistributions before and after the stage take `before` and `after` seconds.
   constexpr void divide(std::size_t from, std::size_t to, double before, double after) {
     auto const& list = own_[0];
     begins_.push_back(from);
@@ -179,22 +187,22 @@ class turns_pass {
   program const& p_;
   std::size_t together_;
   turn_ends ends_;
-  std::vector<std::vector<action>> own_;  // of each micro-batch, without gathers
-  std::vector<std::vector<gather>> gathers_;
-  std::vector<action> once_, made_;
-  std::vector<int> stands_for_;      // per value: the value that is read in its place
-  std::vector<std::size_t> begins_;  // of the turns, and the number of actions
-  std::vector<double> work_;         // seconds of computations before each action
-  std::vector<int> computed_;        // computations before each action
+  std::vector<std::vector<action>> own_;      // actions of each micro-batch, without gathers
+  std::vector<std::vector<gather>> gathers_;  // gathers of each micro-batch
+  std::vector<action> once_, made_;           // actions once a step; actions of the new program
+  std::vector<int> stands_for_;               // per value: the value that is read in its place
+  std::vector<std::size_t> begins_;  // first action of each turn, then the number of actions
+  std::vector<double> work_;         // seconds of the computations before each action
+  std::vector<int> computed_;        // number of computations before each action
 };
 
 }  // namespace step_detail
 
 /// Returns the program in which groups of `together` micro-batches take turns. Expects a program in
-/// serial order (build.hpp), or one in which as many micro-batches take turns already.
-/// Redistributions still end where they begin. `limit` is the most memory that a rank may use, in
-/// bytes; 0 means no limit. If the new program would exceed this limit, the result contains the
-/// given program.
+/// serial order (build.hpp), or one in which as many micro-batches take turns already. In the
+/// result each redistribution still ends right after its begin. `limit` is the most memory that a
+/// rank may use, in bytes; 0 means no limit. If the new program would exceed this limit, the result
+/// contains the given program.
 constexpr pass_result take_turns(program const& p, int together,
                                  turn_ends ends = turn_ends::at_gathers, std::int64_t limit = 0) {
   if (together < 2 || p.micro_batches < 2) return {p, false, "there is nothing to change"};

@@ -18,18 +18,19 @@
 //   renew         parameters update -> store                        none
 //
 // A parameter has four placements: it is stored at store, the layer reads it at use, its gradient
-// is made at grad, and the optimizer updates it at update, which is mostly store. An element with k
-// statistics has a forward computation of k + 1 parts. After each part but the last, one statistic
-// is redistributed.
+// is made at grad, and the optimizer updates it at update, which usually is store. An element with
+// k statistics has a forward computation of k + 1 parts. After each part but the last, one
+// statistic is redistributed.
 //
-// A visitor has two functions. `move` is called for a redistribution, even between equal
-// placements:
+// A visitor has two functions. `compute` is called for part number `part` of the `parts` parts of a
+// computation. `move` is called for each redistribution, even between equal placements:
 //
 //   compute(phase, computation, part, parts)
 //   move(phase, moved, index, extents, from, to)
 //
-// The phases forward, recompute and backward run once per micro-batch, synchronize and renew once
-// per step, before and after the updates. times_per_step says how often a step runs an action.
+// The phases forward, recompute and backward run once per micro-batch. The phases synchronize and
+// renew run once per step: synchronize before the updates of the parameters, renew after them.
+// times_per_step says how often a step runs an action.
 
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>
@@ -104,8 +105,9 @@ constexpr void visit_boundary(phase when, shape const& extents, placement const&
              to);
 }
 
-/// Returns how often a step moves a tensor of kind `what` in a phase, or computes: once, or once per
-/// micro-batch. A parameter is gathered once for the micro-batches that take turns (turns.hpp).
+/// Returns how often a step moves a tensor of kind `what` in a phase, or computes in it: once, or
+/// once per micro-batch. A parameter is gathered once for all micro-batches that take turns with
+/// each other (turns.hpp).
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, phase when,
                              moved what = moved::activation) {
@@ -149,7 +151,7 @@ constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, mac
                               int element_size, work_factors const& by, forward_runs runs) {
   step_detail::work_sum sum{spec, m, element_size, by};
   for_each_phase(runs, [&](phase when) {
-    if (repeats(when)) visit_element(when, spec, c, sum);  // the others compute nothing
+    if (repeats(when)) visit_element(when, spec, c, sum);  // other phases compute nothing
   });
   return sum.seconds;
 }

@@ -14,9 +14,9 @@
 // axis that splits nothing contributes 1, because all its ranks do the same work.
 //
 // stretch: the time of the rank's GEMM divided by the time of the same GEMM at peak speed
-// (machine/gemm.hpp), for the dims that the layer names (gemm_dims). It is 1 if the machine has no
-// gemm_half or the layer names no dims. The three GEMMs of the forward and backward pass have the
-// same three extents in different order, and so the same stretch.
+// (machine/gemm.hpp), for the dims that the layer names (gemm_dims). The stretch is 1 if the layer
+// names no dims or machine::gemm_half is 0. The three GEMMs of the forward and backward pass have
+// the same three extents in different order, and so the same stretch.
 //
 // A layer of a recomputed segment does the work of its forward pass twice.
 

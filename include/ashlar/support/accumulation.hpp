@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The type in which values of type T are summed and computed with. This is the only place that
-// distinguishes a storage type from the type used for arithmetic.
+// accumulation_t<T> is the type that is used to sum values of type T and to compute with them. This
+// is the only place that distinguishes a storage type from the type used for arithmetic.
 //
 //   bfloat16    float
 //   otherwise   T

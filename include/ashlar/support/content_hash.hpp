@@ -88,7 +88,8 @@ class content_hasher {
       return word;
     }
   }
-  /// The lanes do not depend on each other, so the processor overlaps their multiplications.
+  /// Adds a block of 32 bytes, 8 to each lane. The lanes do not depend on each other, so the
+  /// processor overlaps their multiplications.
   void add_block(unsigned char const* from) {
     for (std::size_t k = 0; k < lanes_.size(); ++k)
       lanes_[k] = round(lanes_[k], number<std::uint64_t>(from + 8 * k));

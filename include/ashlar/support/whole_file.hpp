@@ -8,7 +8,7 @@
 // fails, the previous file remains unchanged.
 //
 //   path is ...                  then
-//   a regular file               it is replaced; the new file has its permissions
+//   a regular file               it is replaced; the new file gets its permissions
 //   a symbolic link              the file that the link leads to is written; the link stays
 //   a pipe, device or folder     the function throws, because a rename would destroy it
 //   a file without write access  the function throws, although the folder may permit a rename
@@ -47,7 +47,7 @@ inline std::filesystem::path end_of_links(std::filesystem::path path) {
 inline int write_all(int file, void const* data, std::size_t bytes) {
   auto const* next = static_cast<char const*>(data);
   while (bytes > 0) {
-    constexpr std::size_t most = std::size_t(1) << 30;  // macOS refuses more than 2 GiB
+    constexpr std::size_t most = std::size_t(1) << 30;  // macOS refuses more than 2 GiB at once
     auto const written = ::write(file, next, std::min(bytes, most));
     if (written == 0) return EIO;
     if (written < 0 && errno != EINTR) return errno;

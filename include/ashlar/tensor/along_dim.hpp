@@ -3,16 +3,18 @@
 
 #pragma once
 
-// Operators that need each line of a tensor along one dim whole. Nothing is communicated, and they run
-// on the host.
+// argmax, argmin and the cumulative sum along a dim d. They communicate nothing, and run on the
+// host only.
 //
-//   argmax<d>(x), argmin<d>(x)   the index of the first largest or smallest element along dim d, which
-//                                the result lacks, as std::int32_t; the first NaN if there is one
-//   cumulative_sum<d>(x)         the sums of the elements up to each one along dim d
+//   argmax<d>(x), argmin<d>(x)   the index of the first largest or smallest element of each line
+//                                along d, as std::int32_t; of the first NaN if the line has one.
+//                                The result does not have dim d.
+//   cumulative_sum<d>(x)         element k of each line along d becomes the sum of the line's
+//                                elements 0 to k
 //
-// Both refuse a split dim d: an index in a shard is not an index in the tensor, and a rank lacks the
-// sums of the ranks before it. A partial sum passes through cumulative_sum, which is linear. The rows
-// are in signature/along_dim.hpp.
+// A split of dim d is refused: an index in a shard is not an index in the tensor, and a rank lacks
+// the sums of the ranks before it. Only cumulative_sum, which is linear, accepts a partial sum. The
+// signature tables are in signature/along_dim.hpp.
 
 #include <limits>
 
@@ -38,7 +40,8 @@ struct cumulative_rule {
   static constexpr signature_table table() { return cumulative_sum_signatures(Rank, Dim); }
 };
 
-/// The extents of a shard seen as [outer, extent, inner], with dim `dim` in the middle.
+/// The extents of a shard as an array [outer, extent, inner]: `extent` is that of dim `dim`, and
+/// `outer` and `inner` are the products of the extents before and after this dim.
 struct lines {
   std::int64_t outer = 1, extent = 1, inner = 1;
 
@@ -73,8 +76,9 @@ auto index_of(X const& x) {
 
 }  // namespace detail
 
-/// Returns the index of the first largest element along dim Dim. Communicates nothing. Throws
-/// ashlar::error if there are no elements, or if run-time placements do not fit.
+/// Returns the index of the first largest element of each line along dim Dim. Communicates nothing.
+/// Throws ashlar::error if the lines have no elements, or if a run-time placement matches no row of
+/// the table.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::index_rule<X::rank, Dim, reduction::max>, X>
@@ -88,8 +92,8 @@ ill_formed argmax(X const&) {
   return {};
 }
 
-/// Returns the index of the first smallest element along dim Dim. Communicates nothing. Throws as
-/// argmax.
+/// Returns the index of the first smallest element of each line along dim Dim. Communicates
+/// nothing. Throws like argmax.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::index_rule<X::rank, Dim, reduction::min>, X>
@@ -103,9 +107,9 @@ ill_formed argmin(X const&) {
   return {};
 }
 
-/// Returns the cumulative sums along dim Dim: element k of a line is the sum of the elements 0 to k of
-/// x, in this order, rounded once. Communicates nothing. Throws ashlar::error if run-time placements do
-/// not fit.
+/// Returns the cumulative sums along dim Dim: element k of a line is the sum of the elements 0 to k
+/// of this line of x, added in this order and rounded once. Communicates nothing. Throws
+/// ashlar::error if a run-time placement matches no row of the table.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> && locally_applicable<detail::cumulative_rule<X::rank, Dim>, X>
 auto cumulative_sum(X const& x) {

@@ -5,8 +5,7 @@
 
 // A tensor whose element type, number of dims and placement are all run-time values. Code that
 // moves tensors without looking at their elements uses any_tensor. Such code is compiled once, and
-// not once per tensor type. An any_tensor is a handle and shares its shard with the tensor from
-// which it was made.
+// not once per tensor type. An any_tensor that is made from a tensor shares the tensor's shard.
 //
 //   any_tensor a = x;                              from a tensor of any type
 //   auto y = a.as<tensor<float, 2, sbp<…>>>();     back to a tensor; throws if its type differs
@@ -36,7 +35,8 @@ class any_tensor {
              element_type type)
       : any_tensor(m, extents, p, detail::shard_box(m, extents, p, extents.rank()), type) {}
 
-  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed, which has none.
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed: it then has no
+  /// mesh.
   mesh_type const& mesh() const {
     if (!mesh_) detail::refuse_without_mesh();
     return *mesh_;
@@ -57,14 +57,15 @@ class any_tensor {
   std::int64_t local_elements() const { return box_.elements(); }
   bool empty() const { return data_ == nullptr; }
 
-  /// Makes a tensor of which this rank has the box `b` instead of its shard. The box includes a halo
-  /// (halo.hpp). Its elements are not initialized.
+  /// Makes a tensor of which this rank holds the box `b` and not the box that follows from the
+  /// placement, because `b` includes a halo (halo.hpp). The elements are not initialized.
   static any_tensor with_box(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                              box const& b, element_type type) {
     return {m, extents, p, b, type};
   }
 
-  /// Makes a tensor of which this rank has the array `shard`, of box `b` (routed.hpp).
+  /// Makes a tensor whose shard is the given array. `b` says which elements the array holds. Used
+  /// for routed tensors (routed.hpp).
   static any_tensor with_shard(mesh_type const& m, shape const& extents, ashlar::placement const& p,
                                box const& b, element_type type, std::shared_ptr<void> shard) {
     any_tensor made;

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Runs an element-wise function on shards whose placements a rule accepts (local_rule.hpp). The
-// operators of elementwise.hpp, scalar_operators.hpp, in_place.hpp and functions.hpp are built from
-// it. Nothing here communicates.
+// Runs an element-wise function on the shards of tensors whose placements a rule accepts
+// (local_rule.hpp). The operators of elementwise.hpp, scalar_operators.hpp, in_place.hpp and
+// functions.hpp call these functions. Nothing here communicates.
 //
-//   apply<Rule>(x, f)              a new tensor of f of each element
-//   apply<Rule>(x, y, f)           the same for two operands, of which one may be repeated
-//   apply_in_place<Rule>(x, f)     writes f of each element of x to x, and allocates nothing
-//   apply_in_place<Rule>(x, y, f)  the same with a second operand
+//   apply<Rule>(x, f)              a new tensor with f(x[i]) for each element x[i]
+//   apply<Rule>(x, y, f)           a new tensor with f(x[i], y[i]); one operand may be repeated
+//                                  along dims of the other (repeated.hpp)
+//   apply_in_place<Rule>(x, f)     writes f(x[i]) to x[i]
+//   apply_in_place<Rule>(x, y, f)  writes f(x[i], y[i]) to x[i]; y may be repeated
 
 #include <functional>
 
@@ -61,7 +62,8 @@ auto apply(X const& x, Y const& y, F const& f) {
     write_repeated(dims, x, y, f, z);
     return z;
   };
-  // Typed operands that fit with these extents fit without them too, with the same result.
+  // `value` is the placement by the extents. For typed operands, the types alone give the same
+  // placement, as a type.
   if constexpr (all_static<X, Y>) return write(result_of<Rule>(x, y));
   else return write(value);
 }
@@ -74,8 +76,8 @@ X& apply_in_place(X& x, F const& f) {
   return x;
 }
 
-/// Returns whether two shards have some elements in common but do not begin at the same one, as
-/// slices of one tensor may. The loops require identical or disjoint arrays.
+/// Returns whether two shards have some elements in common but do not begin at the same element, as
+/// slices of one tensor may. The loops over the elements require identical or disjoint arrays.
 template <distributed X, distributed Y>
 bool overlap(X const& x, Y const& y) {
   auto const before = std::less<void const*>();

@@ -4,8 +4,8 @@
 #pragma once
 
 // A bucket is several redistributions, for example of small gradients, that run as one. In each
-// step, one transfer carries the data of all their tensors. All plans of a bucket must have the
-// same steps: step k is the same collective on the same mesh axes in each plan.
+// step, one transfer carries the data of all tensors. The plans of a bucket must have the same
+// steps: step k is the same collective on the same mesh axes in each plan.
 //
 // The data travels in a flat array with one section per member of the communication group. A
 // section holds data of the first tensor, then of the second, and so on:
@@ -55,7 +55,7 @@ inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_ran
   }
 }
 
-/// Returns one transfer with the data of all transfers of `parts`. These must be the same
+/// Returns one transfer with the data of all transfers in `parts`, which must be the same
 /// collective on the same mesh axes.
 inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   transfer const& first = *parts.front();
@@ -123,7 +123,7 @@ struct bucket {
 
   explicit bucket(plan one) { plans.push_back(std::move(one)); }
   /// All plans must be for the same element size. Step k must be the same collective on the same
-  /// mesh axes in all of them.
+  /// mesh axes in all plans.
   explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
     if (plans.size() < 2) return;
     for (std::size_t k = 0; k < steps(); ++k) {

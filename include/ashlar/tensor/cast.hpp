@@ -3,7 +3,8 @@
 
 #pragma once
 
-// cast<To>(x): the same values as elements of another type. Nothing is communicated. On each mesh axis:
+// cast<To>(x): the same values as elements of another type. Nothing is communicated. The table says
+// which placements of x each conversion accepts on a mesh axis, and what it does to the numbers:
 //
 //   from -> to                            S, B    P      P(max), P(min)
 //   bfloat16 -> float -> double           yes     yes    yes    keeps every number
@@ -11,13 +12,14 @@
 //   integer -> float, double, bfloat16    yes     no     yes    rounds to nearest
 //   int32 -> int64                        yes     no     yes    sums of int32 wrap around
 //   int64 -> int32                        yes     no     no     wraps around
-//   float, double, bfloat16 -> integer    yes     no     no     rounds towards 0; what is too large
-//                                                               becomes the largest integer, what
-//                                                               is too small the least, NaN 0
+//   float, double, bfloat16 -> integer    yes     no     no     rounds towards 0; too large numbers
+//                                                               become the largest integer, too
+//                                                               small ones the least, NaN 0
 //
-// A partial sum passes where the conversion is linear, and a maximum where it keeps the order of
-// numbers (cast_kind in signature/selection.hpp). A conversion to the own type makes a copy. A device
-// converts among floating-point types and among integers.
+// A partial sum is accepted if the conversion is linear, and a partial maximum or minimum if the
+// conversion keeps the order of numbers (cast_kind in signature/selection.hpp). A conversion of a
+// type to itself makes a copy. On a device there are no conversions between integers and
+// floating-point types.
 
 #include <limits>
 
@@ -37,12 +39,12 @@ struct cast_rule {
   }
 };
 
-/// Returns the integer that is left of x without the digits after its point, or the nearest one that
-/// there is.
+/// Returns x rounded towards 0, or the nearest number of type To if To cannot represent this
+/// integer. Returns 0 for a NaN.
 template <class To, class From>
 To truncated(From x) {
   using limits = std::numeric_limits<To>;
-  // 2^31 or 2^63: the least number that is too large, which every floating-point type has.
+  // 2^31 or 2^63: the least integer that is too large. All floating-point types represent it.
   auto const end = static_cast<From>(-static_cast<From>(limits::min()));
   if (!(x == x)) return 0;
   if (x >= end) return limits::max();
@@ -52,8 +54,8 @@ To truncated(From x) {
 
 }  // namespace detail
 
-/// Returns the values of x as elements of type To, placed as x. Communicates nothing. Throws
-/// ashlar::error if a run-time placement does not fit.
+/// Returns the values of x as elements of type To, at the placement of x. Communicates nothing.
+/// Throws ashlar::error if a run-time placement matches no row of the table.
 template <class To, distributed X>
   requires locally_applicable<detail::cast_rule<typename X::value_type, To, X::rank>, X>
 auto cast(X const& x) {

@@ -3,20 +3,18 @@
 
 #pragma once
 
-// Comparisons of tensors, and the larger and the smaller of two tensors, element by element. Nothing
-// is communicated.
+// Comparisons of tensors, element by element. Nothing is communicated.
 //
-//   x < y   x <= y   x > y   x >= y   equal(x, y)    1 where it holds and 0 elsewhere, as elements of
-//                                                    x's type: a mask, for where (where.hpp), for
-//                                                    products, and for sums that count
-//   max(x, y)   min(x, y)                            NaN if one of both is NaN
+//   x < y   x <= y   x > y   x >= y   equal(x, y)
 //
-// y may be a number, and so may x in front of < <= > >=. One tensor may be repeated along dims of
-// the other (repeated.hpp). On each mesh axis the operands lie alike; what is partial passes no
-// comparison. max and min pass partial maxima and minima, and no sums: max(u + v, w) does not
-// follow from max(u, w) and max(v, w) (signature/selection.hpp).
+// The result is a mask: it has 1 where the comparison holds and 0 elsewhere, with the element type
+// of the operands. Masks serve where(mask, x, y) (where.hpp), products, and sums that count.
 //
-// There is no x == y, since its result would not be a bool.
+// x or y may be a number. One tensor may be repeated along dims of the other (repeated.hpp). On
+// each mesh axis, both operands must have the same split or both be B. Partial operands are
+// refused: whether u + v < w does not follow from u < w and v < w (signature/selection.hpp).
+//
+// There is no operator==, since its result would be a mask and not a bool.
 
 #include <ashlar/signature/selection.hpp>
 #include <ashlar/support/buffer.hpp>
@@ -33,8 +31,8 @@ auto apply_either(X const& x, Y const& y, F const& f) {
   else return apply<Rule>(x, y, f);
 }
 
-/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. On a device, which has kernels of
-/// two arrays, the number is first written to an array.
+/// Applies f(x[i], a) to each element, or f(a, x[i]) if `Swapped`. The kernels of a device take two
+/// arrays. So on a device, an array is first filled with the number a.
 template <class Rule, bool Swapped, distributed X, class F>
 auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const& f) {
   using T = typename X::value_type;
@@ -54,8 +52,9 @@ auto apply_number(X const& x, accumulation_t<typename X::value_type> a, F const&
 
 }  // namespace detail
 
-// The table of comparisons. Each line makes the rules of two tensors and of a tensor and a number,
-// the functions and their fallbacks. x OP y is object(x, y), or object(y, x) if `swaps`.
+// Each use of this macro defines one comparison: the rule for two tensors, the rule for a tensor
+// and a number, the functions for both cases, and their fallbacks. A comparison of x and y is
+// computed as object(x, y), or as object(y, x) if `swaps`.
 #define ASHLAR_COMPARISON(title, function, text, object, swaps)                                    \
   namespace detail {                                                                               \
   template <int Rank>                                                                              \

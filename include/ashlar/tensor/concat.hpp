@@ -4,9 +4,9 @@
 #pragma once
 
 // Joins tensors along one dim. All operands must have the same placement, and the result has this
-// placement too. So partial operands give a partial result. A concatenation copies the data within
-// each rank, but moves nothing between ranks. If a rank would need elements of another rank, concat
-// throws an error. The message names the redistribution that the program must run first.
+// placement too. So partial operands give a partial result. A concatenation copies data within each
+// rank, but moves nothing between ranks. If a rank would need elements of another rank, concat
+// throws an error. The error names the redistribution that the program must run first.
 //
 //   concat<0>(x, y, z)     concat<1>(std::vector of tensors)
 //

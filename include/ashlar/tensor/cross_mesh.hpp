@@ -9,7 +9,9 @@
 //   auto const y = redistribute(x, stage[1], sbp<S<1>>{});        // from stage[0]
 //   std::cout << plan_redistribution(x, stage[1], sbp<S<1>>{});   // the steps and the crossing
 //
-// Every rank of the whole mesh makes the same calls. A rank outside of both parts does nothing.
+// The plan has three parts: steps of a redistribution within the source part, the crossing (the
+// messages from the source part to the target part), and steps within the target part. Every rank
+// of the whole mesh makes the same calls. A rank outside of both parts does nothing.
 
 #include <ashlar/comm/prepared_crossing.hpp>
 #include <ashlar/plan/crossing/text.hpp>
@@ -59,9 +61,9 @@ any_tensor<Other> run_plan(any_tensor<Processor> const& x, basic_mesh<Other> con
 }  // namespace detail
 
 /// Returns the tensor on another part of the mesh, at placement `target`. The plan is the cheapest
-/// that plan_cross_mesh finds (plan_redistribution prints it). Throws ashlar::error if the
-/// placement does not fit, or if the meshes are not parts of one mesh without common ranks.
-/// Communicates the steps and the crossing of the plan.
+/// that plan_cross_mesh finds, and plan_redistribution returns it. Throws ashlar::error if the
+/// placement does not fit, if the two meshes are not parts of one mesh, or if they have a rank in
+/// common. Communicates the steps and the crossing of the plan.
 template <distributed Tensor, same_processor<typename Tensor::processor_type> Other,
           placement_argument Target>
 auto redistribute(Tensor const& x, basic_mesh<Other> const& other, Target const& target) {

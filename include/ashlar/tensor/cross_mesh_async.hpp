@@ -7,11 +7,12 @@
 //
 //   auto moving = redistribute_async(x, stage[1], sbp<B>{});
 //   ...                                             both parts compute
-//   auto y = moving.wait();                         completes it
+//   auto y = moving.wait();                         completes the move
 //
-// The steps on the source, the crossing, and the steps on the target follow one another. They
-// progress as other moves do (redistribute_async.hpp). Transfers that the target requests later,
-// along the axes of its steps, wait until the tensor has arrived and these steps have ended.
+// First run the steps of the redistribution on the source part, then the crossing (the messages
+// between the parts), then the steps on the target part. They progress as in other moves
+// (redistribute_async.hpp). Later transfers that the target part requests along the axes of its
+// steps wait until the tensor has arrived and these steps have ended.
 
 #include <memory>
 #include <utility>
@@ -23,7 +24,8 @@ namespace ashlar {
 
 namespace detail {
 
-/// The part of such a move that a rank of the source has: the steps, then the crossing.
+/// What a rank of the source part does for a move: the steps of the redistribution, then the
+/// crossing.
 template <class Processor>
 class running_departure final : public pending_operation {
  public:
@@ -44,8 +46,9 @@ class running_departure final : public pending_operation {
   bool join() override { return is_under_way() && crossing_->join(); }
 
  private:
-  /// Begins the crossing if the steps have ended. On a device, it begins when they are queued:
-  /// later computations then wait for the steps, but not for the crossing.
+  /// Begins the crossing if the steps have ended. On a device, begins the crossing as soon as the
+  /// steps are queued. Later computations there wait for the steps, but not for the crossing.
+  /// Returns whether the crossing has begun.
   bool is_under_way() {
     if (crossing_ == nullptr) {
       if (!(Processor::is_host ? steps_.advance() : steps_.join())) return false;
@@ -65,9 +68,10 @@ class running_departure final : public pending_operation {
 
 }  // namespace detail
 
-/// A tensor on its way to another part of the mesh, from one that `From` stands for (tagged.hpp).
-/// The destructor waits until this rank's share has ended. If it runs because of an exception, it
-/// abandons the mesh.
+/// A tensor on its way to another part of the mesh. `From` is the processor type of the part that
+/// it leaves, which may have a tag (tagged.hpp). The destructor waits until this rank's share of
+/// the move has ended. If the destructor runs because of an exception, it abandons the mesh
+/// instead: later transfers on the mesh then throw.
 template <distributed Tensor, class From>
 class crossing_tensor {
  public:
@@ -104,8 +108,8 @@ class crossing_tensor {
   /// Makes progress without waiting. Returns true when this rank's share of the move has ended.
   bool test() { return run_ == nullptr || mesh_.test(*run_); }
 
-  /// Completes this rank's share of the move and returns the tensor, whose shards on ranks outside
-  /// of the target are empty.
+  /// Completes this rank's share of the move and returns the tensor. On ranks outside of the target
+  /// part, its shard is empty.
   Tensor wait() {
     if (run_ != nullptr) {
       mesh_.wait(*run_);

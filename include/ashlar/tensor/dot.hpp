@@ -3,16 +3,18 @@
 
 #pragma once
 
-// Inner products and norms. They return a number that is the same on every rank, so they communicate:
-// the shards' sums are added by one all-reduce of one element, on the axes that split the operands
-// or on which one of them is partial. Where the model of the machine says that it is cheaper, as
-// between and inside nodes, the plan has one such all-reduce for each of these axes. On axes of B they add nothing and communicate nothing.
+// Inner products and norms. The result is a number that is the same on every rank, so these
+// functions communicate: an all-reduce of one element adds up the sums of the shards, along the
+// axes that split the operands or on which one operand is partial. If the cost model finds it
+// cheaper, as it may for axes between and inside nodes, each of these axes has its own all-reduce.
+// Axes on which both operands are B need none.
 //
-//   dot(x, y)   the sum of x · y over all elements   rows of dot_signatures
-//   norm(x)     sqrt(dot(x, x))                      rows of sum_of_squares_signatures: x is not partial
+//   dot(x, y)   the sum of x · y over all elements   table: dot_signatures
+//   norm(x)     sqrt(dot(x, x))                      table: sum_of_squares_signatures, so x must
+//                                                    not be partial
 //
-// Both compute in A = accumulation_t<T> and return A: float for bfloat16. Sums of integers wrap
-// around.
+// Both compute in A = accumulation_t<T> (float for bfloat16, else T) and return a value of type A.
+// Sums of integers wrap around.
 
 #include <cmath>
 
@@ -35,8 +37,8 @@ struct norm_rule {
   static constexpr signature_table table() { return sum_of_squares_signatures(Rank); }
 };
 
-/// Returns the sum of x[i] · y[i] over the shards and then over the ranks. `p` is the placement of
-/// the sum over the shards.
+/// Returns the sum of x[i] · y[i] over all elements. First each rank adds up its shard. `p` is the
+/// placement of these sums. Then a redistribution to B adds the sums of the ranks.
 template <distributed X, distributed Y, class Placement>
 auto whole_dot(X const& x, Y const& y, Placement const& p) {
   using T = typename X::value_type;
@@ -65,9 +67,10 @@ auto whole_dot(X const& x, Y const& y, Placement const& p) {
 }  // namespace detail
 
 /// Returns the sum of x · y over all elements, as an accumulation_t<T>, the same on every rank.
-/// Communicates one all-reduce of one element on the axes that split the operands or where one of
-/// them is partial (or one for each axis if that is cheaper), or nothing if there are none. Throws ashlar::error if the extents or the run-time
-/// placements do not fit.
+/// Communicates one all-reduce of one element along the axes that split the operands or on which
+/// one operand is partial, or an all-reduce for each of these axes if that is cheaper. Communicates
+/// nothing if there are no such axes. Throws ashlar::error if the extents differ, or if run-time
+/// placements match no row of the table.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::dot_rule<X::rank>, X, Y>
 auto dot(X const& x, Y const& y) {

@@ -10,14 +10,17 @@
 //   einsum<"m,n->mn">(x, y)          an outer product
 //   einsum<"bsd->db">(x)             a permutation and a sum over s
 //
-// A letter stands for one dim. A letter that the result lacks is summed over. No letter stands twice in
-// one operand. Nothing is communicated. On each mesh axis (signature/contraction.hpp):
+// Each letter names one dim. The einsum sums over the letters that the result lacks. No letter may
+// occur twice in an operand or in the result. Nothing is communicated. On each mesh axis, one of
+// these cases must hold (signature/contraction.hpp):
 //
-//   one letter is split, on each operand that has it: the result is split too, or P if it is summed
-//   both operands B -> B    P, B -> P    B, P -> P    one operand: P -> P
+//   one letter is split, on each operand that has it: the result is split along it too, or P if the
+//   letter is summed over
+//   both operands B -> B    P, B -> P    B, P -> P    one operand: B -> B, P -> P
 //
-// It is computed as products of matrices (matmul's kernels), in the order of letters that
-// order_of_einsum chooses. An operand that does not lie in this order is copied first.
+// An einsum of two operands is computed as matrix products, with the kernels of matmul.
+// order_of_einsum (signature/einsum.hpp) chooses in which order of letters the kernels read each
+// operand. An operand whose letters have another order is copied first.
 
 #include <array>
 
@@ -43,8 +46,7 @@ struct einsum_rule {
   }
 };
 
-/// One tensor of floating-point or, in a text of one operand, any elements, with as many dims as the
-/// text has letters.
+/// A tensor that fits a text of one operand: it has as many dims as the operand has letters.
 template <einsum_text Text, class X>
 concept einsum_operand = distributed<X> && einsum_of<Text>.fault == einsum_fault::none &&
                          einsum_of<Text>.operands == 1 && einsum_of<Text>.a.length == X::rank;
@@ -57,7 +59,7 @@ concept einsum_operands = distributed<X> && distributed<Y> &&
                           std::same_as<typename X::value_type, typename Y::value_type> &&
                           std::same_as<typename X::processor_type, typename Y::processor_type>;
 
-/// Extents by letter: of whole tensors, or of a rank's shards.
+/// The extent of each letter in the shards of this rank.
 struct letter_extents {
   std::array<std::int64_t, 128> of{};
 
@@ -75,7 +77,8 @@ void note_local(letter_extents& local, dim_letters const& letters, X const& x) {
     local.of[static_cast<unsigned char>(letters.text[d])] = x.local_size(d);
 }
 
-/// Returns the extents of the result. Throws ashlar::error if a letter has two extents.
+/// Returns the extents of the result. Throws ashlar::error if a letter has different extents in x
+/// and y.
 template <distributed X, distributed Y>
 shape einsum_extents(einsum_letters const& of, X const& x, Y const& y) {
   shape extents;
@@ -93,8 +96,8 @@ shape einsum_extents(einsum_letters const& of, X const& x, Y const& y) {
   return extents;
 }
 
-/// Copies an array whose dims are the letters `from` to one whose dims are the letters `to`, which are
-/// the same in another order.
+/// Copies the array x, whose dims have the letters `from`, to the array y, whose dims have the same
+/// letters in the order `to`.
 template <class Mesh, class T>
 void copy_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
                   dim_letters const& to, T* y) {
@@ -115,7 +118,9 @@ void copy_letters(Mesh const& m, letter_extents const& local, dim_letters const&
   copy_strided(m.processor(), to.length, extents.data(), x, source.data(), y, target.data());
 }
 
-/// Copies x to the letters `kept` and then `summed`, and writes its sums over the latter to y.
+/// Sums the array x, whose dims have the letters `from`, over the letters `summed`, and writes the
+/// sums to y in the order `kept`. If the letters of x are not `kept` and then `summed`, x is first
+/// copied to this order.
 template <class Mesh, class T>
 void sum_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
                  dim_letters const& kept, dim_letters const& summed, T* y) {
@@ -130,7 +135,7 @@ void sum_letters(Mesh const& m, letter_extents const& local, dim_letters const& 
              columns, 1, y);
 }
 
-/// Writes the local product to c. `local` has the extents of the shards.
+/// Writes the product of the shards a and b to the shard c.
 template <class Mesh, class T>
 void multiply_letters(Mesh const& mesh, letter_extents const& local, einsum_letters const& of,
                       T const* a, T const* b, T* c) {
@@ -163,9 +168,9 @@ void multiply_letters(Mesh const& mesh, letter_extents const& local, einsum_lett
 
 }  // namespace detail
 
-/// Returns the product of x and y by the letters of Text, as einsum<"mk,kn->mn">(x, y). Requires
-/// floating-point elements. Communicates nothing. Throws ashlar::error if extents of a letter differ,
-/// or if run-time placements match no row of the table.
+/// Returns the product of x and y that Text describes, such as einsum<"mk,kn->mn">(x, y). Requires
+/// floating-point elements. Communicates nothing. Throws ashlar::error if the extents of a letter
+/// differ, or if run-time placements match no row of the table.
 template <einsum_text Text, distributed X, distributed Y>
   requires detail::einsum_operands<Text, X, Y> &&
            locally_applicable<detail::einsum_rule<Text>, X, Y>
@@ -183,9 +188,9 @@ auto einsum(X const& x, Y const& y) {
   return c;
 }
 
-/// Returns x with its dims in the order of the result's letters, summed over those that the result
-/// lacks, as einsum<"mn->nm">(x). Communicates nothing. Throws ashlar::error if run-time placements
-/// match no row of the table.
+/// Returns x with its dims in the order of the result's letters, summed over the letters that the
+/// result lacks, such as einsum<"mn->nm">(x). Communicates nothing. Throws ashlar::error if a
+/// run-time placement matches no row of the table.
 template <einsum_text Text, distributed X>
   requires detail::einsum_operand<Text, X> && locally_applicable<detail::einsum_rule<Text>, X>
 auto einsum(X const& x) {
@@ -204,8 +209,8 @@ auto einsum(X const& x) {
 }
 
 namespace detail {
-/// The body of the fallbacks: fails to compile with the reason. `Fits` says whether the operands are as
-/// many and of such types as the text says.
+/// The body of the fallbacks: fails to compile, with a message that names the fault. `Fits` says
+/// whether the number of operands, their numbers of dims and their types fit the text.
 template <einsum_text Text, bool Fits>
 constexpr void say_einsum_fault() {
   constexpr auto fault = einsum_of<Text>.fault;

@@ -4,10 +4,12 @@
 #pragma once
 
 // Element-wise operators. None of them communicates. If the placements of typed operands would need
-// communication, the call does not compile. For dynamic operands it throws an error with the same
-// message, which names the operator that was written.
+// communication, the call does not compile. With dynamic operands, the call throws an error with
+// the same message, which names the operator that the program wrote.
 //
-//   map(x, f)      f of each element      x is not partial; device: f is from device/functor.hpp
+//   map(x, f)      f of each element      x is not partial. On a device, f is from
+//                                         device/functor.hpp, or the program compiles a kernel for
+//                                         f (device/cuda/launch/map_function.cuh)
 //   gelu(x), relu(x)                      x is not partial
 //   x + y, x - y   sum, difference        both operands have the same placement
 //                                         one may be repeated along dims of the other: repeated.hpp
@@ -55,7 +57,7 @@ struct add_rule {
   static constexpr signature_table table_for(std::string_view x, std::string_view y,
                                              std::string_view out) {
     auto table = add_signatures(x, y, out);
-    signature_table sums;  // Subtraction uses the same rule, so P(max) and P(min) rows are dropped.
+    signature_table sums;  // Without P(max) and P(min): subtract_rule, too, uses this table.
     for (auto const& row : table)
       if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
     return sums;

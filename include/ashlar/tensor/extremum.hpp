@@ -3,21 +3,23 @@
 
 #pragma once
 
-// The larger and the smaller of two tensors, or of a tensor and a number, element by element. Nothing
-// is communicated.
+// The larger or the smaller of two tensors, or of a tensor and a number, element by element.
+// Nothing is communicated.
 //
 //   max(x, y)   max(x, a)   max(a, x)   min(x, y)   min(x, a)   min(a, x)
 //
-// The result is NaN where an operand is. One tensor may be repeated along dims of the other
-// (repeated.hpp). Partial maxima and minima pass, since max and min distribute over each other. Sums
-// do not: max(u + v, w) does not follow from max(u, w) and max(v, w). The rows are in
-// signature/selection.hpp. The reductions max<d>(x) and min<d>(x) are in reduce.hpp.
+// The result is NaN where an operand is NaN. One tensor may be repeated along dims of the other
+// (repeated.hpp). An operand may be a partial maximum or minimum, since max and min distribute over
+// each other. It may not be a partial sum: max(u + v, w) does not follow from max(u, w) and
+// max(v, w). The signature tables are in signature/selection.hpp. The reductions max<d>(x) and
+// min<d>(x) are in reduce.hpp.
 
 #include <ashlar/tensor/compare.hpp>
 
 namespace ashlar {
 
-// Each line makes the rules, the functions and their fallbacks.
+// Each use of this macro defines max or min: the rule for two tensors, the rule for a tensor and a
+// number, the functions and their fallbacks.
 #define ASHLAR_EXTREMUM(function, object)                                                          \
   namespace detail {                                                                               \
   template <int Rank>                                                                              \

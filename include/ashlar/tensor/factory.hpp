@@ -12,7 +12,8 @@
 //
 // If the placement has partial axes, the ranks at coordinate 0 of all partial axes hold the values.
 // The other ranks hold the identity of the reduction (0 for a sum), so reducing the tensor gives
-// the values. Factories communicate nothing.
+// the values. Factories communicate nothing, except that from_full compares the values of the ranks
+// in the checked mode of the mesh.
 
 #include <vector>
 
@@ -199,8 +200,9 @@ auto uniform(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank]
 }
 
 /// Makes a tensor from its full, row-major values, which every rank passes in. Each rank copies its
-/// own part. Throws ashlar::error if the count does not match the extents. In the checked mode of
-/// the mesh, also throws on every rank if the ranks pass different values.
+/// own part. Throws ashlar::error if the number of values does not match the extents. In the
+/// checked mode of the mesh, the ranks compare hashes of their values by an all-reduce, and all
+/// ranks throw if the values differ.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                std::span<T> values) {

@@ -9,10 +9,10 @@
 
 namespace ashlar {
 
-/// Makes a tensor of which each rank passes its own shard, row-major. The extents are those of the
-/// whole tensor, and ranks that hold the same part pass the same values. On partial axes the values
-/// are this rank's addends. Communicates nothing. Throws ashlar::error if the count of values is not
-/// that of the rank's shard.
+/// Makes a tensor from its shards: each rank passes the values of its own shard, row-major.
+/// `extents` are those of the whole tensor. Ranks that hold the same part must pass the same
+/// values. If the placement is partial, a rank passes its addends. Communicates nothing. Throws
+/// ashlar::error if the number of values is not that of the rank's shard.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto from_local(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                 std::span<T> values) {

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Elementary functions of each element. They are not linear, so a partial tensor is refused: f(u + v)
-// is not f(u) + f(v). Splits and broadcasts pass through. Nothing is communicated.
+// Elementary functions of each element. They are not linear, so they refuse a partial tensor:
+// f(u + v) is not f(u) + f(v). The result has the placement of x. Nothing is communicated.
 //
 //   exp(x)   log(x)   sqrt(x)   rsqrt(x)   tanh(x)   sigmoid(x)   silu(x)   erf(x)   pow(x, a)
 //   abs(x)
 //
-// They compute in accumulation_t<T> (device/function.hpp) and round once. All but abs refuse integer
-// tensors. gelu and relu are in elementwise.hpp.
+// They compute in accumulation_t<T> (device/function.hpp) and round the result once. All but abs
+// refuse integer tensors. gelu and relu are in elementwise.hpp.
 
 #include <ashlar/device/function.hpp>
 #include <ashlar/tensor/elementwise.hpp>
@@ -23,8 +23,8 @@ inline constexpr bool is_integral_tensor = std::is_integral_v<typename X::value_
 
 }  // namespace detail
 
-// The table of functions. Each line makes the rule, whose message names the function, the function
-// and its fallback.
+// Each use of this macro defines one function: its rule, whose message names the function, the
+// function itself, and its fallback.
 #define ASHLAR_FUNCTION(function, object, takes_integers)                                          \
   namespace detail {                                                                               \
   template <int Rank>                                                                              \

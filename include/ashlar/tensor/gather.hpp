@@ -22,7 +22,7 @@ namespace detail {
 template <class T, class Processor>
 std::vector<T> host_values(Processor const& on, T const* shard, std::int64_t count) {
   if constexpr (Processor::is_host) {
-    return std::vector<T>(shard, shard + count);  // Does not zero the vector first.
+    return std::vector<T>(shard, shard + count);  // This constructor does not write zeros first.
   } else {
     std::vector<T> values(static_cast<std::size_t>(count));
     download(on, shard, count, values.data());
@@ -47,7 +47,7 @@ std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
   return local_values(whole);
 }
-/// Overload of to_full for a tensor whose type is known at run time only. Throws ashlar::error if
+/// Overload of to_full for a tensor whose type is known only at run time. Throws ashlar::error if
 /// its elements are not of type T.
 template <class T, class Processor>
 std::vector<T> to_full(any_tensor<Processor> const& x) {

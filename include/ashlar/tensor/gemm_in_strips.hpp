@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Runs the GEMM of a local product so that pending transfers make progress meanwhile. The host has
-// no background thread for transfers. While transfers are pending, it therefore runs the GEMM in
-// strips of rows of c. Between two strips, every few milliseconds, it lets the transfers progress.
-// A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for at most one
-// strip. A device moves data in the background, so it runs the whole product as one GEMM.
+// Runs the GEMM of a local product c so that pending transfers make progress meanwhile. The host
+// has no background thread for transfers. While transfers are pending, the host therefore runs the
+// GEMM in strips of rows of c. Between two strips, every few milliseconds, it lets the transfers
+// progress. A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for
+// at most one strip. A device moves data in the background, so it runs the whole product as one
+// GEMM.
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c in a strip
 
 /// Computes c[i] = op(a[i]) · op(b[i]) for each matrix i of a batch, or c[i] += op(a[i]) · op(b[i])
 /// if `adds`. The arguments from `transpose_a` on mean the same as in gemm_batched_strided. Pending
-/// transfers progress, but no new ones start.
+/// transfers progress meanwhile.
 template <class T, class Processor>
 void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool transpose_b,
                     std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, T const* a,

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Exchanges the halos of a tensor of which mesh axes split a dim, and along this dim a window slides
-// (layout/halo_layout.hpp).
+// Exchanges the halos of a tensor x for a layer such as a convolution, whose window slides along a
+// dim that mesh axes split. The halo of a rank is the part of x that its windows cover and that
+// other ranks own (layout/halo_layout.hpp).
 //
-//   with_halo(x, halo)             x with its halo: what the windows of this rank cover
-//   sum_of_halos(dx, halo)         the gradient of x from the gradients of x with its halo
+//   with_halo(x, halo)        x with its halo: all elements that the windows of this rank cover
+//   sum_of_halos(dx, halo)    the gradient of x, where dx is the gradient of x with its halo
 //
-// A tensor with its halo has the extents and the placement of x, but its local_box() is the box that
-// this rank reads. Boxes of different ranks overlap. So only the passes of layers may compute with
-// it. No operator of this folder may get it.
+// A tensor with its halo has the extents and the placement of x, but its local_box() is the box
+// that this rank reads. The boxes of different ranks overlap. So only layers compute with such a
+// tensor. The operators of this folder would give wrong results for it.
 //
-// The addends of an element are added in the order of the ranks that read it.
+// sum_of_halos adds the addends of an element in the order of the ranks that read the element.
 
 #include <ashlar/comm/abandon_on_exception.hpp>
 #include <ashlar/comm/halo_transfer.hpp>
@@ -25,7 +26,7 @@
 
 namespace ashlar::detail {
 
-/// Runs a transfer on its own. An exception abandons the mesh.
+/// Runs one transfer. If it throws, the mesh is abandoned: later transfers on the mesh then throw.
 template <class Processor>
 void run_halo(basic_mesh<Processor> const& m, transfer const& what, element_type type,
               void const* source, void* target) {
@@ -33,8 +34,8 @@ void run_halo(basic_mesh<Processor> const& m, transfer const& what, element_type
   m.run(what, type, source, target);
 }
 
-/// Returns x with its halo. Communicates one transfer along the axes that split the dim: the elements
-/// that this rank reads and does not own.
+/// Returns x with its halo. Communicates one transfer along the axes that split the dim, in which
+/// each rank receives the elements that it reads but does not own.
 template <class Processor>
 any_tensor<Processor> with_halo(any_tensor<Processor> const& x, halo_transfers const& halo) {
   auto const& m = x.mesh();
@@ -43,8 +44,9 @@ any_tensor<Processor> with_halo(any_tensor<Processor> const& x, halo_transfers c
   return made;
 }
 
-/// Adds the elements of a region of `addends` to those of `sums`. `addends` is an array of the box
-/// `from`, and `sums` one of the box `to`. All boxes are in global indices.
+/// Adds the elements of the box `region` in the array `addends` to those in the array `sums`.
+/// `addends` covers the box `from`, and `sums` covers the box `to`. All boxes are in global
+/// indices.
 template <class Processor, class T>
 void add_region(Processor const& on, box const& region, box const& from, T const* addends,
                 box const& to, T* sums) {
@@ -69,9 +71,9 @@ void add_region(Processor const& on, box const& region, box const& from, T const
   }
 }
 
-/// Returns the gradient of a tensor from the gradients of the tensor with its halo: the sum over all
-/// ranks that read an element. Communicates one transfer along the axes that split the dim: the
-/// addends that other ranks have for the elements that this rank owns.
+/// Returns the gradient of a tensor x, where dx is the gradient of x with its halo. The gradient of
+/// an element is the sum over all ranks that read the element. Communicates one transfer along the
+/// axes that split the dim, in which each rank receives the addends for the elements that it owns.
 template <class Processor>
 any_tensor<Processor> sum_of_halos(any_tensor<Processor> const& dx, halo_transfers const& halo) {
   auto const& m = dx.mesh();
@@ -79,7 +81,7 @@ any_tensor<Processor> sum_of_halos(any_tensor<Processor> const& dx, halo_transfe
   if (!m.is_here()) return made;
   auto const& what = halo.addends;
   with_element_type(dx.type(), [&]<class T>(T) {
-    if constexpr (!std::is_integral_v<T>) {  // gradients are no integers
+    if constexpr (!std::is_integral_v<T>) {  // gradients never have integer elements
       buffer<T> const received(m.memory(), what.to.elements());
       run_halo(m, what, dx.type(), dx.data(), received.data());
       auto* const sum = static_cast<T*>(made.data());

@@ -3,19 +3,20 @@
 
 #pragma once
 
-// Element-wise operators in place. They write to the shard of x, which other handles of the tensor
-// share, and allocate nothing and communicate nothing. The result lies as x does, so these are the
-// rows of the tables in which the result has the placement of the first operand:
+// Element-wise operators in place. They write to the shard of x, so other handles of the same
+// tensor see the new values. They communicate nothing. x keeps its placement, so these placements
+// of x and y are permitted on a mesh axis:
 //
 //   x += y, x -= y   S(d), S(d)   B, B   P, P
-//   x *= y, x /= y   S(d), S(d)   B, B   P, B     x whole and y partial would make x partial
+//   x *= y, x /= y   S(d), S(d)   B, B   P, B     not B, P: x would become partial
 //   x *= a, x /= a   any placement except a partial maximum or minimum
 //   x += a, x -= a   any placement that is not partial
 //
-// y may be repeated along dims of x (repeated.hpp), and x never, since its extents stay.
+// y may be repeated along dims of x (repeated.hpp). x may not be repeated, since its extents do not
+// change.
 //
-// The operands may be one tensor. If their shards overlap in another way, as slices of one tensor
-// may, y is copied first.
+// x and y may be the same tensor. If their shards overlap in part, as slices of one tensor may, y
+// is copied first. Otherwise nothing is allocated on the host.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// item(x): the value of a tensor that has one element, as a number that the program computes with.
+// item(x): the value of a tensor that has one element, as an ordinary number.
 
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/local_rule.hpp>
@@ -23,9 +23,10 @@ struct item_rule {
 
 }  // namespace detail
 
-/// Returns the only element of x, which is whole on every rank. On a device it waits for pending
-/// computations on x. Communicates nothing. Throws ashlar::error if x does not have one element, or
-/// if its run-time placement is not B on every axis.
+/// Returns the only element of x. Requires that x is B on every axis, so that every rank has the
+/// element. On a device, waits for pending computations on x. Communicates nothing. Throws
+/// ashlar::error if x does not have exactly one element, or if its run-time placement is not B on
+/// every axis.
 template <distributed X>
   requires locally_applicable<detail::item_rule, X>
 typename X::value_type item(X const& x) {

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Applies the signature table of an operator to its operands. It finds the placement of the result
-// that needs no communication, or rejects the operands. Typed and dynamic tensors use the same
-// function, `resolve` of signature/signature.hpp:
+// Applies the signature table of an operator to its operands: finds the placement of the result, or
+// rejects the operands if the operator would need communication. Typed and dynamic tensors use the
+// same function, `resolve` of signature/signature.hpp:
 //
 //   typed operands     the result is typed; if no row of the table matches, the overload is removed
 //   dynamic operands   the result is dynamic; if no row matches, the operator throws its message
 //
-// No table has a row of owned operands, so every operator rejects them, all with one message.
+// No table has a row with an owned operand. So every operator rejects owned operands, and all
+// operators do so with the same message.
 //
 // A rule is a type that describes an operator:
 //
@@ -87,8 +88,8 @@ void same_mesh(char const* name, First const& first, Rest const&... rest) {
     throw error(name, "the operands are on different meshes. Make them on one mesh object.");
 }
 
-/// Returns the placement of the result by `table`, as a value. Throws ashlar::error, with the message
-/// of `Rule`, if no row matches.
+/// Returns the placement of the result by `table`, as a value. Throws ashlar::error with the
+/// message of `Rule` if no row matches the operands.
 template <class Rule, class... Operands>
 placement result_value(signature_table const& table, Operands const&... operands) {
   same_mesh(Rule::name, operands...);

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// map(f, x, y, ...): a function of any number of alike tensors, element by element, on the host.
-// Comparisons, selections and formulas of three tensors are lambdas:
+// map(f, x, y, ...): applies a function to the elements of several tensors with the same extents
+// and placement, on the host. A formula of three tensors, for example, is a lambda:
 //
 //   map([](float a, float b, float c) { return a < b ? b : c; }, x, y, z)
 //
-// On each mesh axis all operands are S(d) with one d, or all are B, and so is the result. Nothing is
-// communicated. f is called with accumulation_t<T> and its result is rounded once to T.
+// On each mesh axis, all operands have the same split or all are B. The result has their placement.
+// Nothing is communicated. The arguments of f have the type accumulation_t<T>, and its result is
+// rounded once to T.
 
 #include <array>
 
@@ -25,15 +26,15 @@ struct alike_rule {
   static constexpr signature_table table() { return alike_signatures(Rank); }
 };
 
-/// A function, which is not a tensor, and its operands, which are.
+/// Holds if F is not a tensor, so that it can be the function, and all X are tensors.
 template <class F, class... X>
 concept function_of_tensors = !distributed<F> && (distributed<X> && ...);
 
 }  // namespace detail
 
-/// Returns f(x[i], y[i], rest[i]...) for each index i, placed as x. All tensors have one element type
-/// and the same extents. Requires host memory. Communicates nothing. Throws ashlar::error if the
-/// extents or run-time placements differ, or if they are partial.
+/// Returns the tensor of f(x[i], y[i]...) for each index i, at the placement of x. Requires that
+/// all tensors have the same element type and are in host memory. Communicates nothing. Throws
+/// ashlar::error if the extents or the run-time placements differ, or if a placement is partial.
 template <class F, class X, class... Y>
   requires(detail::function_of_tensors<F, X, Y...> && (detail::alike<X, Y> && ...) &&
            locally_applicable<detail::alike_rule<X::rank>, X, X> &&

@@ -16,7 +16,8 @@
 // placement run the cheapest plan, which consists of redistributions before and after a local
 // product. plan_matmul(x, w, p) returns this plan, which can be printed. By default, a plan uses no
 // more memory per rank than the mesh's machine has. The last argument (matmul_options) can set
-// other limits. If necessary, the product runs in panels (plan/matmul_stream.hpp).
+// another limit. If no other plan fits the limit, or if the argument asks for it, the product runs
+// in panels: parts along one dim, one after another (plan/matmul_stream.hpp).
 
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>

@@ -57,7 +57,12 @@ inline constexpr bool is_matmul_operand<transposed_view<Tensor>> = true;
 template <class Operand>
 using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
 
-/// The reason why the operands match no row of the signature table. It selects the error message.
+/// The reason why the operands match no row of the signature table. It selects the error message:
+///
+///   axes              the operands have different numbers of mesh axes
+///   partial_partial   both operands are partial on one axis
+///   contraction       the dims that are summed over are not split alike
+///   no_rule           another reason
 enum class matmul_fault { axes, partial_partial, contraction, no_rule };
 
 template <int Rank, bool TransposeA, bool TransposeB>
@@ -97,7 +102,8 @@ concept matmul_operands =
     std::same_as<typename matmul_tensor<A>::processor_type,
                  typename matmul_tensor<B>::processor_type>;
 
-/// A matrix, possibly transposed, and a vector of one type (matvec.hpp), in this order.
+/// Holds if A is a matrix, possibly transposed, and X a vector with the same element type and type
+/// of processor (matvec.hpp).
 template <class A, class X>
 concept matrix_and_vector =
     is_matmul_operand<A> && is_tensor<X> && matmul_tensor<A>::rank == 2 && X::rank == 1 &&

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. One
-// dim of the product is cut into panels. This dim can be m, n, k or the batch dim, and is called
-// the streamed dim. The redistributions and the GEMM run once per panel. With k as the streamed
-// dim, this is the method SUMMA. plan/matmul_stream.hpp defines panels and describes when a product
-// runs in panels.
+// Computes a matrix product c = a · b in panels, so that only the panels in use are in memory. a is
+// m x k and b is k x n, or both are batches of such matrices. One dim is cut into panels: m, n, k
+// or the batch dim. It is called the streamed dim. The redistributions and the GEMM run once per
+// panel. With k as the streamed dim, this is the algorithm SUMMA. plan/matmul_stream.hpp defines
+// panels and describes when a product runs in panels.
 //
 // The table shows how each tensor is handled. A move is a redistribution.
 //
@@ -21,9 +21,10 @@
 //     leading dimension of that part is the row length of the shard.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
-// The GEMM of a panel computes its result in strips of rows. After each strip, the host makes the
-// transfers progress. An operand panel that is contiguous in the shard moves without being copied
-// out. If k is streamed, the sum is rounded to the element type once per panel.
+// The GEMM of a panel computes its result in strips of rows (gemm_in_strips.hpp). Between the
+// strips, the host makes the transfers progress. An operand panel that is contiguous in the shard
+// moves without being copied out. If k is streamed, the sum is rounded to the element type once per
+// panel.
 
 #include <algorithm>
 #include <array>
@@ -63,8 +64,8 @@ struct matmul_block {
 };
 
 /// Calls visit(region, packed) for each slice of panel `i` in this rank's shard of x. A panel
-/// consists of slices of dim `dim` that are consecutive in the panel, but not in x. Both arguments
-/// are boxes in global indices of x, for copy_region:
+/// consists of slices of dim `dim` that are consecutive in the panel, but not in x. `region` and
+/// `packed` are boxes in global indices of x, for copy_region:
 ///
 ///   region   the slice
 ///   packed   the box of the panel's shard, shifted such that the slice is at `region`

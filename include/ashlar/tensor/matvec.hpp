@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Products of a matrix and a vector. They communicate nothing; on each mesh axis they have the rows
-// of a contraction, as matmul has:
+// Products of a matrix and a vector. They communicate nothing. On each mesh axis, the operands must
+// have the placements of one of these rows, which are those of a contraction:
 //
 //   matmul(a, x)   a x     S(0), B -> S(0)   S(1), S(0) -> P   B, B -> B   P, B -> P   B, P -> P
 //   matmul(x, a)   x^T a   B, S(1) -> S(0)   S(0), S(0) -> P   B, B -> B   P, B -> P   B, P -> P
@@ -44,7 +44,7 @@ struct matvec_rule {
 template <class A, bool VectorFirst>
 using matvec_rule_of = matvec_rule<VectorFirst, matmul_operand<A>::is_transposed>;
 
-/// The body of the fallbacks: fails to compile with the reason.
+/// The body of the fallbacks: fails to compile, with a message that names the fault.
 template <class Rule, class Left, class Right>
 constexpr void say_matvec_fault() {
   constexpr auto fault = Rule::fault_of(static_value<Left>, static_value<Right>);

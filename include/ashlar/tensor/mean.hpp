@@ -3,9 +3,10 @@
 
 #pragma once
 
-// mean<d, ..>(x): the mean over the dims d, .., which the result lacks, and mean(x), that of all
-// elements as a tensor without dims. It is sum<d>(x) divided by the number of elements, so it is placed
-// as the sum: P on axes that split one of these dims. Nothing is communicated.
+// mean<d, ..>(x) is the mean over the dims d, .., which the result does not have. mean(x) is the
+// mean of all elements, as a tensor without dims. A mean is a sum divided by the number of its
+// elements, and has the placement of the sum: P on axes that split one of these dims. Nothing is
+// communicated.
 //
 // The mean is computed in accumulation_t<T>, and rounded once. A mean of no elements is NaN.
 
@@ -19,7 +20,8 @@ template <int Rank>
 struct mean_rule {
   static constexpr char const* name = "mean";
   static constexpr char const* sentence = ASHLAR_SAYS_REDUCE("mean", "mean<0>(x | to<B, ...>)");
-  // Which placements pass is the same for all dims. The placement of the result is that of the sums.
+  // This table decides only which placements are accepted. They are the same for all dims, so dim 0
+  // stands for every dim. The placement of the result is that of sum_over.
   static constexpr signature_table table() { return reduce_signatures(Rank, 0, reduction::sum); }
 };
 
@@ -52,7 +54,7 @@ auto mean_over(X const& x) {
 }  // namespace detail
 
 /// Returns the mean over the dims First and Rest. Requires floating-point elements. Communicates
-/// nothing: the result is P on axes that split one of the dims.
+/// nothing: the result is P on axes that split one of these dims.
 template <int First, int... Rest, distributed X>
   requires(detail::are_dims_of<X, First, Rest...> &&
            locally_applicable<detail::mean_rule<X::rank>, X>)

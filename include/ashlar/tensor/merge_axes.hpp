@@ -11,8 +11,8 @@
 //
 // For a typed x, every mesh axis that splits one of the merged dims splits the new dim. In the
 // shard order of the new dim, axes that split an earlier dim come before axes that split a later
-// one. For a dynamic x, the result has this placement if no element has to move for it. Otherwise
-// reshape finds another placement.
+// dim. For a dynamic x, the result has the same placement if this moves no element between ranks.
+// Otherwise reshape finds another placement.
 
 #include <ashlar/tensor/reshape.hpp>
 

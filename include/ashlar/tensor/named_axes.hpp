@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Redistributions that name axes of the mesh. Axes that are not named keep their placement.
+// Redistributions that give new placements to mesh axes by name. The other axes keep their
+// placements.
 //
 //   x | to<on<"gpu", S<1>>>                             the result is dynamic
 //   redistribute(x, {{"gpu", split(1)}})                the same
-//   x | to<mesh_axes<"node", "gpu">, on<"gpu", S<1>>>   typed, if x is
+//   x | to<mesh_axes<"node", "gpu">, on<"gpu", S<1>>>   the result is typed if x is typed
 //
-// The type of a tensor does not have the names of its mesh, which are values. So a typed result needs
-// the list of all names, and the compiler then refuses an unknown one; without the list, an unknown
-// name is an ashlar::error. A list that is not that of the mesh is one too.
+// The names of mesh axes are run-time values, and so are not in the type of a tensor. A typed
+// result therefore needs the list of all names, mesh_axes<...>. With the list, the compiler refuses
+// a name that the list does not have. Without the list, a name that the mesh does not have throws
+// ashlar::error. A list that differs from the names of the mesh throws it, too.
 
 #include <ashlar/mesh/named_placement.hpp>
 #include <ashlar/tensor/local_rule.hpp>
@@ -44,7 +46,8 @@ inline std::span<axis_name const> as_span(axis_names const& names) {
   return {names.begin(), static_cast<std::size_t>(names.size())};
 }
 
-/// Returns the placement of x with the changes. Throws ashlar::error for a wrong name.
+/// Returns the placement of x with the changes. Throws ashlar::error if a name is unknown or is
+/// given twice.
 template <distributed X>
 placement changed_placement(X const& x, std::span<named_placement const> changes) {
   auto const& t = x.mesh().topology();
@@ -57,7 +60,7 @@ placement changed_placement(X const& x, std::span<named_placement const> changes
   return changed(x.placement(), as_span(names), changes);
 }
 
-/// Returns whether the names are understood. If not, a static_assert says why.
+/// Returns whether the names have no fault. If they have one, a static_assert says which.
 template <naming_fault Fault>
 consteval bool names_are_right() {
   static_assert(Fault != naming_fault::unknown, "to: " ASHLAR_SAYS_UNKNOWN_AXIS);
@@ -67,21 +70,22 @@ consteval bool names_are_right() {
 
 }  // namespace detail
 
-/// Returns x with another placement on the axes that are named, by the cheapest plan. Communicates
-/// that plan's collectives. Throws ashlar::error if the mesh has no axis of a name, if a name is
-/// given twice, or if the placement does not fit the tensor.
+/// Returns x with new placements on the named axes, by the cheapest plan. Communicates the plan's
+/// collectives. Throws ashlar::error if the mesh has no axis of a given name, if a name is given
+/// twice, or if the placement does not fit the tensor.
 template <distributed X>
 typename X::dynamic_type redistribute(X const& x, std::initializer_list<named_placement> changes) {
   return redistribute(x, detail::changed_placement(x, {changes.begin(), changes.size()}));
 }
 
-/// Returns the plan that redistribute(x, changes) runs. Communicates nothing. Throws as it does.
+/// Returns the plan that redistribute(x, changes) runs. Communicates nothing. Throws like
+/// redistribute.
 template <distributed X>
 plan_report plan_redistribution(X const& x, std::initializer_list<named_placement> changes) {
   return plan_redistribution(x, detail::changed_placement(x, {changes.begin(), changes.size()}));
 }
 
-/// Returns redistribute(x, {...}) with the named axes of the tags. Communicates the plan's
+/// Returns redistribute(x, {...}) with the axes and placements of the tags. Communicates the plan's
 /// collectives.
 template <distributed X, class... Tags>
   requires(sizeof...(Tags) > 0 && (detail::is_on<Tags> && ...))
@@ -95,8 +99,9 @@ ill_formed operator|(X const&, to_placement<Tags...>) {
   return {};
 }
 
-/// The same with the names of all axes of the mesh: the result is typed if x is. Throws
-/// ashlar::error if the mesh has other names.
+/// Overload for tags that begin with the names of all axes of the mesh. The result is typed if x is
+/// typed. Communicates the plan's collectives. Throws ashlar::error if the axes of the mesh have
+/// other names.
 template <distributed X, axis_name... Names, class... Tags>
   requires(detail::is_on<Tags> && ...)
 auto operator|(X const& x, to_placement<placements::mesh_axes<Names...>, Tags...>) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Tensors of simple patterns. As all factories they communicate nothing, and on partial axes the
-// ranks at coordinate 0 hold the values.
+// Makes tensors with simple patterns of values. Like all factories, these functions communicate
+// nothing. On partial axes, the ranks at coordinate 0 hold the values (factory.hpp).
 //
 //   arange<T>(mesh, n, p)          0, 1, ..., n - 1
 //   eye<T>(mesh, n, p)             the identity matrix n x n

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Reorders the dims of a tensor. Each rank reorders its own shard, so that nothing is communicated;
-// the placement's split dims are renamed. On each mesh axis, where dim d becomes dim d':
+// Reorders the dims of a tensor. Each rank reorders its own shard, so nothing is communicated. An
+// axis that splits a dim splits the same dim, under its new number, in the result. On each mesh
+// axis, where dim d of x becomes dim d' of the result:
 //
 //   permute, transpose   S(d) -> S(d')   B -> B   P -> P   P(max) -> P(max)   P(min) -> P(min)
 //

@@ -22,8 +22,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the plan that moves `x` to placement `target`. The plan is in the mesh's cache. Throws
-/// if `target` does not fit the tensor.
+/// Returns the plan that moves `x` to placement `target`, from the mesh's cache of plans. Throws
+/// ashlar::error if `target` does not fit the tensor.
 template <distributed Tensor>
 std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();
@@ -36,7 +36,7 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
 template <class Processor>
 any_tensor<Processor> run_routed_plan(any_tensor<Processor> x, redistribution_plan const& plan) {
   auto const m = x.mesh();
-  // Shards have different sizes, so memory may be exhausted on one rank alone.
+  // The sizes of shards depend on the routes, so memory may be exhausted on one rank alone.
   abandon_on_exception const guard(m.operations());
   routed_steps<Processor> steps(x, plan);
   for (std::size_t k = 0; k < static_cast<std::size_t>(plan.steps.size()); ++k) {
@@ -61,7 +61,7 @@ any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) 
   if (!m.is_here()) return x.like(p.plan.to);
   if (x.extents().is_routed()) return run_routed_plan(std::move(x), p.plan);
 
-  abandon_on_exception guard(m.operations(), false);  // until a step communicates
+  abandon_on_exception guard(m.operations(), false);  // not armed until a step has communicated
   for (std::size_t i = 0; i < p.transfers.size(); ++i) {
     auto const& what = p.transfers[i];
     auto next = x.like(p.plan.steps[static_cast<int>(i)].to);
@@ -100,8 +100,8 @@ consteval bool target_fits() {
 
 }  // namespace detail
 
-/// Returns `x` with another placement, by the cheapest plan. Communicates the plan's collectives
-/// (plan_redistribution prints them), or nothing if `x` has this placement already. Throws
+/// Returns `x` with another placement, by the cheapest plan. Communicates the collectives of this
+/// plan, which plan_redistribution returns, or nothing if `x` has the placement already. Throws
 /// ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {

@@ -6,8 +6,8 @@
 // A redistribution that overlaps with the program's computations.
 //
 //   auto moving = redistribute_async(x, sbp<B, B>{});
-//   …                                          compute; local products make it progress
-//   auto y = moving.wait();                    completes it
+//   …                                          compute; the move progresses in local products
+//   auto y = moving.wait();                    completes the move
 //
 // On the host nothing moves in the background: MPI and shared memory both need a thread of this
 // rank, and a separate thread would take the core away from the computation. The move progresses

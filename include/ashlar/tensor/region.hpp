@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Copies parts of shards.
+// Copies a box of elements from one shard to another.
 
 #include <ashlar/comm/strided_block.hpp>
 

@@ -3,21 +3,23 @@
 
 #pragma once
 
-// Element-wise operators of two tensors of which one is repeated along some dims of the other, as a
-// bias is along the rows of a matrix (NumPy's broadcasting, a word that here means a placement).
-// The dims are matched from the last one on:
+// Element-wise operators of two tensors with different extents: one tensor is repeated along some
+// dims of the other, as a bias is repeated for each row of a matrix. NumPy calls this broadcasting.
+// (In this library, broadcast is a placement.) The dims are matched from the last one on:
 //
 //   extents          result    the operand that is repeated
 //   512x8  +     8   512x8     the second one, along dim 0, which it lacks
 //   512x8  +   1x8   512x8     the second one, along dim 0, where its extent is 1
 //   512x1  *     8   512x8     both
 //
-// On a mesh axis that splits a dim of the result, an operand is split too or, where it is repeated
-// along this dim, B. A dim of extent 1 that is repeated is never split. Nothing is communicated.
+// On a mesh axis that splits a dim of the result, an operand that is repeated along this dim is B,
+// even if it has the dim with extent 1. An operand that is not repeated is split too. Nothing is
+// communicated.
 //
-// The number of dims belongs to a tensor's type, the extents do not. So the compiler decides about
-// lacking dims, and the program about extents of 1. Typed operands of one number of dims must lie
-// alike, also where an extent is 1: such a dim can be given up by merge_axes.
+// The type of a tensor contains its number of dims, but not its extents. So the compiler sees where
+// an operand lacks a dim, but not where an operand has extent 1. Typed operands with the same
+// number of dims therefore need placements that fit operands of equal extents. If an operand has a
+// dim of extent 1 that is to be repeated, merge_axes can remove this dim.
 
 #include <array>
 
@@ -30,7 +32,8 @@ namespace ashlar::detail {
 constexpr std::string_view letters(int rank) {
   return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
 }
-/// Returns the letters of an operand of `rank` dims in a result of `of` dims.
+/// Returns the letters of an operand of `rank` dims, which are matched with the last dims of a
+/// result of `of` dims.
 constexpr std::string_view last_letters(int rank, int of) {
   return letters(of).substr(static_cast<std::size_t>(of - rank));
 }
@@ -41,14 +44,16 @@ concept combinable = distributed<X> && distributed<Y> &&
                      std::same_as<typename X::value_type, typename Y::value_type> &&
                      std::same_as<typename X::processor_type, typename Y::processor_type>;
 
-/// Whether a pair of placements fails since a partial operand is with one that does not fit it.
+/// Chooses the message for placements that match no row of a table. Returns true for the message
+/// about partial operands, if an operand is partial or the numbers of axes differ.
 constexpr bool fails_as_partial(placement const& x, placement const& y) {
   for (int a = 0; a < x.axes() && a < y.axes(); ++a)
     if (x[a].is_partial() || y[a].is_partial()) return true;
   return x.axes() != y.axes();
 }
 
-/// The rule of two operands of different numbers of dims. `Base` is that of operands of one number.
+/// The rule of an operator on operands with different numbers of dims. `Base` is the operator's
+/// rule for operands with the same number of dims.
 template <template <int> class Base, int XRank, int YRank>
 struct repeated_rule {
   static constexpr int rank = XRank > YRank ? XRank : YRank;
@@ -75,11 +80,12 @@ template <template <int> class Base, class X, class Y>
 struct rule_of_ranks<Base, X, Y> {
   using type = Base<X::rank>;
 };
-/// The rule of an operator on X and Y.
+/// The rule of an operator on operands of types X and Y.
 template <template <int> class Base, class X, class Y>
 using rule_for = typename rule_of_ranks<Base, X, Y>::type;
 
-/// Whether X and Y have different numbers of dims and do not fail because of a partial operand.
+/// Whether the message about repeated operands is the right one for typed X and Y whose placements
+/// match no row: they have different numbers of dims, and none is partial.
 template <class X, class Y>
 inline constexpr bool fails_as_repeated = [] {
   if constexpr (!combinable<X, Y>) return false;
@@ -87,8 +93,8 @@ inline constexpr bool fails_as_repeated = [] {
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
 
-/// The extents of the result of two operands, and the letters of their dims. The letter of a dim
-/// along which the operand is repeated is '1'.
+/// The extents of the result of two operands, and the letters of the dims of each operand. A dim of
+/// extent 1 along which the operand is repeated has the letter '1'.
 struct matched_dims {
   shape extents;
   std::array<char, max_rank + 1> x{}, y{};
@@ -113,8 +119,8 @@ matched_dims match_dims(char const* name, X const& x, Y const& y) {
   return dims;
 }
 
-/// Returns the strides of the shard of x in the dims of a result of `rank` dims: 0 where x is
-/// repeated.
+/// Returns the stride in the shard of x for each of the `rank` dims of the result. The stride is 0
+/// in dims along which x is repeated.
 template <distributed X>
 std::array<std::int64_t, max_rank + 1> repeated_strides(X const& x, char const* letters, int rank) {
   std::array<std::int64_t, max_rank + 1> strides{};
@@ -124,7 +130,8 @@ std::array<std::int64_t, max_rank + 1> repeated_strides(X const& x, char const* 
   return strides;
 }
 
-/// The loop over the shard of the result z, of `extents`, and the strides of both operands.
+/// The loop over the shard of the result z: the shard's extents, and the strides of the operands x
+/// and y in its dims.
 struct repeated_loop {
   int rank = 0;
   std::array<std::int64_t, max_rank + 1> extents{}, x{}, y{};
@@ -136,8 +143,9 @@ struct repeated_loop {
   }
 };
 
-/// Computes z = f(x, y) on the host, run by run. A run is as long as both operands are contiguous
-/// in it; if the last dim is repeated, a run is one row of it and one of the operands one number.
+/// Computes z = f(x, y) on the host, in runs of elements of z. A run covers the last dims in which
+/// both operands are contiguous. If an operand is repeated along the last dim, a run is one row
+/// along this dim, and f gets one number of this operand for the whole run.
 template <class Mesh, class F, class T>
   requires Mesh::processor_type::is_host
 void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const* x, T const* y,
@@ -174,7 +182,8 @@ void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const*
   }
 }
 
-/// Computes z = f(x, y) on a device. Both operands are first copied to the extents of the result.
+/// Computes z = f(x, y) on a device. First copies both operands to arrays with the extents of the
+/// result.
 template <class Mesh, class F, class T>
 void map_repeated(Mesh const& m, F const& f, repeated_loop const& loop, T const* x, T const* y,
                   T* z) {
@@ -206,8 +215,7 @@ void write_repeated(matched_dims const& dims, X const& x, Y const& y, F const& f
                z.data());
 }
 
-/// The rule for operands whose extents are known to differ: `Rule` with the sentences for repeated
-/// operands.
+/// The name and the messages of `Rule` for operands whose extents are known to differ.
 template <class Rule>
 struct repeated_message {
   static constexpr char const* name = Rule::name;

@@ -5,7 +5,7 @@
 
 // Gives a tensor other extents, with the same elements in the same row-major order. A reshape moves
 // nothing, and the result shares the shard of the operand. If elements would have to move between
-// ranks, reshape throws an error. The message names the redistribution that the program must run
+// ranks, reshape throws an error. The error names the redistribution that the program must run
 // first.
 //
 //   reshape(x, {6, 8})              tensor<…, dynamic>: finds the placement of the result
@@ -21,9 +21,9 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns advice for an error message: which redistributions to use with a reshape that would
-/// otherwise move data between ranks. `wanted` is the placement that the caller gave for the
-/// result, if any.
+/// Returns advice for the error message of a reshape that would move elements between ranks: which
+/// redistributions to use before or after it. `wanted` is the placement that the caller gave for
+/// the result, if any.
 inline std::string reshape_advice(shape const& from, placement const& p, shape const& to,
                                   std::optional<placement> const& wanted, int element_size,
                                   topology const& t, machine const& m) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Tensors of routed rows: a mixture of experts stores only the rows of the experts that each token is
-// routed to (layout/routing.hpp). The shard of a routed tensor is an array [rows, features] in host
-// memory, whose size is known only at run time. It carries the routes. A partial tensor has all rows
-// of its box on each rank.
+// Routed tensors [tokens.., experts, features]: a mixture of experts stores for each token only the
+// rows of the experts to which the token goes (layout/routing.hpp). The shard of a routed tensor is
+// an array [rows, features] in host memory. Its size depends on the routes, so it is known only at
+// run time. The shard keeps a pointer to the routes. On a partial axis, each rank has addends for
+// all rows of its box.
 //
-//   make_routed<Tensor>(mesh, extents, p, routes)   a tensor whose shard is not initialized
-//   rows_of(x)                                      the rows that this rank has of x
+//   make_routed<Tensor>(mesh, extents, p, routes)   a routed tensor; its shard is not initialized
+//   rows_of(x)                                      says which rows of x this rank has
 //
-// Redistributions of these tensors take the same plans as those of dense tensors (routed_steps.hpp).
+// A routed tensor is redistributed by the same plan as a dense tensor with its extents
+// (routed_steps.hpp).
 
 #include <ashlar/layout/routing.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
@@ -19,7 +21,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Owns the memory of a routed tensor's shard, as the deleter of its shared pointer.
+/// The deleter in the shared pointer to a routed tensor's shard. It knows the rows of the shard,
+/// and releases the shard's memory.
 template <class Memory>
 struct routed_shard {
   std::shared_ptr<Memory> memory;
@@ -60,8 +63,9 @@ routed_rows const& rows_of_shard(std::shared_ptr<void> const& shard) {
 
 }  // namespace detail
 
-/// Returns a routed tensor at placement `p` whose shard is not initialized. The extents are [tokens..,
-/// experts, features] and say how many experts each token has (shape::chosen). Communicates nothing.
+/// Returns a routed tensor at placement `p` whose shard is not initialized. The extents are
+/// [tokens.., experts, features], with the number of experts of each token in shape::chosen.
+/// Communicates nothing. Throws ashlar::error if the routes do not fit the extents.
 template <distributed Tensor>
 Tensor make_routed(typename Tensor::mesh_type const& m, shape const& extents, placement const& p,
                    std::shared_ptr<routing const> const& routes) {
@@ -79,7 +83,7 @@ Tensor make_routed(typename Tensor::mesh_type const& m, shape const& extents, pl
       .template as<Tensor>();
 }
 
-/// Returns the rows that this rank has of a routed tensor. Throws ashlar::error if the tensor has no
+/// Returns which rows of a routed tensor this rank has. Throws ashlar::error if the tensor has no
 /// routes.
 template <distributed Tensor>
 routed_rows const& rows_of(Tensor const& x) {

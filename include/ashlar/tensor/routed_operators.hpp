@@ -3,18 +3,18 @@
 
 #pragma once
 
-// Typed tensors of routed rows, r [token, expert, feature], of which each token has the rows of its
-// experts only (layout/routing.hpp), and their operators:
+// Routed tensors r [token, expert, feature] and their operators, for use without nets and training.
+// A routed tensor stores for each token only the rows of its experts (layout/routing.hpp).
 //
-//   dispatch(x, routes)   r from x [token, feature]: a row of x for each expert of a token
-//   r | to<S<1>, B>       moves the rows, as a tensor's elements move (redistribute.hpp)
-//   matmul(r, w)          each expert's rows times its matrix, w [expert, in, out]
+//   dispatch(x, routes)   makes r from x [token, feature]: a row of x for each expert of a token
+//   r | to<S<1>, B>       moves the rows to another placement (redistribute.hpp)
+//   matmul(r, w)          each row times the matrix of its expert, w [expert, in, out]
 //   map(r, f)             f of each element
-//   combine(r)            [token, feature]: the sum of a token's rows
+//   combine(r)            [token, feature]: the sum of each token's rows
 //
-// All but the move communicate nothing, and their placements are those of sparse sums, by letters:
-// `te,td->ted`, `ted,edf->tef` and `te,ted->td` (signature/routed.hpp). The routes are the same on all
-// ranks. Host only.
+// Only the move communicates. dispatch and matmul have the signature tables of the contractions
+// `te,td->ted` and `ted,edf->tef` (signature/routed.hpp), and combine that of a sum over the
+// experts. The routes must be the same on all ranks. Routed tensors exist on the host only.
 
 #include <memory>
 #include <utility>
@@ -27,7 +27,7 @@
 
 namespace ashlar {
 
-/// A tensor of routed rows [token, expert, feature]. Copies share the shard.
+/// A routed tensor [token, expert, feature]. Copies share the shard.
 template <class T, class Placement = dynamic>
 class routed {
  public:
@@ -37,12 +37,12 @@ class routed {
 
   explicit routed(tensor_type rows) : tensor_(std::move(rows)) { (void)rows_of(tensor_); }
 
-  /// Returns the rows as a tensor, whose shard is an array [rows, features].
+  /// Returns the routed rows as a tensor whose shard is an array [rows, features].
   tensor_type const& as_tensor() const { return tensor_; }
   mesh const& on() const { return tensor_.mesh(); }
   shape const& extents() const { return tensor_.extents(); }
   ashlar::placement placement() const { return tensor_.placement(); }
-  /// Returns which rows this rank has, in the order in which its shard has them.
+  /// Returns which rows this rank has, in the order in which its shard stores them.
   routed_rows const& rows() const { return rows_of(tensor_); }
   std::shared_ptr<routing const> const& routes() const { return rows().routes; }
   T* data() const { return tensor_.data(); }
@@ -65,8 +65,8 @@ struct routed_matmul_rule {
 };
 using combine_rule = reduce_rule<3, 1, reduction::sum>;
 
-/// Adds up the rows of each token. `sums` has an element of type A for each feature of each token of
-/// the box of the rows, and begins with zeros.
+/// Adds the rows of each token to `sums`, an array [tokens, features] for the tokens of the box of
+/// `rows`. The caller sets it to zeros first.
 template <class A, class T>
 void add_rows(routed_rows const& rows, T const* values, A* sums) {
   std::int64_t const d = rows.features();
@@ -85,8 +85,9 @@ auto new_routed_of(mesh const& m, shape const& extents, Placement const& p,
 
 }  // namespace detail
 
-/// Returns a row of x [token, feature] for each expert of each token. Communicates nothing. Throws
-/// ashlar::error if the routes are not those of the tokens of x, or lead to no expert.
+/// Returns a routed tensor that has a row of x [token, feature] for each expert of each token.
+/// Communicates nothing. Throws ashlar::error if the routes have another number of tokens than x,
+/// or if a route leads to an expert that does not exist.
 template <class T, class Placement>
   requires locally_applicable<detail::dispatch_rule, tensor<T, 2, Placement>>
 auto dispatch(tensor<T, 2, Placement> const& x, std::shared_ptr<routing const> const& routes) {
@@ -108,7 +109,7 @@ ill_formed dispatch(tensor<T, 2, Placement> const&, std::shared_ptr<routing cons
 }
 
 /// Returns the rows at another placement. Communicates the collectives of the cheapest plan, which
-/// plan_redistribution prints, with as many bytes as the routes need.
+/// plan_redistribution returns. The number of bytes depends on the routes.
 template <class T, class Placement, placement_argument Target>
 auto redistribute(routed<T, Placement> const& r, Target const& target) {
   auto moved = redistribute(r.as_tensor(), target);
@@ -118,15 +119,15 @@ template <class T, class Placement, class... Tags>
 auto operator|(routed<T, Placement> const& r, to_placement<Tags...>) {
   return redistribute(r, sbp<Tags...>{});
 }
-/// Returns the plan that redistribute(r, target) runs. Its bytes are those of evenly distributed
-/// routes. Communicates nothing.
+/// Returns the plan that redistribute(r, target) runs. The bytes in the plan assume that the routes
+/// are distributed evenly. Communicates nothing.
 template <class T, class Placement, placement_argument Target>
 plan_report plan_redistribution(routed<T, Placement> const& r, Target const& target) {
   return plan_redistribution(r.as_tensor(), target);
 }
 
-/// Returns each row times the matrix of its expert, w [expert, in, out]. Communicates nothing. Throws
-/// ashlar::error if the extents do not fit.
+/// Returns each row times the matrix of its expert, where w is [expert, in, out]. Communicates
+/// nothing. Throws ashlar::error if the extents do not fit.
 template <class T, class P, class Q>
   requires locally_applicable<detail::routed_matmul_rule, tensor<T, 3, P>, tensor<T, 3, Q>>
 auto matmul(routed<T, P> const& r, tensor<T, 3, Q> const& w) {
@@ -169,8 +170,9 @@ ill_formed map(routed<T, P> const&, F) {
   return {};
 }
 
-/// Returns the sum of the rows of each token, [token, feature], in the order of the experts and
-/// rounded once. Where experts are split, the result is partial. Communicates nothing.
+/// Returns the sum of the rows of each token, as a tensor [token, feature]. Adds in the order of
+/// the experts and rounds once. The result is partial on axes that split the experts. Communicates
+/// nothing.
 template <class T, class P>
   requires locally_applicable<detail::combine_rule, tensor<T, 3, P>>
 auto combine(routed<T, P> const& r) {

@@ -3,20 +3,20 @@
 
 #pragma once
 
-// The steps of a redistribution of a routed tensor, on this rank. They are those of the plan of a dense
-// tensor with the same extents. Only the numbers of elements differ: they follow from the routes that
-// the tensor carries. Every rank has the routes of all tokens before it has any row (nn/dispatch.hpp).
-// So all sizes are known when the redistribution begins, and no rank waits for a message that tells
-// them.
+// Runs the steps of a redistribution of a routed tensor on this rank. The steps are those of a
+// dense tensor with the same extents. Only the numbers of elements differ: they follow from the
+// routes. Every rank has the routes of all tokens before it has any row (nn/dispatch.hpp). So all
+// sizes are known when the redistribution begins, and no rank waits for a message with sizes.
 //
-// The rows that go to one rank are not neighbours in the shard, so they are packed before a transfer
+// The rows that go to one rank are not adjacent in the shard, so they are packed before a transfer
 // and unpacked after it. A running plan (running_plan.hpp) and a redistribution that blocks
-// (redistribute.hpp) do the same for each step k from tensor x to tensor `next`:
+// (redistribute.hpp) use this class in the same way. For each step k from tensor x to tensor
+// `next`, they do:
 //
 //   next = steps.like(k, x)
-//   if it communicates   transfer of steps.what(k) from steps.pack(k, x) to steps.target(next), and
-//                        then steps.unpack(k, next)
-//   otherwise            steps.run_local(k, x, next)
+//   if step k communicates   the transfer steps.what(k) from steps.pack(k, x) to
+//                            steps.target(next), and then steps.unpack(k, next)
+//   otherwise                steps.run_local(k, x, next)
 
 #include <cstring>
 #include <optional>
@@ -33,8 +33,9 @@ class routed_steps {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Computes the transfers of all steps. `to_run` must outlive this object. Communicates nothing.
-  /// Throws ashlar::error if the tensor has no routes, or integers as elements.
+  /// Computes the transfers of all steps of the plan `to_run`, which must outlive this object.
+  /// Communicates nothing. Throws ashlar::error if the tensor has no routes, or if its elements are
+  /// integers.
   routed_steps(shard const& x, redistribution_plan const& to_run) : plan_(&to_run) {
     if (x.type() == element_type::i32 || x.type() == element_type::i64)
       throw error("redistribute", "rows of experts have elements of a floating-point type.");
@@ -46,7 +47,7 @@ class routed_steps {
                                             : routed_transfer{});
   }
 
-  /// Returns the transfer of step k, which communicates.
+  /// Returns the transfer of step k. Requires that step k communicates.
   transfer const& what(std::size_t k) const { return moved_[k].what; }
 
   /// Returns a tensor for the result of step k on `x`. Its shard is not initialized.
@@ -64,7 +65,7 @@ class routed_steps {
     }
   }
 
-  /// Runs step k, which does not communicate.
+  /// Runs step k. Requires that step k does not communicate.
   void run_local(std::size_t k, shard const& x, shard const& next) {
     auto const& s = step(k);
     auto const& m = x.mesh();
@@ -84,8 +85,8 @@ class routed_steps {
     copy_rows(next, kept, packed.data(), false);
   }
 
-  /// Packs what step k sends, and makes room for what arrives. Returns the source of its transfer,
-  /// which is `x` itself where all its rows are sent as they are.
+  /// Packs the rows that step k sends, and allocates memory for the rows that arrive. Returns the
+  /// source of the transfer: the packed rows or, if step k sends the whole shard, the shard of x.
   void const* pack(std::size_t k, shard const& x) {
     auto const kind = step(k).kind;
     auto const& moved = moved_[k];
@@ -99,10 +100,11 @@ class routed_steps {
                 true);
     return source_->data();
   }
-  /// Returns the target of the transfer of the step that was packed last.
+  /// Returns the target of the transfer of the last step that was packed: memory for packed rows or
+  /// the shard of `next`.
   void* target(shard const& next) const { return target_ ? target_->data() : next.data(); }
 
-  /// Puts what has arrived in step k into its result.
+  /// Copies the rows that have arrived in step k into its result `next`.
   void unpack(std::size_t k, shard const& next) {
     auto const& moved = moved_[k];
     std::int64_t const size = size_of(next.type());
@@ -121,7 +123,8 @@ class routed_steps {
 
   redistribution_step const& step(std::size_t k) const { return plan_->steps[static_cast<int>(k)]; }
 
-  /// Copies the rows and features of the box `region` from the shard of `x` to a packed array, or back.
+  /// Copies the rows and features of the box `region` from the shard of `x` to the array `packed`
+  /// or, if `to_packed` is false, from `packed` to the shard.
   static void copy_rows(shard const& x, box const& region, std::byte* packed, bool to_packed) {
     auto const& rows = rows_of_shard<Processor>(x.shard());
     int const last = x.extents().rank() - 1;
@@ -138,8 +141,8 @@ class routed_steps {
   }
 
   redistribution_plan const* plan_;
-  std::vector<routed_transfer> moved_;  // one per step; without members if the step is local
-  std::optional<buffer<std::byte>> source_, target_;  // of the step under way
+  std::vector<routed_transfer> moved_;  // one per step; empty if the step does not communicate
+  std::optional<buffer<std::byte>> source_, target_;  // the packed rows of the current step
 };
 
 #if !ASHLAR_DEFINES(TENSOR)

@@ -3,19 +3,20 @@
 
 #pragma once
 
-// Rows of a table by their numbers. The table has the dims [rows, columns..], and the ids, which are
-// std::int32_t, any dims. Nothing is communicated.
+// Takes rows of a table by their numbers (ids), or adds to them. The table has the dims [rows,
+// columns..]. The ids have any number of dims and the type std::int32_t. Nothing is communicated.
 //
 //   take_rows(table, ids)         [ids.., columns..]: row ids[i] of the table for each i
 //   add_rows(table, ids, rows)    the table, with row i of `rows` [ids.., columns..] added to row
-//                                 ids[i]; a row that is named twice gets both
+//                                 ids[i]; if an id occurs twice, both rows are added
 //
-// A table may be split along its rows: each rank then takes those that it has, and zeros for the
-// others, so that the result is P. add_rows is the gradient of take_rows; on axes that split the ids,
-// the table is P. The rows of both are in signature/rows.hpp.
+// A table may be split along its rows. take_rows then gives a partial result: each rank takes the
+// rows that it has, and zeros for the others. add_rows computes the gradient of take_rows. On axes
+// that split the ids, its table must be P. The signature tables are in signature/rows.hpp.
 //
-// On the host an id that is no row of the table is an error. A device, whose ids the host does not
-// see, takes zeros for it and adds nothing. add_rows adds in the order of the ids.
+// On the host, an id that is not the number of a row is an error. The host cannot see the ids on a
+// device. There, take_rows gives zeros for such an id, and add_rows adds nothing. add_rows adds in
+// the order of the ids.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/rows.hpp>
@@ -41,7 +42,8 @@ struct add_rows_rule {
 template <class Ids>
 concept row_ids = distributed<Ids> && std::same_as<typename Ids::value_type, std::int32_t>;
 
-/// A table of at least one dim, and ids on its processor, whose rows have at most max_rank dims.
+/// Holds for a table with at least one dim and ids on the same type of processor, if the rows
+/// [ids.., columns..] have at most max_rank dims.
 template <class Table, class Ids>
 concept table_and_ids = distributed<Table> && distributed<Ids> && Table::rank >= 1 &&
                         Table::rank - 1 + Ids::rank <= max_rank &&
@@ -53,7 +55,7 @@ concept table_ids_and_rows =
     std::same_as<typename Table::value_type, typename Rows::value_type> &&
     std::same_as<typename Table::processor_type, typename Rows::processor_type>;
 
-/// Returns the extents of rows of the table.
+/// Returns the extents [ids.., columns..] of the rows that are taken or added.
 template <distributed Table, distributed Ids>
 shape rows_extents(Table const& table, Ids const& ids) {
   shape extents = ids.extents();
@@ -61,7 +63,8 @@ shape rows_extents(Table const& table, Ids const& ids) {
   return extents;
 }
 
-/// Throws ashlar::error if an id of this rank is no row of the table. A device does not look.
+/// Throws ashlar::error if an id of this rank is not the number of a row of the table. Does nothing
+/// if the ids are on a device.
 template <distributed Table, distributed Ids>
 void check_ids(char const* name, Table const& table, Ids const& ids) {
   if constexpr (Ids::processor_type::is_host) {
@@ -83,8 +86,9 @@ std::int64_t local_columns(Table const& table) {
 
 }  // namespace detail
 
-/// Returns row ids[i] of the table for each i. Communicates nothing. Throws ashlar::error if run-time
-/// placements do not fit or, on the host, if an id is no row of the table.
+/// Returns row ids[i] of the table for each i. Communicates nothing. Throws ashlar::error if
+/// run-time placements match no row of the signature table or, on the host, if an id is not the
+/// number of a row.
 template <distributed Table, detail::row_ids Ids>
   requires detail::table_and_ids<Table, Ids> &&
            locally_applicable<detail::take_rows_rule<Table::rank, Ids::rank>, Table, Ids>
@@ -109,9 +113,9 @@ ill_formed take_rows(Table const&, Ids const&) {
   return {};
 }
 
-/// Returns the table with row i of `rows` added to its row ids[i], for each i. Communicates nothing.
-/// Throws ashlar::error if the extents or run-time placements do not fit or, on the host, if an id is
-/// no row of the table.
+/// Returns the table with row i of `rows` added to its row ids[i], for each i. Communicates
+/// nothing. Throws ashlar::error if the extents do not fit, if run-time placements match no row of
+/// the signature table or, on the host, if an id is not the number of a row.
 template <distributed Table, detail::row_ids Ids, distributed Rows>
   requires detail::table_ids_and_rows<Table, Ids, Rows> &&
            locally_applicable<detail::add_rows_rule<Table::rank, Ids::rank>, Table, Ids, Rows>

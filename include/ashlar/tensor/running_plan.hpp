@@ -4,7 +4,8 @@
 #pragma once
 
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
-// whose transfers are fused (bucket.hpp). The tensor may be one of routed rows (routed_steps.hpp).
+// whose transfers are fused (bucket.hpp). A single tensor may be a routed tensor
+// (routed_steps.hpp).
 //
 // The steps of a running plan run one after another. Several running plans may overlap with each
 // other. But transfers along the same mesh axes run one after another, in the order in which the
@@ -33,12 +34,12 @@ class running_plan final : public pending_operation {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Begins the first step, but not before `arrival` has ended, if it is given. `tensors` has one
-  /// tensor for each plan of `together`, all with the same element type and on the same mesh. A
-  /// tensor of routed rows is alone, and there already. All
-  /// steps get their tickets now. (A ticket is a transfer's position in the order of transfers
-  /// along its mesh axes.) So these steps come before all transfers that the program requests
-  /// later.
+  /// Begins the first step or, if `arrival` is given, begins it when `arrival` has ended. `tensors`
+  /// has one tensor for each plan of `together`, all with the same element type and on the same
+  /// mesh. A routed tensor must be the only tensor, and without `arrival`, because its rows must be
+  /// known now. All steps get their tickets now. (A ticket is a transfer's position in the order of
+  /// transfers along its mesh axes.) So these steps come before all transfers that the program
+  /// requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together,
                std::unique_ptr<pending_operation> arrival = {})
       : mesh_(tensors.front().mesh()), label_(mesh_.label()), arrival_(std::move(arrival)),
@@ -49,7 +50,9 @@ class running_plan final : public pending_operation {
       return;
     }
     if (x_.front().extents().is_routed()) rows_.emplace(x_.front(), bucket_->plans[0]->plan);
-    // All comparisons come first, because each waits for the tickets that were taken before it.
+    // In the checked mode of the mesh, the ranks of a group compare each transfer before it begins.
+    // All comparisons come before the tickets of this plan, because a comparison waits for the
+    // transfers of all tickets that were taken before it.
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
       if (communicates(k)) mesh_.compare_with_group(what(k), x_.front().type());
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
@@ -91,7 +94,8 @@ class running_plan final : public pending_operation {
   shard const& result(std::size_t tensor = 0) const { return x_[tensor]; }
 
  private:
-  /// A step that is queued on the device, and the tensors that it reads, which must stay allocated.
+  /// A step that is queued on the device, with the tensors that it reads. They must stay allocated
+  /// until the step has ended.
   struct queued_step {
     std::unique_ptr<pending_operation> step;
     recycled_vector<shard> source;
@@ -106,7 +110,7 @@ class running_plan final : public pending_operation {
     while (!done_) {
       if (under_way_ != nullptr) {
         if (!ended(*under_way_)) {
-          // A device runs its queue in order, so all steps are queued at once.
+          // A device runs its queue in order, so the next step is queued without waiting.
           if (!under_way_->is_queued() || at_ + 1 == bucket_->steps()) return false;
           queued_.push_back({std::move(under_way_), std::move(x_)});
         }
@@ -186,7 +190,7 @@ class running_plan final : public pending_operation {
 
   basic_mesh<Processor> mesh_;
   char const* label_;                           // names the tensors in messages, or null
-  std::unique_ptr<pending_operation> arrival_;  // of the tensors, from another part of the mesh
+  std::unique_ptr<pending_operation> arrival_;  // brings the tensors from another part of the mesh
   recycled_vector<shard> x_, next_;
   recycled_vector<queued_step> queued_;
   std::shared_ptr<bucket const> bucket_;  // kept alive, since the mesh's cache may drop it
@@ -194,8 +198,8 @@ class running_plan final : public pending_operation {
   std::size_t at_ = 0;
   bool done_ = false;
   exception_watch watch_;
-  std::optional<buffer<std::byte>> source_, target_;  // of the fused transfer
-  std::optional<routed_steps<Processor>> rows_;       // if the tensor is one of routed rows
+  std::optional<buffer<std::byte>> source_, target_;  // the arrays of the fused transfer
+  std::optional<routed_steps<Processor>> rows_;       // only for a routed tensor
   std::unique_ptr<pending_operation> under_way_;
 };
 

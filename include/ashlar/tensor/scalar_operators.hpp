@@ -3,19 +3,21 @@
 
 #pragma once
 
-// Element-wise operators of a tensor and a number, on either side, and the unary minus. None of them
-// communicates. What a partial sum passes through is decided by linearity, on each mesh axis:
+// Element-wise operators of a tensor and a number a, and the unary minus. None of them
+// communicates. Linear operators accept a partial sum x. On each mesh axis:
 //
 //   a * x, x * a, x / a, -x   S(d) -> S(d)   B -> B   P -> P   linear: a(u + v) = au + av
 //   x + a, a + x, x - a, a - x, a / x
-//                             S(d) -> S(d)   B -> B            not linear: P would add a once per rank
+//                             S(d) -> S(d)   B -> B            not linear: for P, each rank would
+//                                                              add a, or divide a by its addend
 //
-// A partial maximum or minimum passes through none of them. It would pass through a * x with a > 0,
-// but the sign of a is known only when the program runs, and whether a program is right must not
-// depend on it. Write 2 * (x | to<B>). It would pass through x + a only if the identity of the
-// reduction did, and the least integer plus a is another number.
+// All of them refuse a partial maximum or minimum. a * x would be right for a > 0, but the sign of
+// a is known only at run time, and whether a program is correct must not depend on it. Write
+// 2 * (x | to<B>). x + a would be wrong for integers: in a partial maximum the least integer means
+// "no value", but the least integer plus a is a value.
 //
-// The number is converted to accumulation_t<T>. Integer tensors take no fractions and no division.
+// The number is converted to accumulation_t<T>. Integer tensors accept no number with a fraction,
+// and no division.
 
 #include <ashlar/tensor/apply_rule.hpp>
 
@@ -27,7 +29,8 @@ template <class Scalar, class X>
 concept scalar_for = distributed<X> && !distributed<Scalar> &&
                      std::is_convertible_v<Scalar, accumulation_t<typename X::value_type>>;
 
-/// Whether the digits of the number are kept when it is converted to the elements of X.
+/// Whether a number of type Scalar keeps its fraction when it is converted to the element type of
+/// X.
 template <class Scalar, class X>
 inline constexpr bool keeps_fraction = !std::is_integral_v<typename X::value_type> ||
                                        std::is_integral_v<Scalar>;

@@ -5,7 +5,7 @@
 
 // Cuts a range of indices out of one dim of a tensor x. The result has the placement of x. Nothing
 // moves between ranks. If a rank would need elements of another rank, slice throws an error. The
-// message names the redistribution that the program must run first.
+// error names the redistribution that the program must run first.
 //
 //   slice<0>(x, begin, size)    shares the shard of x, since a range of rows is contiguous
 //   slice<d>(x, begin, size)    d > 0: copies
@@ -53,7 +53,7 @@ X slice(X const& x, std::int64_t begin, std::int64_t size) {
   detail::check_slice(x, Dim, begin, size);
   shape extents = x.extents();
   extents[Dim] = size;
-  // This rank's part of the result, in coordinates of x.
+  // This rank's part of the result, in global indices of x.
   box part = x.mesh().local_box(extents, x.placement());
   part.dim[Dim].begin += begin;
   if constexpr (Dim == 0) {

@@ -8,11 +8,10 @@
 //
 //   split_axis<1>(x, {4, 6})    512x24 -> 512x4x6
 //
-// For a typed x, a mesh axis that splits the dim then splits the first of the new dims: in the
-// example S(1) stays S(1). The dims after the split dim get higher numbers, and so do the
-// placements that split them. For a dynamic x, the result has this placement if no element has to
-// move for it. Otherwise reshape finds another placement. For a typed result at another placement,
-// use reshape<sbp<…>>(x, {…}).
+// For a typed x, a mesh axis that splits the dim splits the first of the new dims in the result: in
+// the example, S(1) stays S(1). Later dims get higher numbers: S(2) becomes S(3). For a dynamic x,
+// the result has the same placement if this moves no element between ranks. Otherwise reshape finds
+// another placement. For a typed result at another placement, use reshape<sbp<…>>(x, {…}).
 
 #include <ashlar/tensor/reshape.hpp>
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// split_into<d>(x, {4, 4, 2}): the parts of x along dim d, of these sizes, in order. It is the reverse of
-// concat (concat.hpp), and each part is a slice (slice.hpp): placed as x, with nothing moved, and
-// refused where elements would have to move between ranks. Parts along dim 0 share the shard of x.
+// split_into<d>(x, {4, 4, 2}) cuts x along dim d into parts of these sizes, in order. It is the
+// inverse of concat (concat.hpp). Each part is a slice (slice.hpp): it has the placement of x, and
+// nothing moves between ranks. If elements would have to move, split_into throws an error. Parts
+// along dim 0 share the shard of x.
 
 #include <vector>
 
@@ -13,8 +14,9 @@
 
 namespace ashlar {
 
-/// Returns the parts of x along dim Dim. Communicates nothing. Throws ashlar::error if the sizes do not
-/// add up to the extent of the dim, or as slice does.
+/// Returns the parts of x along dim Dim, which have the given sizes. Communicates nothing. Throws
+/// ashlar::error if a size is negative, if the sizes do not add up to the extent of the dim, or if
+/// elements would have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 std::vector<X> split_into(X const& x, std::vector<std::int64_t> const& sizes) {

@@ -172,7 +172,8 @@ class tensor {
   /// Returns the shared pointer that owns the shard, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 
-  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed, which has none.
+  /// Returns the mesh. Throws ashlar::error if the tensor was default-constructed: it then has no
+  /// mesh.
   mesh_type const& mesh() const {
     if (!mesh_) detail::refuse_without_mesh();
     return *mesh_;
@@ -184,16 +185,17 @@ class tensor {
   }
   bool empty() const { return data_ == nullptr; }
 
-  /// Returns this rank's shard, row-major. Like a pointer, a const tensor still gives write access.
-  /// Works for host memory only: for a device, local_values(x) or to_full(x) copy the values to the
-  /// host. A partial tensor is refused: by the compiler if its placement is static, otherwise by an
+  /// Returns this rank's shard, row-major. As with a pointer, a const tensor still gives write
+  /// access to its elements. Works for host memory only: on a device, local_values(x) or to_full(x)
+  /// copy the values to the host. Refuses a partial tensor, whose shard has addends instead of
+  /// values: for a typed tensor the call does not compile, for a dynamic one it throws
   /// ashlar::error.
   std::span<T> local() const {
     require_values();
     return local_addends();
   }
-  /// Returns the same as local(), for a tensor that may be partial. The shard of a partial tensor
-  /// has this rank's addends of the values.
+  /// Returns this rank's shard as local() does, but accepts a partial tensor. The shard of a
+  /// partial tensor has this rank's addends of the values.
   std::span<T> local_addends() const {
     static_assert(Processor::is_host, ASHLAR_SAYS_LOCAL_ON_DEVICE);
     return {data_.get(), static_cast<std::size_t>(box_.elements())};

@@ -3,14 +3,16 @@
 
 #pragma once
 
-// where(mask, x, y): the elements of x where the mask is not 0, and those of y elsewhere. x or y may
-// be a number. Nothing is communicated; it runs on the host.
+// where(mask, x, y): the elements of x where the mask is not 0, and those of y elsewhere. x or y
+// may be a number. The mask may have any element type. Nothing is communicated. where runs on the
+// host only.
 //
 //   where(x < y, x, y)   where(mask, x, 0)   where(mask, 1, y)
 //
-// On each mesh axis all operands lie alike. Two partial tensors pass with a broadcast mask, since the
-// result is linear in both together. A tensor and a number pass no sum: each addend would get the
-// number. The rows are in signature/selection.hpp. The mask may have any element type.
+// On each mesh axis, all operands have the same split or all are B. If the mask is B, x and y may
+// also both be partial sums, since the result is linear in x and y together. If one of them is a
+// number, the other may not be partial: each addend would get the number. The signature tables,
+// also for partial maxima and minima, are in signature/selection.hpp.
 
 #include <ashlar/signature/selection.hpp>
 #include <ashlar/tensor/apply_rule.hpp>
@@ -32,12 +34,13 @@ struct where_number_rule {
   static constexpr signature_table table() { return alike_signatures(Rank); }
 };
 
-/// A mask for tensors of X's extents, of any element type.
+/// Holds if Mask can be the mask for a tensor of type X: it has as many dims and is on the same
+/// type of processor. Its elements may have any type.
 template <class Mask, class X>
 concept mask_for = distributed<Mask> && distributed<X> && Mask::rank == X::rank &&
                    std::same_as<typename Mask::processor_type, typename X::processor_type>;
 
-/// Writes x(i) to element i where the mask is not 0, and y(i) elsewhere.
+/// Writes x(i) to element i of z's shard where the mask is not 0, and y(i) elsewhere.
 template <distributed Mask, distributed Z, class X, class Y>
 void choose(Mask const& mask, Z const& z, X x, Y y) {
   static_assert(Z::processor_type::is_host, ASHLAR_SAYS_ON_HOST("where"));
@@ -66,8 +69,8 @@ auto where_number(Mask const& mask, X const& x, accumulation_t<typename X::value
 
 }  // namespace detail
 
-/// Returns a tensor of x[i] where mask[i] is not 0, and of y[i] elsewhere. Communicates nothing. Throws
-/// ashlar::error if the extents or the run-time placements do not fit.
+/// Returns a tensor of x[i] where mask[i] is not 0, and of y[i] elsewhere. Communicates nothing.
+/// Throws ashlar::error if the extents differ, or if run-time placements match no row of the table.
 template <distributed Mask, distributed X, distributed Y>
   requires detail::mask_for<Mask, X> && detail::alike<X, Y> &&
            locally_applicable<detail::where_rule<X::rank>, Mask, X, Y>
@@ -106,7 +109,7 @@ auto where(Mask const& mask, Scalar const& a, Y const& y) {
 }
 
 namespace detail {
-/// Whether where(mask, x, y) has operands of types that it takes, apart from their placements.
+/// Holds if where accepts operands of these types, whatever their placements.
 template <class Mask, class X, class Y>
 concept where_operands = (mask_for<Mask, X> && (alike<X, Y> || scalar_for<Y, X>)) ||
                          (mask_for<Mask, Y> && scalar_for<X, Y>);

@@ -7,7 +7,8 @@
 //
 //   train::adam_w{.lr = 3e-4, .weight_decay = 0.1}
 //
-// AdamW stores two values per parameter element. An update is one fused pass over the shard.
+// AdamW stores two values per parameter element. An update of a parameter is one fused pass over
+// this rank's shard of it.
 
 #include <cmath>
 #include <cstdint>

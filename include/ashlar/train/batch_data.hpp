@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The data of one training step, whole.
+// The data of one training step as a whole batch, which every rank passes. With local_batch.hpp,
+// each rank passes only its part of the batch instead.
 
 #include <cstdint>
 #include <vector>
@@ -13,10 +14,11 @@ namespace ashlar::train {
 /// The data of one step: all micro-batches, one after the other. Every rank passes the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
-  /// The input of a micro-batch, followed by its context if layers of the net read one.
+  /// For each micro-batch: its input, followed by its context if layers of the net read a context
+  /// (nn/context_attention.hpp).
   std::vector<Input> inputs;
-  /// One value per row: a class or a number, depending on the loss. The loss ignores a row with a
-  /// negative class.
+  /// One value for each row of the net's output: a class or a number, depending on the loss. The
+  /// loss ignores a row with a negative class.
   std::vector<Target> targets;
 };
 

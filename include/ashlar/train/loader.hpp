@@ -3,19 +3,21 @@
 
 #pragma once
 
-// Batches of token sequences from a file (token_layout.hpp), of which every rank reads only what
-// its placements need (nn/batch_part.hpp):
+// Makes batches of token sequences from a file (token_layout.hpp). Each rank reads only the part of
+// a batch that its placements need (nn/batch_part.hpp):
 //
 //   train::trainer trainer(model, train::adam_w{});
 //   train::loader data(trainer, "train.bin", {.seed = 1});
 //   while (trainer.steps_done() < 1000) trainer.step(data.batch(trainer.steps_done()));
 //
-// A file of n tokens has (n - 1) / length sequences, one behind the other; the target of a token is
-// the token after it. Every epoch has each sequence once, in an order of its own
-// (sequence_order.hpp). The sequence with global index g, which is step * sequences of a step + its
-// index in the batch, is number g % sequences of epoch g / sequences. So the batches of a step are
-// a function of (file, seed, step), the same on any mesh and after any interruption: the position
-// in the data is the number of steps. describe() tells a checkpoint which data those were:
+// A file of n tokens contains (n - 1) / length sequences, one after the other. The target of a
+// token is the token after it. Every epoch uses each sequence once, in a random order of its own
+// (sequence_order.hpp). Sequence i of the batch of step s has the global index g = s * (sequences
+// per step) + i. It is number g % sequences of epoch g / sequences, where `sequences` is the number
+// of sequences in the file. So the batch of a step depends only on the file, the seed and the
+// number of the step. It is the same on every mesh, and to resume a training it suffices to know
+// the number of steps done. A checkpoint stores the texts of describe(), by which check() later
+// verifies that the data are the same:
 //
 //   checkpoint::save("run", trainer, {.metadata = data.describe(trainer.steps_done())});
 //   if (auto const index = checkpoint::resume("run", trainer)) data.check(index->metadata);
@@ -37,30 +39,33 @@
 namespace ashlar::train {
 
 struct loader_options {
-  std::uint64_t seed = 0;  ///< of the order of the sequences
+  std::uint64_t seed = 0;  ///< the seed of the random order of the sequences
   token_format format = token_format::by_name;
-  /// The number of tokens that may occur. 0: the number of classes of the net's loss.
+  /// The number of different tokens: a valid token is at least 0 and below this number. 0 means the
+  /// number of classes of the net's loss.
   std::int64_t vocabulary = 0;
 };
 
-/// A place in the data.
+/// A position in the data: an epoch and a sequence of this epoch.
 struct data_position {
   std::int64_t epoch = 0;
-  std::int64_t sequence = 0;  ///< the number of the epoch's sequences before it
+  std::int64_t sequence = 0;  ///< how many sequences of this epoch come before the position
   friend bool operator==(data_position const&, data_position const&) = default;
 };
 
 class loader {
  public:
-  /// The key under which describe() stores the data and their order.
+  /// The key of the text by which describe() tells which data are used, and in which order.
   static constexpr char const* data_key = "ashlar data";
-  /// The key under which describe() stores the position. It is for readers; nothing depends on it.
+  /// The key of the text in which describe() tells the position in the data. Only people read this
+  /// text; the library does not.
   static constexpr char const* position_key = "ashlar data position";
 
-  /// The trainer must be that of a net on tokens [batch, length] with one target a token. Every
-  /// rank calls it. Throws ashlar::error on every rank if a rank cannot read the file, or if the
-  /// file is shorter than one sequence or has other sizes on other ranks. Communicates: two
-  /// reductions of 8 and 16 bytes.
+  /// Opens the file `path` for trainer `t`. The trainer's net must read tokens [batch, length] and
+  /// have one target per token. All ranks must call this constructor. Throws ashlar::error on every
+  /// rank if a rank cannot read the file, if the file is shorter than one sequence, or if its
+  /// number of tokens is not the same on all ranks. Communicates: two reductions, of 8 and 16
+  /// bytes.
   template <class Trainer>
   loader(Trainer const& t, std::filesystem::path const& path, loader_options const& options = {})
       : seed_(options.seed), vocabulary_(options.vocabulary), part_(t.part()),
@@ -94,9 +99,9 @@ class loader {
                                        " on another. All ranks must see the same file.");
   }
 
-  /// Returns this rank's part of the data of a step, which trainer::step takes. If a token is not
-  /// in the vocabulary, the part carries that fault, and step throws it on every rank. Communicates
-  /// nothing.
+  /// Returns this rank's part of the data of step number `step`, for trainer::step. If a token is
+  /// not in the vocabulary, local_batch::fault says so, and trainer::step then throws on every
+  /// rank. Communicates nothing.
   local_batch<> batch(std::int64_t step) {
     local_batch<> made;
     made.fault = fault_of([&] {
@@ -126,8 +131,8 @@ class loader {
             {position_key,
              "epoch " + std::to_string(at.epoch) + ", sequence " + std::to_string(at.sequence)}};
   }
-  /// Throws ashlar::error if a checkpoint is of other data or another order. Communicates nothing;
-  /// the metadata are the same on every rank.
+  /// Throws ashlar::error if the metadata of a checkpoint, made by describe(), name other data or
+  /// another order. Communicates nothing, because the metadata are the same on every rank.
   void check(std::map<std::string, std::string> const& metadata) const {
     auto const found = metadata.find(data_key);
     if (found != metadata.end() && found->second != order())
@@ -144,13 +149,15 @@ class loader {
            std::to_string(length_) + ", seed " + std::to_string(seed_) + ", " +
            std::to_string(sequences_of_step()) + " sequences a step";
   }
-  /// Returns the position of the first token of a sequence in the file.
+  /// Returns the position in the file, in tokens, of the first token of sequence number `in_batch`
+  /// of the batch of step number `step`.
   std::int64_t place_of(std::int64_t step, std::int64_t in_batch) const {
     auto const g = step * sequences_of_step() + in_batch;
     return shuffled(seed_, g / sequences(), g % sequences(), sequences()) * length_;
   }
 
-  /// Calls f(row, is it in x, is it in the targets) for each row of either box.
+  /// Calls f(row, is in x, is in targets) for each row (a sequence of a micro-batch) of box `x` or
+  /// of box `targets`.
   template <class F>
   static void each_row(box const& x, box const& targets, F f) {
     auto const is_in = [](box const& b, std::int64_t row) {
@@ -160,8 +167,8 @@ class loader {
     for (auto row = std::int64_t{0}; row < end; ++row)
       if (is_in(x, row) || is_in(targets, row)) f(row, is_in(x, row), is_in(targets, row));
   }
-  /// Appends this rank's columns of the sequence that begins at `start` to the part. Columns that
-  /// inputs and targets share are read once.
+  /// Appends to `to` this rank's columns of the sequence that begins at token `start` of the file.
+  /// Tokens that are both inputs and targets are read only once.
   void add_row(std::int64_t start, bool in_x, bool in_target, local_batch<>& to) {
     interval const x = in_x ? part_.input[1] : interval{0, 0};
     interval targets = in_target ? part_.target[1] : interval{0, 0};

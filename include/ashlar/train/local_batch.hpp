@@ -3,14 +3,15 @@
 
 #pragma once
 
-// A step's data of which every rank passes only the part that its placements need:
+// The data of a training step if each rank passes only the part that its placements need:
 //
 //   auto const& part = trainer.part();                  // the boxes of a micro-batch
 //   trainer.step(train::local_batch<>{inputs, targets});
 //
-// The trainer writes the part into room for the whole batch, in which the program's moves find what
-// they cut out. So losses, gradients and bytes are those of a step with the whole batch, bit for
-// bit. What lies outside of the part is never read.
+// The trainer copies the part to its position in an array for the whole batch. The program of the
+// step then cuts the rank's shards out of this array, as it cuts them out of a whole batch. So
+// losses and gradients are the same bit for bit as with the whole batch, and the ranks send each
+// other as many bytes. The values outside of the part are never read.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,22 +27,23 @@
 
 namespace ashlar::train {
 
-/// The data of one step that this rank reads: all micro-batches, one after the other. Ranks with
-/// the same boxes (trainer::part) pass the same data.
+/// The part of a step's data that this rank reads: all micro-batches, one after the other. Ranks
+/// with the same boxes (trainer::part) must pass the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct local_batch {
-  /// The box of a micro-batch's input, row-major, followed by the box of its context if layers of
-  /// the net read one.
+  /// For each micro-batch: the values in the box of its input, row-major. If layers of the net read
+  /// a context, the values in the box of the context follow.
   std::vector<Input> inputs;
-  /// The box of a micro-batch's targets, row-major.
+  /// For each micro-batch: the values in the box of its targets, row-major.
   std::vector<Target> targets;
-  /// A sentence if this rank could not make its part. The step then throws it on every rank.
+  /// Says why this rank could not make its part; empty if it could. Otherwise the step throws an
+  /// error with this sentence on every rank.
   std::string fault{};
 };
 
 namespace detail {
 
-/// Returns how a sentence calls a box, as in "[0, 2) x [3, 5)".
+/// Returns the text of a box for error messages, such as "[0, 2) x [3, 5)".
 inline std::string box_text(box const& b) {
   std::string text;
   for (int d = 0; d < b.rank(); ++d)
@@ -50,8 +52,9 @@ inline std::string box_text(box const& b) {
   return text;
 }
 
-/// Calls f(position, length) for each row of a box, a run of indices of the last dim, in row-major
-/// order. `position` is that of its first element in the row-major array of these extents.
+/// Calls f(position, length) for each row of a box, in row-major order. A row is a run of elements
+/// along the last dim. `position` is the index of the row's first element in a row-major array with
+/// these extents, and `length` is the row's number of elements.
 template <class F>
 void for_each_row(box const& b, shape const& extents, F f) {
   if (b.rank() == 0 || b.elements() == 0) return;
@@ -68,7 +71,8 @@ void for_each_row(box const& b, shape const& extents, F f) {
   }
 }
 
-/// Copies the values of a box to their positions in a whole array. Returns the values behind.
+/// Copies the values of box `b` to their positions in `whole`, a row-major array with these
+/// extents. Returns the pointer behind the last value that was copied.
 template <class T>
 T const* put_box(T const* values, box const& b, shape const& extents, T* whole) {
   for_each_row(b, extents, [&](std::int64_t at, std::int64_t length) {
@@ -78,15 +82,16 @@ T const* put_box(T const* values, box const& b, shape const& extents, T* whole) 
   return values;
 }
 
-/// The room for a whole batch, into which a rank writes its part.
+/// Arrays for a whole batch, into which a rank writes its part.
 template <class Model>
 class whole_room {
   using input = typename Model::input_type;
   using target = typename Model::target_type;
 
  public:
-  /// Writes this rank's part into the room. Returns a sentence if the part is not what the plan
-  /// expects; then the room has zeros. Communicates nothing.
+  /// Writes this rank's part into the arrays and returns an empty text. If the part has a fault, a
+  /// wrong size or an invalid value, fills the arrays with zeros and returns a sentence that says
+  /// what is wrong. Communicates nothing.
   std::string set(Model const& model, nn::batch_part const& part,
                   local_batch<input, target> const& local) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Runs the training steps of a device as replays of one CUDA graph (trainer_options.graph). So the
-// host launches one graph per step instead of every kernel:
+// Runs the training steps of a model on a device as replays of one CUDA graph
+// (trainer_options.graph). The host then launches one graph per step instead of every kernel:
 //
 //   steps 1, 2    run without a graph, while libraries choose and load their kernels and the
 //                 allocations settle

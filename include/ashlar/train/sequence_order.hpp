@@ -3,10 +3,12 @@
 
 #pragma once
 
-// The order of the sequences of an epoch: a random permutation of 0 .. n-1 that depends on (seed,
-// epoch) only. Each entry is computed by itself, so no rank stores the permutation, and a training
-// may go on anywhere. A Feistel network permutes the next power of 4, with the words of the Philox
-// generator (device/philox.hpp) as its rounds; results that are too large go through it again.
+// The order of the sequences of an epoch: a random permutation of 0 .. n-1 that depends only on the
+// seed and the epoch. Each entry is computed on its own, so no rank stores the permutation, and a
+// training can resume at any step. An entry is the result of a Feistel network, which permutes the
+// numbers below a power of 4 that is at least n. The network's round function is the Philox
+// generator (device/philox.hpp). A result of n or more goes through the network again, until it is
+// below n (cycle walking).
 
 #include <cstdint>
 
@@ -24,7 +26,8 @@ constexpr std::int64_t shuffled(std::uint64_t seed, std::int64_t epoch, std::int
   do {
     std::uint64_t left = at >> half, right = at & mask;
     for (std::uint64_t round = 0; round < 6; ++round) {
-      // Stream 1 << 63 and above: apart from those of initial parameters and dropout.
+      // The random streams from 1 << 63 on are separate from those for initial parameters and
+      // dropout.
       auto const word = device::random_block(
                             seed, std::uint64_t{1} << 63 | static_cast<std::uint64_t>(epoch),
                             round << half | right)

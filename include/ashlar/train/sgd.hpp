@@ -9,7 +9,7 @@
 //
 // Weight decay is an L2 penalty: weight_decay times the weight is added to the gradient, and so
 // weight decay enters the momentum. In AdamW (adam_w.hpp), weight decay does not enter the moments.
-// One value per parameter element is stored.
+// The optimizer stores one value per parameter element, its velocity.
 
 #include <cstdint>
 

@@ -25,7 +25,8 @@
 
 namespace ashlar::train::detail {
 
-/// `hash` is of this rank's batch. Communicates: one all-reduce of 8 bytes per rank.
+/// Throws an error that names a rank whose batch differs from that of rank 0. `hash` is the hash of
+/// this rank's batch. Communicates: one all-reduce of 8 bytes per rank.
 template <class Model>
 [[noreturn]] void refuse_different_batches(Model& model, std::int64_t step, std::uint64_t hash) {
   auto const& mesh = model.mesh();
@@ -45,15 +46,16 @@ auto values_of(Model& model, Tensor const& tensor) {
   return ashlar::detail::host_values<T>(model.mesh().processor(), tensor.template data_as<T>(),
                                         tensor.local_elements());
 }
-/// Returns this rank's values of parameter `p`, where it is updated.
+/// Returns this rank's values of parameter `p`, at the placement at which the parameter is updated,
+/// in host memory.
 template <class Model, class Parameter>
 auto values_of(Model& model, Parameter const& p) {
   return values_of<accumulation_t<typename Model::value_type>>(model, p.value());
 }
 
-/// Calls f(parameter, tensor, hash) for each tensor of parameters that outlasts a step: the values,
-/// and the copies where parameters are stored that are updated elsewhere. hash() returns the hash
-/// of this rank's part.
+/// Calls f(parameter, tensor, hash) for each tensor of a parameter that is kept between steps.
+/// These are the values at the placement of the update and, if the parameter is stored at another
+/// placement, the copy that is stored there. hash() returns the hash of this rank's shard.
 template <class Model, class F>
 void for_each_lasting(Model& model, F f) {
   model.for_each_parameter([&](auto const& p) {
@@ -65,12 +67,14 @@ void for_each_lasting(Model& model, F f) {
   });
 }
 
-/// Names the first parameter that is not finite, and the first rank on which it is not. Must be
-/// called before the step changes the parameters. Communicates: one all-reduce of 8 bytes.
+/// Throws an error that names the first parameter with a value that is not finite, and the first
+/// rank that has such a value. Must be called before the step changes the parameters. Communicates:
+/// one all-reduce of 8 bytes.
 template <class Model>
 [[noreturn]] void refuse_not_finite(Model& model, std::int64_t step, double loss,
                                     double gradient_norm) {
-  // The number of the parameter and the rank, as one number.
+  // The number of the first such parameter and the rank, as one number of which all ranks take the
+  // minimum.
   auto first = std::numeric_limits<std::int64_t>::max();
   auto const& mesh = model.mesh();
   std::int64_t index = 0;
@@ -94,11 +98,12 @@ template <class Model>
   throw error("trainer", text);
 }
 
-/// Names the first token whose router's logits are not finite, by micro-batch and layer. Ranks of
-/// other parts of a pipeline know of no such token. Communicates: one all-reduce of 8 bytes.
+/// Throws an error that names the first token for which a router's logits are not finite, with its
+/// micro-batch and the element of the net. In a pipeline, only the ranks of the part that has this
+/// router know the token. Communicates: one all-reduce of 8 bytes.
 template <class Model>
 [[noreturn]] void refuse_router(Model& model, std::int64_t step) {
-  constexpr std::int64_t tokens = std::int64_t{1} << 40;  // more than a micro-batch has
+  constexpr std::int64_t tokens = std::int64_t{1} << 40;  // more tokens than a micro-batch has
   std::int64_t const elements = model.problem().size(), passes = model.micro_batches();
   auto first = std::numeric_limits<std::int64_t>::max();
   if (auto const& fault = model.mixtures().fault)
@@ -113,8 +118,9 @@ template <class Model>
                              "step. Lower the learning rate, or clip gradients.");
 }
 
-/// The usual cause of differences is a wrong row in the rules of a layer. Communicates: one
-/// all-reduce of 8 bytes for each parameter and rank, and for each stored copy of one.
+/// Throws an error on every rank if two ranks that hold the same part of a parameter have different
+/// values of it. The usual cause is a wrong row in the signature table of a layer. Communicates:
+/// one all-reduce of 8 bytes per rank for each tensor of for_each_lasting.
 template <class Model>
 void compare_replicas(Model& model, std::int64_t step) {
   auto const& mesh = model.mesh();
@@ -126,7 +132,7 @@ void compare_replicas(Model& model, std::int64_t step) {
         static_cast<std::int64_t>(hash());
   });
   mesh.all_reduce(std::span(hashes));
-  std::size_t first = 0;  // the position of the tensor's hashes
+  std::size_t first = 0;  // the position of the tensor's hashes in `hashes`
   for_each_lasting(model, [&](auto const& p, auto const& tensor, auto const&) {
     auto const& own = tensor.mesh();
     auto const of_model = [&](int rank) {

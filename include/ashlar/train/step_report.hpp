@@ -4,10 +4,11 @@
 #pragma once
 
 // The report of a training step, and its output as one progress line. If computations hid
-// communication, the line shows the overlap ratio. For nets with experts it shows the losses of their
-// routers, the rows of the fullest rank over the mean, and the share of routes that were dropped. In a pipeline the line shows
-// the measured bubble beside the predicted one (step/pipeline/bubble.hpp). It shows the model flops
-// utilization (MFU) if the trainer's options have both step_flops and peak_flops:
+// communication, the line shows the overlap ratio. For nets with mixtures of experts, the line
+// shows the losses of the routers, the load of the fullest rank relative to the mean, and the share
+// of routes that were dropped. In a pipeline, the line shows the measured and the predicted bubble
+// (step/pipeline/bubble.hpp). If the trainer's options have both step_flops and peak_flops, the
+// line shows the model flops utilization (MFU):
 //
 //   MFU = step_flops / (seconds · number of ranks · peak_flops of a rank)
 //
@@ -23,30 +24,34 @@ namespace ashlar::train {
 /// measured on this rank.
 struct step_report {
   std::int64_t step = 0;  ///< counts from 0
-  /// The mean over the step's rows, before the update, without the losses of routers.
+  /// The mean loss over the step's rows, before the update. The losses of routers are not included.
   double loss = 0;
-  double gradient_norm = 0;         ///< the norm over all parameters, before clipping
+  double gradient_norm = 0;         ///< the norm of all gradients together, before clipping
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
   double communication_share = 0;  ///< the fraction of `seconds` spent communicating or waiting
-  /// The seconds of communication that the step waited for, with the copies that this rank made, and
-  /// those that computations hid: a transfer was pending, and this rank computed. A transfer is also
-  /// pending while it waits for another rank. On devices, the host measures both.
+  /// exposed_seconds: the time in which this rank waited for communication or made copies for it.
+  /// hidden_seconds: the time in which a transfer was pending while this rank computed. A transfer
+  /// is also pending while it waits for another rank. On devices, the host measures both times.
   double exposed_seconds = 0, hidden_seconds = 0;
   double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
   /// In a pipeline: the share of the step's seconds in which a rank waits for other stages, as a
-  /// mean over all ranks. Before the step ends, a rank waits for the last one too.
+  /// mean over all ranks. It includes the time in which a rank waits for the last rank to finish
+  /// the step.
   double bubble = 0;
-  double predicted_bubble = 0;  ///< as predicted; 0 if unknown (trainer_options.bubble)
-  /// Of nets with mixtures of experts: the balance loss and the z-loss of their routers with their
-  /// factors (nn/moe_options.hpp), summed over the mixtures, as means over the micro-batches.
+  double predicted_bubble = 0;  ///< trainer_options.bubble; 0 if unknown
+  /// For nets with mixtures of experts: the balance loss and the z-loss of the routers, multiplied
+  /// by their factors (nn/moe_options.hpp). Each is summed over the mixtures and averaged over the
+  /// micro-batches.
   double balance_loss = 0, z_loss = 0;
-  /// The rows of experts that the fullest rank has over those that a rank has in the mean, where each
-  /// mixture and micro-batch has its own fullest rank. 1 is balance; 0 means that the net has no
-  /// mixture, or that its tokens have no experts.
+  /// The load imbalance of mixtures of experts: the number of rows for the experts of the fullest
+  /// rank, divided by the mean over the ranks. Each mixture and micro-batch has its own fullest
+  /// rank. 1 means perfect balance. 0 means that the net has no mixture, or that no token has an
+  /// expert.
   double fullest_rank = 0;
-  /// The part of all routes that lead to no expert: dropped by a capacity, or given as -1.
+  /// The fraction of routes (pairs of a token and one of its chosen experts) that lead to no
+  /// expert, because the expert's capacity was exhausted or the route was given as -1.
   double dropped_share = 0;
   char const* unit = "tokens";  ///< the plural name of the batch's rows, for the output
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A file of tokens, mapped into memory. The system reads the pages that are asked for, and ranks of
-// a node share them. The file must not change while it is mapped.
+// A file of tokens, mapped into memory. The operating system reads only the pages that are
+// accessed, and the ranks of a node share these pages. The file must not change while it is mapped.
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +26,8 @@ namespace ashlar::train {
 
 class token_file {
  public:
-  /// Throws ashlar::error that names the file if it cannot be read or has another format.
+  /// Opens and maps the file. Throws an ashlar::error that names the file if the file cannot be
+  /// read or does not have this format.
   token_file(std::filesystem::path path, token_format format) : path_(std::move(path)) {
     file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file_ < 0) refuse(std::generic_category().message(errno) + ".");
@@ -59,8 +60,8 @@ class token_file {
   std::filesystem::path const& path() const { return path_; }
   token_layout const& layout() const { return layout_; }
 
-  /// Reads tokens from position `first` of the file on. Throws ashlar::error if one of them is not
-  /// in [0, vocabulary), or if the file has become shorter.
+  /// Reads to.size() tokens, beginning with token number `first` of the file. Throws ashlar::error
+  /// if one of them is not in [0, vocabulary), or if the file has become shorter.
   void read(std::int64_t first, std::span<std::int32_t> to, std::int64_t vocabulary) const {
     struct stat about {};
     if (::fstat(file_, &about) != 0 || about.st_size < size_)
@@ -78,7 +79,8 @@ class token_file {
       to[i] = static_cast<std::int32_t>(token);
     }
   }
-  /// Throws an ashlar::error that names the file. `why` is the end of a sentence.
+  /// Throws an ashlar::error that names the file. `why` completes a sentence that begins with the
+  /// name of the file.
   [[noreturn]] void refuse(std::string const& why) const {
     throw error("train::loader", path_.string() + " cannot be used: " + why);
   }

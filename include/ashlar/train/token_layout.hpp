@@ -3,16 +3,18 @@
 
 #pragma once
 
-// Where the tokens of a file are. All numbers are little-endian:
+// Where the tokens are in a file. A file has one of these formats, in which all numbers are
+// little-endian:
 //
 //   u16     tokens of 2 bytes and nothing else, as nanoGPT writes them
 //   llm_c   a header of 256 words of 4 bytes (20240520, version 1, number of tokens, 0, ...), then
 //           tokens of 2 bytes, as llm.c writes them
 //   bytes   every byte is a token
-//   npy     one array of integers (io/npy_header.hpp), whose rows follow each other
+//   npy     one array of integers (io/npy_header.hpp), read in row-major order
 //
-// by_name takes .npy files as npy, .bin files as llm_c if they begin with its number and as u16
-// otherwise, and all others as bytes. Files of strangers are read, so every number is checked.
+// With token_format::by_name, the extension of the file's name decides. A .npy file is npy. A .bin
+// file is llm_c if it begins with 20240520, and otherwise u16. Any other file is bytes. A file may
+// be damaged or come from an untrusted source, so every number in it is checked.
 
 #include <cstdint>
 #include <string>
@@ -27,13 +29,13 @@ enum class token_format : signed char { by_name, u16, llm_c, bytes, npy };
 
 struct token_layout {
   std::int64_t data = 0;    ///< the position of the first token in the file, in bytes
-  std::int64_t tokens = 0;  ///< their number
-  int bytes = 1;            ///< of one token
+  std::int64_t tokens = 0;  ///< the number of tokens
+  int bytes = 1;            ///< the bytes of one token
   bool is_signed = false;
   friend bool operator==(token_layout const&, token_layout const&) = default;
 };
 
-/// The most bytes at the begin of a file that token_layout_of looks at.
+/// The most bytes at the beginning of a file that token_layout_of reads.
 inline constexpr std::size_t most_token_header = io::most_npy_header + 12;
 
 namespace detail {
@@ -88,9 +90,10 @@ inline token_layout npy_layout(std::string_view head, std::int64_t size) {
 
 }  // namespace detail
 
-/// Returns where the tokens of a file are. `head` are its first bytes, at least
-/// min(size, most_token_header) of them, and `size` is its size in bytes. `extension` matters to
-/// by_name only. Throws ashlar::error if the file does not have the format.
+/// Returns where the tokens of a file are. `head` has the first bytes of the file, at least
+/// min(size, most_token_header) of them. `size` is the size of the file in bytes. `extension`, such
+/// as ".npy", is used only by token_format::by_name. Throws ashlar::error if the file does not have
+/// the format.
 inline token_layout token_layout_of(std::string_view head, std::int64_t size,
                                     std::string_view extension, token_format format) {
   if (size == 0) throw error("tokens", "it is empty.");

@@ -5,24 +5,24 @@
 
 // The trainer, which performs training steps of a model. In each step, an executor runs the program
 // of the model up to the first parameter update. Then the trainer itself computes the global
-// gradient norm, clips the gradients and updates the parameters. Parameters that are updated apart
-// from their storage then go to where they are stored, as the rest of the program says.
+// gradient norm, clips the gradients and updates the parameters. If parameters are stored at other
+// placements than those of their updates, the executor then runs the rest of the program, which
+// moves the new values to their storage.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// A rank may pass the part of the batch that it reads instead of the whole (local_batch.hpp).
+// Instead of the whole batch, a rank may pass only the part that it reads (local_batch.hpp).
 //
-// A step communicates the redistributions of the program and one all-reduce over the whole mesh, in
-// a pipeline a second one over its part. They carry the summed loss and the squared gradient norm
-// of each parameter, and what mixtures of experts tell about a step. Sums within a part come first, so that they do not depend on the number of
-// stages. The global norm adds up the squared norms in the order of the net's layers. So the global
-// norm does not depend on which rank has which parameter. If the loss or the gradient norm is not
-// finite, every rank throws an error in the same step, before any parameter changes.
+// A step communicates the redistributions of the program, and one all-reduce that sums the loss,
+// the squared gradient norm of each parameter and the statistics of mixtures of experts. In a
+// pipeline, a second all-reduce adds up the sums of all parts of the mesh, so that the sums do not
+// depend on the number of stages. The global norm adds up the squared norms in the order of the
+// net's layers. So it does not depend on which rank has which parameter. If the loss or the
+// gradient norm is not finite, every rank throws an error before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
-// wait for its parameter updates, so the time of the updates counts in the seconds of the next
-// step.
+// wait for its updates, so their time counts in the seconds of the next step.
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +69,7 @@ struct trainer_options {
   /// is 0, the report has no model flops utilization.
   double step_flops = 0;
   double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
-  double bubble = 0;            ///< that of a pipeline's step as predicted, for the progress line
+  double bubble = 0;            ///< the predicted bubble of a pipeline, for the progress line
   char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
   train::overlap overlap = train::overlap::as_planned;
   bool record_times = false;  ///< records when each action of the last step ran (step_trace.hpp)
@@ -113,9 +113,10 @@ class trainer {
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
-  /// model, if the ranks pass different data, or if the loss or the gradient norm is not finite.
-  /// Then the parameters are as before the step. In the checked mode of the mesh, also throws if
-  /// ranks that hold the same part of a parameter have different values after the step.
+  /// model, if the ranks pass different data, or if the loss or the gradient norm is not finite. In
+  /// these cases the parameters keep their values from before the step. In the checked mode of the
+  /// mesh, also throws if ranks that hold the same part of a parameter have different values after
+  /// the step.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
@@ -136,10 +137,10 @@ class trainer {
   }
 
   /// Performs one step, like the overload for the whole batch and with the same results bit for
-  /// bit. Every rank passes the part of the batch that it reads, which part() says; all ranks call
-  /// this overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's
-  /// part has the wrong size or an id or target out of range. That ranks with the same boxes have
-  /// the same values is checked in the checked mode of the mesh only.
+  /// bit. Each rank passes the part of the batch that part() describes. All ranks must call this
+  /// overload. Throws ashlar::error on every rank, before any parameter changes, if a rank's part
+  /// has the wrong size or an id or target out of range. Only the checked mode of the mesh checks
+  /// that ranks with the same boxes pass the same values.
   template <
       std::same_as<local_batch<typename Model::input_type, typename Model::target_type>> Local>
   step_report step(Local const& local) {
@@ -150,18 +151,19 @@ class trainer {
       throw_together(mesh, "trainer", fault);
       detail::compare_parts(mesh, part_, local, step_);
     }
-    // Otherwise a rank with a fault takes part with zeros, so that no rank waits for it. Its hash
-    // is one of its own, which tells all ranks in a sum that the step computes anyway.
+    // Without the checked mode, a rank with a fault takes part in the step with zeros, so that no
+    // rank waits for it forever. The hash of such a rank differs from the hash 1 of the other
+    // ranks. All ranks learn this from a sum that the step computes anyway.
     return run(room_.data(), fault,
                [&] { return fault.empty() ? 1u : 2u + static_cast<unsigned>(mesh.rank()); });
   }
-  /// Returns the part of each micro-batch that this rank reads. Boxes are empty on ranks of a
+  /// Returns the part of each micro-batch that this rank reads. The boxes are empty on ranks of a
   /// pipeline whose stages do not read the data.
   nn::batch_part const& part() const { return part_; }
 
   std::int64_t steps_done() const { return step_; }
-  /// Calls f(name, type, value, shard) for each array that a training consists of, in the same
-  /// order on all ranks. These are the values of the parameters and the arrays of the optimizer.
+  /// Calls f(name, type, value, shard) for each array that a checkpoint must contain: the values of
+  /// the parameters and the arrays of the optimizer. The order is the same on all ranks.
   ///
   ///   name    unique, and independent of the mesh and the plan
   ///   value   the tensor whose extents and placement the array has
@@ -177,9 +179,9 @@ class trainer {
       });
     });
   }
-  /// Lets the next step be the one after `steps` steps. Call this function on all ranks after code
-  /// other than step() has written the arrays, such as a checkpoint. Communicates: a redistribution
-  /// of each parameter that is updated apart from its storage.
+  /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
+  /// than step() has written the arrays, such as a checkpoint. Communicates: a redistribution of
+  /// each parameter that is updated apart from its storage.
   void continue_after(std::int64_t steps) {
     step_ = steps;
     model_->for_each_parameter([](auto& p) { p.round(); });
@@ -193,8 +195,9 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Performs one step on checked sizes. hash_of() is equal on all ranks if their data fit
-  /// together; `fault` is what is wrong with those of this rank.
+  /// Performs one step on data whose sizes were checked. hash_of() returns the same number on all
+  /// ranks if their data belong to the same batch. `fault` says what is wrong with this rank's
+  /// data; it is empty if nothing is wrong.
   template <class Hash>
   step_report run(batch_data<typename Model::input_type, typename Model::target_type> const& data,
                   std::string const& fault, Hash const& hash_of) {
@@ -315,9 +318,9 @@ class trainer {
   }
 
   bool is_pipeline() const { return !(model_->stage_mesh() == model_->mesh()); }
-  /// Returns the number of totals behind those of the parameters: the sums of mixtures of experts, if
-  /// the net has any, the addends of the check whether all ranks have the same batch, and in a
-  /// pipeline the seconds that the rank was busy.
+  /// Returns the number of totals that follow those of the parameters. They are the sums of
+  /// mixtures of experts, if the net has any, the addends of the check that all ranks have the same
+  /// batch, and, in a pipeline, the seconds in which the rank was busy.
   std::int64_t addends() const {
     return (has_mixtures_ ? nn::mixture_sums::count : 0) +
            static_cast<std::int64_t>(agreement_addends) + is_pipeline();
@@ -330,9 +333,9 @@ class trainer {
   }
 
   /// Returns the sums of totals_ over all ranks. Throws on every rank if the ranks have different
-  /// batches. `hash` is that of this rank's batch and `fault` what is wrong with it. `busy` are the seconds of this rank's step in
-  /// which it did not wait for other parts of a pipeline. Communicates: one all-reduce, or two in a
-  /// pipeline.
+  /// batches. `hash` is the hash of this rank's batch, and `fault` says what is wrong with it.
+  /// `busy` is the seconds in which this rank did not wait for other parts of a pipeline.
+  /// Communicates: one all-reduce, or two in a pipeline.
   std::vector<double> sum_totals(std::uint64_t hash, std::string const& fault, double busy) {
     auto const& mesh = model_->mesh();
     [[maybe_unused]] auto const scope = range(mesh.processor(), "totals");
@@ -349,8 +352,9 @@ class trainer {
     std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     operation_label const named(mesh, "loss and gradient norms");
     auto const& stage = model_->stage_mesh();
-    // An all-reduce adds the parts of an array in different orders. Without the seconds the array
-    // is as long as without a pipeline, so every sum has the same order and the same bits.
+    // An all-reduce divides an array into parts, whose addends it adds in different orders. Without
+    // the busy seconds, the array is as long as without a pipeline. So the order of every sum, and
+    // its bits, are the same as without a pipeline.
     stage.all_reduce(static_cast<double const*>(totals_.data()),
                      std::span<double>(totals).first(static_cast<std::size_t>(sums)));
     if (is_pipeline()) {
@@ -371,10 +375,10 @@ class trainer {
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
-  nn::batch_part part_;  // of each micro-batch, that this rank reads
+  nn::batch_part part_;  // the part of each micro-batch that this rank reads
   detail::whole_room<Model> room_;
   bool has_mixtures_;
-  // The summed loss, the squared gradient norm of each parameter, and addends().
+  // The summed loss, the squared gradient norm of each parameter, and addends() further sums.
   nn::kept<double> totals_;
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;

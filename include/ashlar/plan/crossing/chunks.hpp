@@ -8,10 +8,13 @@
 // In one period, a chunk moves on by one hop. A period of a stage takes a + b / K seconds: a is the
 // latency of its messages, and b / K the time to transfer a chunk. The longer period sets the pace:
 //
-//   seconds = (K - 1) max(periods) + hops between nodes * period + hops inside a node * period
+//   seconds = (K - 1) max(p, q) + g p + h q
 //
-// With one stage this is (K + hops - 1) (a + b / K). It is least for the smallest K that satisfies
-// K (K + 1) >= (hops - 1) b / a.
+//   p, q   the periods of the stages between nodes and inside a node
+//   g, h   the hops of the longest chain of ports in these stages
+//
+// With only one stage, the formula is (K + hops - 1) (a + b / K). Its value is least for the
+// smallest K that satisfies K (K + 1) >= (hops - 1) b / a.
 
 #include <algorithm>
 #include <cstdint>

@@ -33,12 +33,12 @@ struct crossing_entry {
 
 struct crossing {
   std::vector<unit_task> tasks;
-  std::vector<std::vector<crossing_entry>> entries;  ///< for each task: one for each node it enters
+  std::vector<std::vector<crossing_entry>> entries;  ///< for each task: one per node that it enters
   port_schedule between;                             ///< the ports are the nodes of the whole mesh
-  std::vector<port_schedule> inside;                 ///< for each node; port k is its rank k
+  std::vector<port_schedule> inside;                 ///< for each node: the ports are its ranks
   int chunks = 1;
   double seconds = 0;
-  double bound = 0;  ///< seconds; no crossing by these two stages is faster
+  double bound = 0;  ///< a lower bound of `seconds` for every crossing by these stages
   friend constexpr bool operator==(crossing const&, crossing const&) = default;
 };
 

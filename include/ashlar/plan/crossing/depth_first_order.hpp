@@ -4,15 +4,16 @@
 #pragma once
 
 // Searches all orders of the tasks of a crossing (port_task.hpp), and all choices of their senders,
-// by depth-first search with pruning (paper on cross-mesh resharding, section 3.2). An order of
-// some of the tasks is not continued if, for some port, one of these sums is as large as the best
-// known length or larger:
+// by depth-first search with pruning (paper on cross-mesh resharding, section 3.2). A partial
+// order, which contains some of the tasks, is not continued if, for some port, one of these sums is
+// as large as the best known length or larger:
 //
-//   the time until which the port receives, plus the remaining tasks that it has to receive
-//   the time until which the port sends, plus the remaining tasks that only it can send
+//   the time until which the port receives, plus the sizes of the other tasks that it must receive
+//   the time until which the port sends, plus the sizes of the other tasks that only it can send
 //
-// The search stops after `most` orders of some of the tasks, so that its result does not depend on
-// the machine's speed. If the search has not stopped early, its result is a shortest order.
+// The search stops after `most` partial orders, and not after a time limit, so that its result does
+// not depend on the machine's speed. If the search has not stopped early, its result is a shortest
+// order.
 
 #include <ashlar/plan/crossing/balanced_order.hpp>
 

@@ -5,8 +5,8 @@
 
 // An order of the tasks of a crossing (port_task.hpp) in which one port sends each task as a whole.
 // A task begins when its sender has sent, and all its receivers have received, the tasks that come
-// before it in the order. It takes as many units of time as it has elements. This is the schedule
-// of the paper on cross-mesh resharding (section 3.2, formula 3).
+// before it in the order. A task takes as many units of time as it has elements. This is the
+// schedule of the paper on cross-mesh resharding (section 3.2, formula 3).
 
 #include <cstdint>
 #include <vector>
@@ -19,7 +19,7 @@ namespace ashlar {
 struct list_order {
   std::vector<int> tasks;    ///< in the order in which they are sent
   std::vector<int> senders;  ///< senders[i] is the port that sends task i of the problem
-  std::int64_t length = 0;   ///< in units of time, of one element each
+  std::int64_t length = 0;   ///< units of time; one element takes one unit
   friend constexpr bool operator==(list_order const&, list_order const&) = default;
 };
 
@@ -31,7 +31,7 @@ class port_clock {
   constexpr explicit port_clock(int ports)
       : sends_(static_cast<std::size_t>(ports)), receives_(sends_) {}
 
-  /// Returns when the task ends if it comes next.
+  /// Appends a task, sent by port `sender`, and returns the time at which the task ends.
   constexpr std::int64_t append(port_task const& t, int sender) {
     std::int64_t begin = sends_.data()[sender];
     for (int const r : t.receivers) begin = std::max(begin, receives_.data()[r]);

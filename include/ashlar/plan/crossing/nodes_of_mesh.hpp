@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The ranks of a mesh by node. Ranks of a node are numbered from 0 in ascending order.
+// The ranks of a mesh by node. Inside a node, the ranks are numbered from 0 in ascending order.
+// port(rank) returns this number.
 //
-// A topology converts to this object, so the functions that plan a crossing also take the topology
-// of the mesh. A caller that plans many crossings makes the object once.
+// A topology converts to this class, so the functions that plan a crossing also accept a topology.
+// A caller that plans many crossings should make the object only once.
 
 #include <algorithm>
 #include <vector>

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Orders traffic between ports such that hardly any port waits for another one. Given the elements
-// that each port sends to each other port, it returns rounds. In a round, each port sends to at
-// most one port and receives from at most one. The rounds together take as long as the busiest port
-// needs alone, or a hundredth longer. Less is not possible (preemptive open shop, Gonzalez and
-// Sahni 1976).
+// Orders traffic between ports such that hardly any port waits for another one. rounds_of takes the
+// number of elements that each port sends to each other port, and returns rounds. In a round, each
+// port sends to at most one port and receives from at most one. The rounds together take at most a
+// hundredth longer than the busiest port needs alone. No order takes less than the time of the
+// busiest port (preemptive open shop, Gonzalez and Sahni 1976).
 //
 // The traffic is first extended to a matrix whose rows and columns all have the same sum, with a
 // second copy of each port that takes up the differences:
@@ -15,10 +15,11 @@
 //   [ W            D - rows ]       W: the elements from each port (row) to each port (column)
 //   [ D - columns  W^T      ]       D: the largest sum of a row or column of W
 //
-// D - rows is a diagonal matrix of what each row of W lacks to D, and D - columns likewise. Such a
-// matrix has a perfect matching among its positive entries. The matching is one round, as long as
-// the least of its entries. Subtracting this length from every entry of the matching leaves a
-// matrix of the same kind.
+// The diagonal matrix D - rows has the differences between D and the sums of the rows of W, and the
+// matrix D - columns has the same for the columns. A matrix whose rows and columns all have the
+// same sum has a perfect matching among its positive entries. The matching is one round, as long as
+// the least of its entries. If this length is subtracted from every entry of the matching, all rows
+// and columns again have the same sum.
 
 #include <algorithm>
 #include <cstdint>
@@ -152,7 +153,7 @@ constexpr std::int64_t length_of(port_round const& round) {
 /// Returns rounds that carry `traffic`, which has at most one entry for each pair of ports, of 1
 /// element or more. An entry may be cut into pieces for several rounds. But if rounds of whole
 /// entries take at most a hundredth longer than the busiest port alone, these rounds are returned,
-/// because they are fewer. This is so if all entries have nearly the same size.
+/// because they are fewer. This is the case if all entries have nearly the same size.
 constexpr std::vector<port_round> rounds_of(int ports, std::vector<port_traffic> const& traffic) {
   auto units = traffic;
   scratch<std::int64_t> sends(static_cast<std::size_t>(ports)), receives(sends);

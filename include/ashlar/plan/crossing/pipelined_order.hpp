@@ -11,8 +11,8 @@
 //   3. The traffic of all hops is divided into rounds (open_shop.hpp).
 //
 // No receiver passes on more than it receives. So if no port is both a sender and a receiver, the
-// rounds take as long as the lower bound of sender_shares.hpp, or a hundredth longer. With K
-// chunks, the crossing then takes 1 + (hops - 1) / K times the bound, apart from latency, because
+// rounds take at most a hundredth longer than the lower bound that sender_shares.hpp computes. With
+// K chunks, the crossing then takes 1 + (hops - 1) / K times the bound, apart from latency, because
 // the chains have to fill first.
 
 #include <ashlar/plan/crossing/open_shop.hpp>
@@ -37,7 +37,8 @@ constexpr port_schedule pipelined_order(port_problem const& p) {
     std::size_t last = 0;
     for (std::size_t k = 1; k < t.receivers.size(); ++k)
       if (sends.data()[t.receivers.data()[k]] >= sends.data()[t.receivers.data()[last]]) last = k;
-    // Chains of successive shares begin at different receivers, so that the first hops spread.
+    // Chains of successive shares begin at different receivers, so that their first hops go to
+    // different ports.
     for (std::size_t k = 1; k < t.receivers.size(); ++k)
       c.chain.push_back(t.receivers.data()[(last + k) % t.receivers.size()]);
     for (std::size_t k = 1; k < c.chain.size(); ++k) sends.data()[c.chain.data()[k]] += c.size;

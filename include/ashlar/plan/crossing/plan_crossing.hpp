@@ -18,11 +18,12 @@
 
 namespace ashlar {
 
-/// The tasks of both stages of a crossing, as far as they follow from the unit tasks alone.
+/// The tasks of both stages of a crossing that follow from the unit tasks alone. The other tasks
+/// inside nodes follow from the schedule between nodes (add_entered).
 struct crossing_ports {
   port_problem between;
-  std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: where it enters nodes
-  std::vector<port_problem> held;  ///< by node: data that ranks of the node hold and others need
+  std::vector<std::vector<crossing_entry>> entries;  ///< for each unit task: its entry ranks
+  std::vector<port_problem> held;  ///< by node: the tasks of data that its ranks already hold
 };
 
 constexpr crossing_ports ports_of(std::vector<unit_task> const& tasks, nodes_of_mesh const& nodes) {
@@ -106,8 +107,8 @@ constexpr void add_entered(std::vector<port_problem>& inside, crossing const& c,
     }
 }
 
-/// Orders the tasks of a stage. In the result, the task and the range of each share are those of
-/// the unit task.
+/// Orders the tasks of a stage. In the result, the task number and the range of each share refer to
+/// the unit task instead of the port task.
 constexpr port_schedule ordered(port_problem const& p) {
   auto schedule = pipelined_order(p);
   for (auto& share : schedule.shares) {

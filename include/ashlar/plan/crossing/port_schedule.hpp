@@ -43,9 +43,9 @@ struct port_schedule {
   std::vector<crossing_share> shares;
   std::vector<crossing_round> rounds;
   int hops = 0;
-  std::int64_t least_elements = 0;  ///< no crossing has fewer elements on its busiest port
+  std::int64_t least_elements = 0;  ///< a lower bound of elements() for every order
 
-  /// Returns the elements of the busiest port.
+  /// Returns the sum of the sizes of all rounds, which determines the time of the transfers.
   constexpr std::int64_t elements() const {
     std::int64_t sum = 0;
     for (auto const& r : rounds) sum += r.size;

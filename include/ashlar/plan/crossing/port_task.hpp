@@ -19,7 +19,7 @@
 namespace ashlar {
 
 struct port_task {
-  std::int64_t size = 0;                ///< elements
+  std::int64_t size = 0;                ///< the number of elements
   std::vector<int> senders, receivers;  ///< ports, ascending; neither is empty
   int unit = 0;                         ///< the unit task to which the data belongs
   std::int64_t begin = 0;               ///< the first element of the data in the unit task

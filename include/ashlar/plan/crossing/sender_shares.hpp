@@ -96,9 +96,10 @@ class sender_flow {
     }
   }
 
-  /// Searches breadth first for a port with room. The search starts at the senders of `task`. It
-  /// continues from a port to the other senders of the tasks that the port has taken, because these
-  /// could take over load. Returns the port, or -1 if no port that is reached has room.
+  /// Searches breadth first for a port with room, which is a load below the permitted one. The
+  /// search starts at the senders of `task`. It continues from a port to the other senders of the
+  /// tasks that the port has taken, because these could take over load. Returns the port, or -1 if
+  /// no port that is reached has room.
   constexpr int reach(int task) {
     std::size_t in = 0, out = 0;
     for (auto& r : reached_) r = false;
@@ -131,8 +132,8 @@ class sender_flow {
     return -1;
   }
 
-  /// Moves load along the path to port `free` that `reach` found, and gives the room that this
-  /// makes to `task`. Returns the number of elements, which is at most `left`.
+  /// Moves load along the path to port `free` that `reach` found, and uses the room that becomes
+  /// free for elements of `task`. Returns their number, which is at most `left`.
   constexpr std::int64_t push(int task, int free, std::int64_t left) {
     std::int64_t size = std::min(left, most_ - load_.data()[free]);
     for (int port = free; by_.data()[port] != task; port = from_.data()[port])
@@ -177,15 +178,15 @@ class sender_flow {
 
 }  // namespace detail
 
-/// Divides the tasks so that no port sends more than `least` elements, or more than the least
-/// possible largest load if that is greater.
+/// Divides the tasks so that no port sends more than `least` elements. If this is impossible, the
+/// largest number of elements that a port sends is the least possible.
 constexpr sender_shares share_senders(port_problem const& p, std::int64_t least) {
   return detail::sender_flow(p).run(least);
 }
 
 /// Returns a lower bound, for every crossing, of the elements that the busiest port sends or
-/// receives. It is the most that a port has to receive, or the least possible value of the largest
-/// load of a sender if this is greater.
+/// receives. The bound is the larger of two numbers: the most elements that a port has to receive,
+/// and the least possible value of the most elements that a port sends.
 constexpr std::int64_t least_elements(port_problem const& p) {
   auto const received = p.most_received();
   return std::max(received, share_senders(p, received).least_load);

@@ -10,7 +10,8 @@
 //
 // Successive messages form groups, which have the same numbers on all ranks. A message of a group
 // passes on nothing that another message of the group brings, so the messages of a group may go at
-// the same time. A group has the messages of a few rounds of one stage in one period.
+// the same time. A group has the messages of at most rounds_of_group rounds of one stage in one
+// period.
 
 #include <ashlar/plan/crossing/plan_crossing.hpp>
 
@@ -18,13 +19,13 @@ namespace ashlar {
 
 namespace detail {
 
-/// One stage of a crossing. In every period, it sends the same pieces of its shares, but of other
-/// chunks.
+/// One stage of a crossing. In every period, the stage sends the same pieces of its shares, but of
+/// other chunks.
 struct stage_of_crossing {
   port_schedule const* order;
   scratch<std::vector<int>> chains;    ///< the ranks along the chain of each share
   std::vector<crossing_piece> pieces;  ///< in the order of the rounds
-  std::vector<int> groups;             ///< of each piece: its group, counted within a period
+  std::vector<int> groups;             ///< for each piece: its group, numbered within a period
 };
 
 /// The number of rounds in a group. Libraries such as NCCL limit the number of messages that can go
@@ -62,7 +63,8 @@ constexpr void transfers_of_period(stage_of_crossing const& stage, int period, i
     int const chunk = period - piece.hop;
     if (chunk < 0 || chunk >= chunks) continue;
     auto const& share = s.shares.data()[piece.share];
-    // The chunk is a range of the share. The piece is the same part of the chunk as of the share.
+    // The chunk is a range of the share. The piece covers the same fraction of the chunk as of the
+    // whole share.
     auto const own = balanced_part({share.begin, share.size}, chunks, chunk);
     auto const at = [&](std::int64_t position) {
       return own.begin +

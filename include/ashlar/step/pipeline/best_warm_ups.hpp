@@ -4,18 +4,20 @@
 #pragma once
 
 // Searches the warm-up depth of each position (warm_up.hpp) for given costs. A micro-batch is in
-// flight at position j for L_j seconds, from the begin of its forward pass there to the end of its
-// backward pass, with all transfers between. The search begins at the better of two rules:
+// flight at position j for L_j seconds: from the begin of its forward pass there to the end of its
+// backward pass there, including all transfers between. The backward pass takes B_j seconds. The
+// search begins with the depths of the better of two rules:
 //
-//   L_j / period               what a step at full rate needs, which begins one micro-batch per
-//                              period (Little's law)
-//   1 + (L_j - B_j) / forward  as many forward passes as arrive before the first gradient does, if
-//                              one arrives every `forward` seconds
+//   L_j / period               for full rate: each `period` seconds, the time of the busiest stage
+//                              or link, a new micro-batch begins (Little's law)
+//   1 + (L_j - B_j) / forward  all forward passes whose input arrives before the first gradient.
+//                              An input arrives every `forward` seconds, the time of the longest
+//                              forward pass or transfer up to position j
 //
-// It changes the depths of some neighbouring positions by small amounts, as long as the step
-// becomes shorter and is longer than the bound (bound.hpp). It replays a limited number of passes,
-// so if there are many positions, it changes groups of them. Then it makes each depth as small as
-// the length permits, since each micro-batch in flight costs memory.
+// The search changes the depths of some neighbouring positions by small amounts, as long as the
+// step becomes shorter and is longer than the bound (bound.hpp). It replays a limited number of
+// passes, so if there are many positions, it changes groups of them. Then it makes each depth as
+// small as it can without a longer step, since each micro-batch in flight costs memory.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +40,8 @@ class warm_up_search {
         least_(bound({static_cast<int>(costs.size()), micro_batches, 1, wiring::straight, {}},
                      costs, false, skips) *
                slightly_more) {
-    // A position with a larger depth than the one before would wait for it for ever.
+    // A position with a larger depth than the position before would wait for ever for that
+    // position.
     for (std::size_t j = 0; j < size(); ++j)
       most_[j] = std::clamp(most_[j], 1, j == 0 ? std::max(1, micro_batches) : most_[j - 1]);
   }
@@ -55,7 +58,7 @@ class warm_up_search {
 
  private:
   static constexpr double slightly_more = 1 + 1e-12;
-  static constexpr double most_passes = 1e7;  // of all replays of one round of changes
+  static constexpr double most_passes = 1e7;  // limit for the replayed passes of a round of changes
 
   std::size_t size() const { return costs_.size(); }
 
@@ -83,14 +86,14 @@ class warm_up_search {
     return static_cast<int>(std::clamp(depth, 1., double(most_[j])));
   }
 
-  /// Returns L_j of all positions.
+  /// Returns L_j (see above) of all positions.
   std::vector<double> flights() const {
     auto const alone = replay(with_warm_ups(std::vector<int>(size(), 1), 1), costs_, skips_);
     std::vector<double> flights;
     for (auto const& own : alone.passes) flights.push_back(own.back().end - own.front().begin);
     return flights;
   }
-  /// Returns the seconds in which a micro-batch keeps a link between neighbours busy.
+  /// Returns the seconds for which one micro-batch keeps the busiest link between neighbours busy.
   double busiest_link() const {
     double busiest = 0;
     for (std::size_t j = 0; j < size(); ++j) {
@@ -152,7 +155,9 @@ class warm_up_search {
     }
   }
 
-  /// Moves all depths as near to `few` as the length permits.
+  /// Moves all depths that are above `few` towards `few`, by the largest common fraction of the way
+  /// that does not make the step longer. The fraction is a number of sixteenths, found by
+  /// bisection.
   void shrink_all(std::vector<int> const& few) {
     auto const from = depths_;
     constexpr int steps = 16;
@@ -164,7 +169,8 @@ class warm_up_search {
       if (take_smaller(other)) enough -= by;
     }
   }
-  /// Makes one depth smaller, by more and more at a time.
+  /// Makes the depth of position j smaller, by more and more at a time, while the step does not
+  /// become longer.
   void shrink(std::size_t j) {
     for (int by = 1; by > 0;) {
       auto other = depths_;
@@ -186,7 +192,8 @@ class warm_up_search {
 }  // namespace detail
 
 /// Returns the depths. `costs` and `most` have an entry for each position: the seconds of its
-/// stage, and the largest depth that its memory permits. `skips` are those between stages.
+/// stage, and the largest depth that its memory permits. `skips` has the transfers of skips between
+/// stages.
 inline std::vector<int> best_warm_ups(int micro_batches, pipeline_costs const& costs,
                                       std::vector<int> most, skip_transfers const& skips = {}) {
   return detail::warm_up_search(micro_batches, costs, skips, static_cast<std::vector<int>&&>(most))

@@ -3,21 +3,23 @@
 
 #pragma once
 
-// A lower bound of the seconds of every pipeline schedule on given stages, from the work of the
-// stages alone. With F, I, W and the transfers c of a stage, and m micro-batches, position j has
+// A lower bound of the seconds of every pipeline schedule on given stages, from the seconds of
+// their passes and transfers alone. F, I and W are the seconds of these passes (schedule.hpp), and
+// m is the number of micro-batches. Each position has four numbers, in seconds:
 //
-//   head   before its first pass: the forward passes and transfers of all stages before its first,
-//          on the longest way, as skips go past stages
+//   head   before its first pass: the forward passes and transfers of all stages before its first
+//          stage, on the longest path. A skip makes a path past the stages between its ends
 //   work   m times the passes of all its stages
-//   tail   after its last gradient of an input: the gradients and transfers of all stages before,
-//          again on the longest way
+//   tail   after its last gradient of an input: the gradients and transfers of all stages before
+//          its first stage, again on the longest path
 //   after  what follows its last pass, such as the synchronization of gradients
 //
-// If backward passes are whole, the last of them is followed by the tail and by what comes after
-// the passes of the first stage, so a step takes at least head + work + tail + after. If they are
-// split, gradients of parameters may fill the time of the tail, so a step takes at least head + m
-// (F + I) + tail + W and after of the first stage. Under every schedule it takes at least head +
-// work + after. A link takes at least m times what crosses it.
+// Under every schedule a step takes at least head + work + after of any position. If backward
+// passes are whole, the last one of a position is followed by the tail and then by `after` of the
+// part of the first stage, so a step takes at least head + work + tail + this `after`. If backward
+// passes are split, gradients of parameters may fill the time of the tail. Then a step takes at
+// least head + m (F + I) + tail + W of the first stage + `after` of its part. A step also takes at
+// least m times the seconds for which one micro-batch keeps a link busy.
 
 #include <algorithm>
 
@@ -28,7 +30,8 @@ namespace ashlar::pipelines {
 
 namespace detail {
 
-/// Returns the longest time of the links, each of which carries what one part sends to another.
+/// Returns the seconds of the busiest link in a step. A link carries what one part sends to
+/// another.
 constexpr double longest_on_links(schedule const& shape, pipeline_costs const& costs,
                                   skip_transfers const& skips) {
   double longest = 0;
@@ -58,14 +61,16 @@ constexpr double longest_on_links(schedule const& shape, pipeline_costs const& c
 }  // namespace detail
 
 /// Returns the bound. `shape` is a schedule whose order does not matter. `split` says whether the
-/// backward pass may be split. `skips` are those between stages. `after` has the seconds that follow
-/// the last pass of a part, for each of its stages; empty: none.
+/// backward pass may be split. `skips` has the transfers of skips between stages. `after` has an
+/// entry for each stage: its share of the seconds that follow the last pass of its part. If `after`
+/// is empty, no such seconds count.
 constexpr double bound(schedule const& shape, pipeline_costs const& costs, bool split,
                        skip_transfers const& skips = {}, std::vector<double> const& after = {}) {
   double const m = shape.micro_batches;
   int const stages = shape.stages();
   auto const at = [&](int stage) -> stage_costs const& { return costs.data()[stage]; };
-  auto const between = [&](int stage, double seconds) {  // of the transfer between stage, stage + 1
+  // Returns the `seconds` of a transfer between `stage` and the next one, or 0 within one part.
+  auto const between = [&](int stage, double seconds) {
     return shape.position_of(stage) == shape.position_of(stage + 1) ? 0 : seconds;
   };
   scratch<double> head(static_cast<std::size_t>(stages)), tail(head.size());

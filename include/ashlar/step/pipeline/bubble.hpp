@@ -4,8 +4,9 @@
 #pragma once
 
 // The bubble of a pipeline: the share of a step's time in which a part of the mesh runs no pass, as
-// a mean over all parts. With equal stages and free transfers it is (s - 1) / (m + s - 1) for GPipe
-// and 1F1B. The trainer measures the same mean (train/step_report.hpp).
+// a mean over all parts. With s equal stages, m micro-batches and transfers that take no time, the
+// bubble of GPipe and 1F1B is (s - 1) / (m + s - 1). The trainer measures the same mean
+// (train/step_report.hpp).
 
 #include <ashlar/step/pipeline/replay.hpp>
 

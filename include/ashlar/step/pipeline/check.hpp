@@ -9,13 +9,14 @@
 //                once or I and W once each
 //   in order     each stage runs its forward passes in the order of the micro-batches, and its
 //                gradients too, so that every schedule adds gradients in the same order
-//   possible     no pass waits for itself, through the order of the parts and through what passes
-//                send to each other
+//   possible     the graph of waiting has no circle. Its nodes are the passes and the transfers. A
+//                pass waits for the pass before it on its part and for the transfers of the tensors
+//                that it reads, and a transfer waits for the pass that makes its tensor
 //
-// A transfer is one node in this graph for its sender and its receiver. If the graph has no circle,
-// the parts can begin their passes and transfers in one common order, in which the first unfinished
-// one always has both ends ready. So nothing stops even if every send waits for its receive. If it
-// has a circle, some parts wait for ever.
+// A transfer is a single node, which both its sender and its receiver run. If the graph has no
+// circle, the parts can begin their passes and transfers in one common order, in which the parts of
+// the first unfinished node are always ready for it. So no part waits for ever, even if every send
+// waits for its receive. If the graph has a circle, some parts wait for ever.
 
 #include <string>
 
@@ -30,7 +31,8 @@ namespace detail {
 inline std::string fault_of(schedule const& s, int position) {
   std::string const where = "position " + std::to_string(position) + ": ";
   auto const& order = s.order[static_cast<std::size_t>(position)];
-  // A text may name any micro-batch, so the passes are counted before memory is asked for.
+  // A schedule read from a text may name a huge micro-batch, so before memory is allocated for all
+  // of them, the number of passes is compared with the number of micro-batches.
   if (double(s.micro_batches) * s.chunks > 1000 + 16 * double(order.size()))
     return where + std::to_string(order.size()) + " passes are too few for " +
            std::to_string(s.micro_batches) + " micro-batches and " + std::to_string(s.chunks) +
@@ -93,8 +95,8 @@ inline std::string fault_of(schedule const& s, int position) {
 
 }  // namespace detail
 
-/// Returns what is wrong with a schedule, in one sentence that names the first wrong pass, or an
-/// empty text.
+/// Returns a message that says what is wrong with a schedule and names the first wrong pass, or an
+/// empty text if nothing is wrong.
 inline std::string fault_of(schedule const& s) {
   if (s.positions < 1 || s.micro_batches < 1 || s.chunks < 1)
     return "a schedule needs at least one position, micro-batch and chunk.";

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The seconds from which pipeline schedules are priced.
+// The seconds of passes and transfers from which the length of a pipeline schedule is computed.
 
 #include <vector>
 
@@ -32,14 +32,15 @@ struct stage_costs {
 
 using pipeline_costs = std::vector<stage_costs>;  ///< one for each stage
 
-/// Returns costs for which all passes take equally long and transfers half as long. They decide how
-/// the passes of different parts follow each other where the real costs are not known.
+/// Returns costs for which forward passes and the two halves of backward passes take equally long,
+/// and transfers half as long. Where the real costs are not known, these costs decide how the
+/// passes of different parts follow each other.
 inline pipeline_costs equal_costs(int stages) {
   return pipeline_costs(static_cast<std::size_t>(stages), {1, 1, 1, 0.5, 0.5});
 }
 
-/// The seconds of what one micro-batch sends from a stage to a later one in addition, over the
-/// stages between: the value of a skip, and back its gradient.
+/// The seconds of a skip's two transfers for one micro-batch: its input goes from stage `from` to a
+/// later stage `to`, past the stages between, and its gradient goes back.
 struct skip_transfer {
   int from = 0, to = 0;  ///< the two stages
   double forward = 0, backward = 0;

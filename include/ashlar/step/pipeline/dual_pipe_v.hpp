@@ -3,10 +3,10 @@
 
 #pragma once
 
-// DualPipeV (DeepSeek's DualPipe, cut in half by Sea AI Lab): two chunks a part in a vee, and an
-// order in which a forward pass of one chunk stands beside a backward pass of the other, so that
-// the transfers of each travel while the other computes. With s positions, position j and r = s - 1
-// - j positions behind it, a part runs
+// DualPipeV (DeepSeek's DualPipe, cut in half by Sea AI Lab): each part has two chunks in a vee
+// (schedule.hpp). A forward pass of one chunk stands beside a backward pass of the other chunk, so
+// that the transfers of one chunk travel while the other chunk computes. There are s positions and
+// m micro-batches, and r = s - 1 - j positions lie behind position j. The part at position j runs
 //
 //   times             passes (the number after the point is the chunk)
 //   2 r               F.0
@@ -18,10 +18,11 @@
 //   r                 W I.0
 //   j + 1             W
 //
-// W is always the oldest one that is still to come. At most 2 s + 1 micro-batches are in flight,
-// counted in chunks. The published bubble (s - 1) (F&B + B - 3 W), where B = I + W and F&B is an F
-// and the B beside it, holds if each such pair is one pass. Here its F sends before its B begins:
-// with F = I = W and transfers in no time, the bubble is (s - 1) F.
+// Each W is the oldest one that has not run yet. At most 2 s + 1 micro-batches are in flight, where
+// a micro-batch counts once for each chunk in which it is in flight. The published bubble is
+// (s - 1) (F&B + B - 3 W) seconds, where B = I + W, and F&B is a pair of an F and the B beside it,
+// run as one pass. Here the F of a pair sends its result before the B begins. So if F = I = W and
+// transfers take no time, the bubble is only (s - 1) F.
 
 #include <string>
 
@@ -54,7 +55,8 @@ class dual_pipe_order {
 
 }  // namespace detail
 
-/// Throws ashlar::error if there are fewer micro-batches than two for each position.
+/// Returns the schedule DualPipeV. Throws ashlar::error if there are fewer micro-batches than two
+/// for each position.
 constexpr schedule dual_pipe_v(int positions, int micro_batches) {
   if (micro_batches < 2 * positions)
     throw error("pipelines::dual_pipe_v",

@@ -4,8 +4,8 @@
 #pragma once
 
 // Finds the part whose time is the earliest, while the times of parts change one by one. A binary
-// tree holds the winner of each pair, of each pair of pairs, and so on, so a change takes as many steps
-// as the tree has levels.
+// tree holds the earlier part of each pair, then of each pair of pairs, and so on. So a change
+// takes as many steps as the tree has levels.
 
 #include <limits>
 
@@ -32,7 +32,8 @@ class earliest {
     times_.data()[i] = time;
     for (int node = (leaves_ + i) / 2; node > 0; node /= 2) decide(node);
   }
-  /// Returns the number with the earliest time, and the lowest of several.
+  /// Returns the number of the part with the earliest time. If several parts have this time,
+  /// returns the lowest number.
   constexpr int first() const { return winners_.data()[1]; }
 
  private:
@@ -43,7 +44,7 @@ class earliest {
 
   int leaves_ = 1;
   scratch<double> times_;
-  scratch<int> winners_;  // by node: 1 is the root, and the two below n are 2 n and 2 n + 1
+  scratch<int> winners_;  // the part of each node: node 1 is the root, below n are 2 n and 2 n + 1
 };
 
 }  // namespace ashlar::pipelines::detail

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// How many micro-batches a schedule has in flight in each stage, which decides how much of what
-// forward passes keep is in memory at a time. A part runs one pass at a time, so only the order of
-// its passes counts, not their seconds:
+// How many micro-batches a schedule has in flight in each stage. This number decides how many saved
+// values of forward passes are in memory at a time. A part runs one pass at a time, so only the
+// order of its passes counts, not their seconds:
 //
 //   ahead   forward pass begun, gradient of the input not ended
 //   held    forward pass begun, gradients of the parameters not ended
@@ -13,7 +13,8 @@
 // Both are largest while a forward pass runs. They differ only if the backward pass is split.
 // split_backward.hpp limits the same two numbers, but as sums over all stages of a part.
 //
-// refuse_in_flight compares a schedule, for example one of a user's, with what fits in each stage.
+// refuse_in_flight compares a schedule, for example a user's, with the number of micro-batches that
+// fit into the memory of each stage.
 
 #include <algorithm>
 #include <string>
@@ -29,8 +30,8 @@ struct flight {
   friend constexpr bool operator==(flight const&, flight const&) = default;
 };
 
-/// Returns the largest numbers that one stage ever has in flight, each for itself. Expects a
-/// schedule without faults (check.hpp).
+/// Returns the largest value of each of the two numbers in one stage. The two may occur at
+/// different times. Expects a schedule without faults (check.hpp).
 constexpr flight in_flight(schedule const& s, int stage) {
   int const chunk = s.chunk_of(stage);
   flight now, most;
@@ -46,16 +47,16 @@ constexpr flight in_flight(schedule const& s, int stage) {
   return most;
 }
 
-/// Returns the same for every stage.
+/// Returns in_flight(s, stage) of every stage.
 constexpr std::vector<flight> in_flight(schedule const& s) {
   std::vector<flight> each;
   for (int stage = 0; stage < s.stages(); ++stage) each.push_back(in_flight(s, stage));
   return each;
 }
 
-/// Returns one sentence about the first stage that has more than `most` micro-batches in flight, until
-/// the gradients of the parameters, or an empty text. `most` has a number for each stage. Expects a
-/// schedule without faults (check.hpp).
+/// Returns an error message about the first stage that holds (flight::held) more micro-batches than
+/// `most` permits, or an empty text. `most` has a number for each stage; if it does not, the
+/// message says this. Expects a schedule without faults (check.hpp).
 inline std::string in_flight_fault(schedule const& s, std::vector<int> const& most) {
   if (static_cast<int>(most.size()) != s.stages())
     return std::to_string(most.size()) + " limits of micro-batches in flight are given, but the " +
@@ -70,7 +71,7 @@ inline std::string in_flight_fault(schedule const& s, std::vector<int> const& mo
   return {};
 }
 
-/// Throws ashlar::error if a stage has more than `most` micro-batches in flight, as in_flight_fault.
+/// Throws ashlar::error with the message of in_flight_fault, if there is one.
 inline void refuse_in_flight(schedule const& s, std::vector<int> const& most) {
   if (auto const fault = in_flight_fault(s, most); !fault.empty())
     throw error("pipelines::refuse_in_flight", fault);

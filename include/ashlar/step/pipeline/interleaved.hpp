@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Interleaved 1F1B (Narayanan et al. 2021): each part holds v stages, so the bubble is a v-th of that
-// of 1F1B, for v times the transfers. Micro-batches go in groups of s through the first chunk of all
-// s positions, then through the second one, and so on. Position j runs
-// 2 (s - j - 1) + (v - 1) s + 1 forward passes ahead and then alternates backward and forward passes.
+// Interleaved 1F1B (Narayanan et al. 2021): each part holds v stages (chunks). Compared with 1F1B,
+// the bubble (bubble.hpp) is divided by v, and the number of transfers is multiplied by v.
+// Micro-batches go in groups of s through the first chunk of all s positions, then through the
+// second chunk, and so on. Position j runs 2 (s - j - 1) + (v - 1) s + 1 forward passes ahead and
+// then alternates backward and forward passes.
 
 #include <algorithm>
 #include <string>
@@ -16,7 +17,8 @@
 
 namespace ashlar::pipelines {
 
-/// Throws ashlar::error unless the number of micro-batches is a multiple of the positions.
+/// Returns the interleaved schedule. Throws ashlar::error unless the number of micro-batches is a
+/// multiple of the number of positions.
 constexpr schedule interleaved(int positions, int micro_batches, int chunks) {
   if (micro_batches % positions != 0)
     throw error("pipelines::interleaved",
@@ -25,7 +27,7 @@ constexpr schedule interleaved(int positions, int micro_batches, int chunks) {
                     ", one for each position. Choose a multiple, or another schedule.");
   schedule s{positions, micro_batches, chunks, wiring::straight, {}};
   int const passes = micro_batches * chunks;
-  // Pass number k of a position, forward or backward, has this micro-batch and chunk.
+  // Returns the k-th forward pass, or the k-th backward pass, of every position.
   auto const nth = [&](pass what, int k) {
     int const group = positions * chunks, chunk = k % group / positions;
     return action{what, k / group * positions + k % positions,

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Lowers a pipeline schedule to one common order of all passes and transfers. A transfer is one line
-// for its sender and its receiver. Each part begins its own lines in this order. At any time the
-// first line that has not ended has both of its parts ready, so no part waits for ever, even if
-// every send waits until its receive has begun.
+// Lowers a pipeline schedule to one common order of all passes and transfers. A transfer is a
+// single line, which both its sender and its receiver run. Each part begins its own lines in this
+// order. At any time the parts of the first unfinished line are ready for it, so no part waits for
+// ever, even if every send waits until its receive has begun.
 //
-// The order is that of the replay: passes by the time at which they end, each transfer right after
-// the pass whose result it carries.
+// The order follows the replay (replay.hpp): passes are sorted by the time at which they end, and
+// each transfer comes right after the pass whose result it carries.
 
 #include <ashlar/step/pipeline/replay.hpp>
 
@@ -17,17 +17,17 @@ namespace ashlar::pipelines {
 
 struct lowered_line {
   bool is_transfer = false;
-  int position = 0;  ///< of the part that runs the pass, or sends
-  int target = 0;    ///< of the part that receives; for a pass the same as `position`
+  int position = 0;  ///< position of the part that runs the pass or sends
+  int target = 0;    ///< position of the part that receives; for a pass equal to `position`
   action what;       ///< the pass; for a transfer, the pass whose result it carries
-  /// The number of the skip whose value or gradient is carried; -1: what the pass makes for the
-  /// stage before or after.
+  /// The number of the skip whose input or gradient the transfer carries. -1: it carries what the
+  /// pass makes for the stage before or after.
   int skip = -1;
   friend constexpr bool operator==(lowered_line const&, lowered_line const&) = default;
 };
 
-/// Returns the lines. Expects a schedule without faults (check.hpp). Of the skips between stages,
-/// those whose ends are on different parts have lines.
+/// Returns the lines. Expects a schedule without faults (check.hpp). A skip between stages has
+/// lines only if its two stages are on different parts.
 constexpr std::vector<lowered_line> lowered(schedule const& s, pipeline_costs const& costs,
                                             skip_transfers const& skips = {}) {
   std::vector<lowered_line> lines;

@@ -4,10 +4,10 @@
 #pragma once
 
 // The timeline of a pipeline schedule: when every pass and every transfer begins and ends. A pass
-// begins when its part is free and what it reads has arrived. Parts compute while they send and
-// receive. Between two positions there is a link for each direction, which carries one transfer at a
-// time, in the order in which the passes that make the data end. What a pass makes for a neighbour
-// goes before what it makes for the other end of a skip.
+// begins when its part is free and the tensors that it reads have arrived. Parts compute while they
+// send and receive. Between two positions there is a link for each direction. A link carries one
+// transfer at a time, in the order in which the sending passes end. If a pass makes a tensor for a
+// neighbour and one for the other end of a skip, the neighbour's goes first.
 
 #include <algorithm>
 #include <vector>
@@ -28,18 +28,18 @@ struct pass_number {
   int number = 0;
 };
 
-/// A transfer from one part to another, of the result of a pass.
+/// A transfer of the result of a pass from one part to another.
 struct transfer_time {
-  int position = 0, target = 0;  ///< of the part that sends, and of the one that receives
-  action what;                   ///< the pass
-  int skip = -1;                 ///< number of the skip whose value or gradient it is; -1: none
+  int position = 0, target = 0;  ///< positions of the sending part and of the receiving part
+  action what;                   ///< the pass whose result is sent
+  int skip = -1;                 ///< number of the skip whose input or gradient is sent; -1: none
   double begin = 0, end = 0;
 };
 
 struct timeline {
-  std::vector<std::vector<interval_of_time>> passes;  ///< as schedule::order
+  std::vector<std::vector<interval_of_time>> passes;  ///< times of the passes in schedule::order
   std::vector<pass_number> sequence;     ///< all passes, in the order in which they end
-  std::vector<transfer_time> transfers;  ///< in the order of the passes that make what is sent
+  std::vector<transfer_time> transfers;  ///< in the order in which the sending passes end
   double seconds = 0;                    ///< when the last pass ends
   /// Whether all passes have run. If not, the parts wait for each other for ever.
   bool complete = true;
@@ -48,11 +48,11 @@ struct timeline {
 
 namespace detail {
 
-/// What one stage has of one micro-batch, by the time since when it is there; a negative time means
-/// not yet.
+/// The times from which on one stage has its tensors of one micro-batch. A negative time means that
+/// the stage does not have the tensor yet.
 struct arrival {
-  double x = -1, dy = -1;  ///< what it reads
-  double y = -1, dx = -1;  ///< what it has made
+  double x = -1, dy = -1;  ///< tensors that the stage reads
+  double y = -1, dx = -1;  ///< tensors that the stage makes
 
   /// Returns when the pass may begin, or a negative number if that is not known yet.
   constexpr double ready(pass what) const {
@@ -62,10 +62,12 @@ struct arrival {
   }
 };
 
-/// The state of a pipeline in time, to which passes are added one after another.
+/// Simulates a pipeline. Passes are added one after another. The clock knows when each part and
+/// each link becomes free, and when each tensor is there.
 class pipeline_clock {
  public:
-  /// Notes the transfers in `sent`, unless it is null.
+  /// Makes a clock at time 0, before any pass. Adds each later transfer to `sent`, unless `sent` is
+  /// null.
   constexpr pipeline_clock(schedule const& s, pipeline_costs const& costs,
                            skip_transfers const& skips = {},
                            std::vector<transfer_time>* sent = nullptr)
@@ -87,16 +89,17 @@ class pipeline_clock {
     }
   }
 
-  /// Returns when the part can begin the pass, or a negative number if its input is not there.
+  /// Returns when the part can begin the pass, or a negative number if the time at which its input
+  /// arrives is not known yet.
   constexpr double begin_of(int position, action const& a) {
     double const ready = ready_of(schedule_.stage_of(position, a.chunk), a);
     return ready < 0 ? ready : std::max(ready, free_.data()[position]);
   }
 
-  /// Returns when the part has ended its passes so far.
+  /// Returns when the part has ended the passes that it has run so far.
   constexpr double free_at(int position) const { return free_.data()[position]; }
 
-  /// Runs a pass whose input is there, and the transfer of its result.
+  /// Runs a pass whose input is there, and the transfers of its results.
   constexpr interval_of_time run(int position, action const& a) {
     int const stage = schedule_.stage_of(position, a.chunk), m = a.micro_batch;
     auto& own = at(stage, m);
@@ -135,7 +138,8 @@ class pipeline_clock {
  private:
   static constexpr int none = -1;
 
-  /// Returns when what a pass reads is there, or a negative number if that is not known yet.
+  /// Returns when all tensors that a pass reads are there, or a negative number if that is not
+  /// known yet.
   constexpr double ready_of(int stage, action const& a) const {
     auto const m = static_cast<std::size_t>(a.micro_batch);
     double ready = there_.data()[m * stages_ + static_cast<std::size_t>(stage)].ready(a.what);
@@ -153,8 +157,9 @@ class pipeline_clock {
     return skipped_
         .data()[static_cast<std::size_t>(m) * skips_.size() + static_cast<std::size_t>(k)];
   }
-  /// Returns the link between the parts of two stages that skip k connects. Parts that are no
-  /// neighbours have one of their own, with the number of the first skip that needs it.
+  /// Returns the number of the link that carries skip k from stage `from` to stage `to`. Two parts
+  /// that are not neighbours have a link of their own. Its number follows from the first skip that
+  /// connects the two parts.
   constexpr int link_of_skip(int k, int from, int to) const {
     int const p = schedule_.position_of(from), q = schedule_.position_of(to),
               n = schedule_.positions;
@@ -168,15 +173,16 @@ class pipeline_clock {
     return 2 * (n + k) + (p < q);
   }
 
-  // Stages of one micro-batch lie side by side, since they are looked at together.
+  // The entries of all stages of one micro-batch lie side by side, since they are read together.
   constexpr arrival& at(int stage, int m) {
     return there_.data()[static_cast<std::size_t>(m) * stages_ + static_cast<std::size_t>(stage)];
   }
-  /// Returns the number of the link between two neighbouring positions: there are two from each.
+  /// Returns the number of the link from one position to a neighbouring one. Two links go out from
+  /// each position.
   constexpr int link(int from, int to) const {
     return 2 * from + ((to - from + schedule_.positions) % schedule_.positions == 1);
   }
-  /// Returns when a transfer ends that may begin at `ready`.
+  /// Runs a transfer that may begin at `ready` on a link. Returns when the transfer ends.
   constexpr double sent(int link, double ready, double seconds) {
     if (link == none) return ready;
     double& free = links_.data()[link];
@@ -190,15 +196,15 @@ class pipeline_clock {
   std::vector<transfer_time>* sent_;
   std::size_t stages_;
   scratch<arrival> there_;
-  scratch<arrival> skipped_;      // of each micro-batch and skip: x and dy where they are read
-  scratch<double> free_, links_;  // when parts and links have ended what they do
-  scratch<int> forward_link_, backward_link_;  // of the result of each stage
+  scratch<arrival> skipped_;  // of each micro-batch and skip: arrival of its x and its gradient dy
+  scratch<double> free_, links_;               // when each part and each link becomes free
+  scratch<int> forward_link_, backward_link_;  // the links that carry y and dx of each stage
 };
 
 }  // namespace detail
 
-/// Replays a schedule. Expects passes of existing chunks and micro-batches, costs for each stage, and
-/// the skips between stages whose values are sent, if there are any. If the parts wait for each
+/// Replays a schedule. Expects passes of existing chunks and micro-batches, costs for each stage,
+/// and the skips between stages whose values are sent, if there are any. If the parts wait for each
 /// other in a circle, the timeline is not complete.
 constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
                           skip_transfers const& skips = {}) {
@@ -206,7 +212,7 @@ constexpr timeline replay(schedule const& s, pipeline_costs const& costs,
   t.passes.resize(s.order.size());
   scratch<std::size_t> next(s.order.size());
   detail::pipeline_clock clock(s, costs, skips, &t.transfers);
-  detail::earliest ends(s.positions);  // of the next passes whose input is there
+  detail::earliest ends(s.positions);  // by position: end of the next pass, if its input is there
   auto const look = [&](int p) {
     auto const& own = s.order.data()[p];
     double end = detail::earliest::never;

@@ -9,14 +9,14 @@
 //
 //   F   forward           x -> y
 //   B   backward          dy -> dx and the gradients of the parameters
-//   I   input gradient    dy -> dx            I and W together are B. Only dx is needed by the
-//   W   weight gradient   dy -> gradients     stage before, so W may wait (zero bubble schedules).
+//   I   input gradient    dy -> dx            I and W together are B. The stage before needs only
+//   W   weight gradient   dy -> gradients     dx, so W may wait (zero bubble schedules).
 //
-// The wiring says which stages a part holds if it holds several:
+// The wiring says which stages a part holds if it holds several. With s positions:
 //
 //   straight   chunk c at position p is stage c s + p (interleaved 1F1B)
 //   vee        odd chunks run backwards through the positions: the last part of one chunk is the
-//              first of the next one (ZB-V, DualPipeV)
+//              first part of the next chunk (ZB-V, DualPipeV)
 
 #include <vector>
 
@@ -37,7 +37,7 @@ enum class wiring : signed char { straight, vee };
 struct schedule {
   int positions = 1, micro_batches = 1, chunks = 1;
   wiring wired = wiring::straight;
-  std::vector<std::vector<action>> order;  ///< of each position
+  std::vector<std::vector<action>> order;  ///< the passes of each position
 
   constexpr int stages() const { return positions * chunks; }
   constexpr int stage_of(int position, int chunk) const {

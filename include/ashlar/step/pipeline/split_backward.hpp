@@ -3,25 +3,28 @@
 
 #pragma once
 
-// Schedules that split the backward pass in the gradient of the input (I), for which the stage
-// before waits, and the gradients of the parameters (W), for which nobody waits (zero bubble
-// pipelines, Qi et al. 2023). Two limits bound the memory of each position, counted in chunks:
+// Schedules that split the backward pass into the gradient of the input (I), for which the stage
+// before waits, and the gradients of the parameters (W), for which no stage waits (zero bubble
+// pipelines, Qi et al. 2023). Two limits bound the memory of each position. A micro-batch counts
+// once for each chunk of the part (schedule.hpp):
 //
 //   ahead   micro-batches whose forward pass has run, but not the gradient of the input
 //   held    micro-batches whose forward pass has run, but not the gradients of the parameters
 //
+// The limits of position j of s positions:
+//
 //   zb_h1   ahead s - j, held s                 the memory that the first stage has with 1F1B
-//   zb_h2   ahead 2 (s - j) - 1, held 2 s - 1   about twice that
+//   zb_h2   ahead 2 (s - j) - 1, held 2 s - 1   about twice the memory of zb_h1
 //   zb_v    ahead 2 s, held 2 s                 two chunks a part in a vee; the memory of zb_h1
 //
-// An order is made by a replay with given costs: whenever a part is free, it runs the most urgent
-// pass whose input is there, which is I before F before W, and a later chunk before an earlier one.
-// Two variations often help, and the shortest of the orders that are tried is returned:
+// An order is made by a simulation with given costs. Whenever a part is free, it runs the most
+// urgent pass whose input is there: I before F before W, and a later chunk before an earlier one.
+// Orders with these two variations are tried too, and the shortest of all is returned:
 //
 //   in turn   a part whose limits permit a forward pass waits for it before it runs the next I, so
 //             that the two alternate as in 1F1B
-//   waiting   W comes before F while more than a certain number of them wait, which is larger at
-//             later positions
+//   waiting   W comes before F while more than a certain number of W wait. This number is larger
+//             at later positions
 
 #include <algorithm>
 #include <limits>
@@ -40,7 +43,7 @@ struct split_limits {
 
 namespace detail {
 
-inline constexpr double most_split_passes = 3e6;  // of all orders that are tried
+inline constexpr double most_split_passes = 3e6;  // limit for the passes of all tried orders
 
 class split_builder {
  public:
@@ -57,8 +60,8 @@ class split_builder {
   split_builder(split_builder const&) = delete;  // the clock refers to the schedule
   split_builder& operator=(split_builder const&) = delete;
 
-  /// Returns the order, or an empty one if the limits let no pass run, or if it takes at least
-  /// `most` seconds.
+  /// Returns the order, or an empty one if at some time the limits let no pass run, or if the order
+  /// takes at least `most` seconds.
   constexpr schedule run(double most) {
     for (int p = 0; p < made_.positions; ++p) look(p);
     for (int left = 3 * made_.stages() * made_.micro_batches; left > 0; --left) {
@@ -92,9 +95,10 @@ class split_builder {
     }
   };
 
-  /// Finds the pass that the part runs next, and its begin.
+  /// Finds the pass that the part at `position` runs next, and the begin of this pass.
   constexpr void look(int position) {
-    // A new micro-batch needs room in all chunks, and those in flight keep what they need.
+    // A new micro-batch needs room in all chunks. Each micro-batch in flight also has room reserved
+    // in the chunks that it has not reached.
     int ahead = made_.chunks - 1, held = ahead;
     bool may_more = false;
     for (int c = 0; c < made_.chunks; ++c) {
@@ -136,8 +140,8 @@ class split_builder {
   bool in_turn_;
   scratch<progress> next_;
   scratch<action> urgent_;  // the next pass of each position
-  earliest begins_;         // its begin
-  scratch<double> left_;    // seconds of all passes that are still to come
+  earliest begins_;         // the begin of the next pass of each position
+  scratch<double> left_;    // seconds of all passes of each position that are still to come
   double seconds_ = 0;
   pipeline_clock clock_;
 };
@@ -145,9 +149,9 @@ class split_builder {
 }  // namespace detail
 
 /// Returns the shortest order found, or the first one that reaches the bound (bound.hpp). `costs`
-/// has an entry for each stage and `limits` one for each position. `skips` are those between stages.
-/// Throws ashlar::error if a limit is below the number of chunks, so that not even one micro-batch
-/// has room.
+/// has an entry for each stage and `limits` one for each position. `skips` has the transfers of
+/// skips between stages. Throws ashlar::error if a limit is below the number of chunks, so that not
+/// even one micro-batch has room, or if no order is found within the limits.
 constexpr schedule split_backward(int positions, int micro_batches, int chunks, wiring wired,
                                   pipeline_costs const& costs,
                                   std::vector<split_limits> const& limits,
@@ -177,10 +181,11 @@ constexpr schedule split_backward(int positions, int micro_batches, int chunks, 
     best_waiting = waiting;
     best_in_turn = in_turn;
   };
-  // These are the best ones if all stages are equal and transfers take no time.
+  // These variants are the best ones if all stages are equal and transfers take no time.
   for (bool const in_turn : {false, true})
     for (int const waiting : {0, positions - 1}) attempt(waiting, in_turn);
-  // If orders are long, only some numbers of waiting W are tried, and then some near the best one.
+  // If orders are long, only every by-th number of waiting W is tried, and then some numbers near
+  // the best one.
   int const most = chunks * positions;
   double const all = 2. * (positions + most + 1) * 3 * most * micro_batches;
   int by = 1;
@@ -209,9 +214,10 @@ constexpr schedule split_with(int positions, int micro_batches, int chunks, wiri
 
 }  // namespace detail
 
-/// In the following functions, `costs` has an entry for each stage, and `skips` are those between
-/// stages. If `costs` is empty, all passes take equal time, and transfers between neighbours none. No
-/// stage has more than `most` micro-batches in flight.
+/// zb_h1, zb_h2 and zb_v return a schedule with the limits in the table at the top of this file.
+/// `costs` has an entry for each stage, and `skips` has the transfers of skips between stages. If
+/// `costs` is empty, all passes take equal time, and transfers between neighbours take none. In
+/// zb_h1 and zb_h2, no stage has more than `most` micro-batches in flight.
 constexpr schedule zb_h1(int positions, int micro_batches, pipeline_costs const& costs = {},
                          int most = std::numeric_limits<int>::max(),
                          skip_transfers const& skips = {}) {

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Pipeline schedules as text, both ways. There is a line for each position: its number, a colon, and
-// its passes, each a letter (schedule.hpp) and a micro-batch, and for chunks but the first a point
-// and the chunk. A first line says vee if odd chunks run backwards. Lines that begin with # are
-// comments.
+// Writes pipeline schedules as text and reads them. Each position has a line: its number, a colon,
+// and its passes. A pass is a letter (schedule.hpp) and the number of its micro-batch, as in F3. If
+// its chunk is not chunk 0, a point and the number of the chunk follow, as in F3.1. If odd chunks
+// run backwards, a line "vee" comes first. Lines that begin with # are comments.
 //
 //   0: F0 F1 B0 F2 B1 B2
 //   1: F0 B0 F1 B1 F2 B2
@@ -63,9 +63,10 @@ inline std::string_view take_word(std::string_view& text, std::string_view ends)
 
 }  // namespace detail
 
-/// Reads a schedule. The numbers of micro-batches and of chunks are one more than the largest that
-/// occur. Throws ashlar::error with the line if the text is not of this form. fault_of (check.hpp)
-/// tells whether the schedule can run.
+/// Reads a schedule from a text of the form above. The schedule has one micro-batch more than the
+/// largest micro-batch number in the text, and likewise for chunks. Throws ashlar::error with the
+/// number of the line if the text is not of this form. fault_of (check.hpp) tells whether the
+/// schedule can run.
 inline schedule parse_schedule(std::string_view text) {
   schedule s{0, 0, 0, wiring::straight, {}};
   for (int line = 1; !text.empty(); ++line) {

@@ -9,11 +9,11 @@
 //
 //   GPipe        d = m                      all forward passes first
 //   1F1B         d = min(m, s - j)          as few as keep all parts busy if transfers take no time
-//   eager-1F1B   d = min(m, 2 (s - j) - 1)  transfers have passes of other micro-batches to hide
-//                                           behind (paper on cross-mesh resharding, section 4)
+//   eager-1F1B   d = min(m, 2 (s - j) - 1)  transfers overlap with passes of other micro-batches
+//                                           (cross-mesh resharding, Zhuang et al. 2023, section 4)
 //
 // GPipe here runs backward passes in the order of the micro-batches, as all schedules do, so that
-// gradients are added in one order.
+// all schedules add gradients in the same order.
 
 #include <algorithm>
 #include <span>
@@ -24,8 +24,8 @@
 namespace ashlar::pipelines {
 
 /// Returns the schedule with the given warm-up depth of each position. Depths above the number of
-/// micro-batches count as that number. A depth larger than that of the position before gives a
-/// schedule that cannot run (check.hpp). Throws ashlar::error if a depth is below 1.
+/// micro-batches count as that number. If a depth is larger than the depth of the position before,
+/// the schedule cannot run (check.hpp). Throws ashlar::error if a depth is below 1.
 constexpr schedule with_warm_ups(std::span<int const> depths, int micro_batches) {
   schedule s{static_cast<int>(depths.size()), micro_batches, 1, wiring::straight, {}};
   for (int const depth : depths) {
