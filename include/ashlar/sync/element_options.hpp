@@ -153,8 +153,9 @@ class element_options {
     std::vector<element_option> list(1);
     for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
       std::vector<element_option> longer;
+      std::vector<parameter_option> const options = of(k);
       for (auto const& some : list)
-        for (parameter_option const& next : of(k)) {
+        for (auto const& next : options) {
           longer.push_back(some);
           longer.back().parameters.push_back(next.placements);
           longer.back().seconds += next.seconds;

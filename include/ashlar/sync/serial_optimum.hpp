@@ -119,10 +119,12 @@ class serial_optimum {
     considered all;
     for (int const i : first_) {
       all.parameters.emplace_back();
-      for (int k = 0; k < net_.spec(i).parameters.size(); ++k)
-        all.parameters.back().push_back(net_.spec(i).parameters[k].tie == search::tie_role::none
-                                            ? options_.of_parameter(i, k)
-                                            : option_list{});
+      for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
+        option_list list;
+        if (net_.spec(i).parameters[k].tie == search::tie_role::none)
+          list = options_.of_parameter(i, k);
+        all.parameters.back().push_back(std::move(list));
+      }
     }
     for (auto const& t : net_.ties) all.ties.push_back(of_tie(t));
     return all;
@@ -260,7 +262,7 @@ class serial_optimum {
   search::basic_problem<N> const& net_;
   search::basic_plan<N> chosen_;
   machine const& machine_;
-  mutable search::planned_moves prices_;
+  search::planned_moves prices_;
   element_options<N, search::planned_moves> options_;
   int effort_;
   std::vector<int> first_;    // of each list, its first element
