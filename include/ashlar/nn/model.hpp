@@ -225,8 +225,13 @@ class model {
   /// Moves parameters that are updated apart from their storage to where they are stored, which is
   /// needed after code other than a trainer has changed values. Communicates: just these moves.
   void renew() {
-    if (search::updates_apart(state_->plan)) one_micro_batch().renew();
+    if (!search::updates_apart(state_->plan)) return;
+    state_->renews_before_use = true;
+    one_micro_batch();
   }
+  /// Lets the model call renew() when it reads parameters next. A trainer whose steps renew
+  /// parameters at their begin calls this after its updates. Communicates nothing.
+  void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
   void clear_gradients() {
     state_->is_synchronized = false;
     for (auto& node : state_->nodes)
@@ -277,7 +282,8 @@ class model {
     search::plan plan;
     shape targets, context;
     std::uint64_t seed;
-    bool is_synchronized = false;  // since the last clear_gradients
+    bool is_synchronized = false;    // since the last clear_gradients
+    bool renews_before_use = false;  // whether stored parameters are older than updated ones
     std::vector<std::unique_ptr<element_node<Processor>>> nodes;
     input_check check_input;
     mixture_log mixtures;
@@ -304,6 +310,8 @@ class model {
     values.resize(static_cast<std::size_t>(size));
     mesh().broadcast(std::span(values), root);
   }
+  /// Returns the executor of the program of one micro-batch, after parameters that are still to be
+  /// renewed have been. Communicates: these moves.
   executor<Processor>& one_micro_batch() {
     if (state_->one_walker == nullptr) {
       auto single = state_->problem;
@@ -318,6 +326,7 @@ class model {
       // Made in place, since an executor on devices cannot be moved.
       state_->one_walker.reset(new executor<Processor>(make_executor(state_->one)));
     }
+    if (std::exchange(state_->renews_before_use, false)) state_->one_walker->renew();
     return *state_->one_walker;
   }
 

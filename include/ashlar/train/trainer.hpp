@@ -179,11 +179,11 @@ class trainer {
   }
   /// Lets the next step be the one after `steps` steps. Call this function on all ranks after code
   /// other than step() has written the arrays, such as a checkpoint. Communicates: a redistribution
-  /// of each parameter that is updated apart from its storage.
+  /// of each parameter that is updated apart from its storage, unless steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
     model_->for_each_parameter([](auto& p) { p.round(); });
-    walker_.renew();
+    renew();
   }
   Model const& model() const { return *model_; }
   /// Returns the program of a step.
@@ -250,7 +250,7 @@ class trainer {
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
-    walker_.renew();
+    renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
     report.seconds = time.seconds();
@@ -266,6 +266,12 @@ class trainer {
       report.model_flops_utilization = options_.step_flops /
                                        (report.seconds * mesh.ranks() * options_.peak_flops);
     return report;
+  }
+
+  /// Moves updated parameters to where they are stored, now or when they are read next.
+  void renew() {
+    if (program_->renews_first) model_->renew_before_use();
+    else walker_.renew();
   }
 
   /// Returns the program of a step. With overlap::none, every transfer ends before the program goes
