@@ -11,8 +11,9 @@
 //   at use        P -> O(k)      O(k)     O(k)    O(k) -> B in each pass
 //
 // On several axes an owner has one coordinate along each: [P,P] -> [O(i),O(j)]. The gradient goes
-// there along one axis after the other, and the value back the same way, so that one rank of a node
-// is its transfer station.
+// there along one axis after the other, and the value back. A plan does not say along which axis
+// first: the planner of redistributions decides, and prices both orders alike. So no plan can demand
+// that one rank of each node is the transfer station to the owner.
 //
 // A parameter is owned along every axis that replicates it, unless its gradient is split there.
 // Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp), exactly if
