@@ -168,6 +168,12 @@ TEST_CASE("updated parameters that travel in buckets or in the next step have th
         trainer.step(data_of(step));
         CHECK(bytes_of(log.records()) == bytes_of(expected_records(net, plan, m)));
       }
+      // A step of another trainer on the same model reads what the last update has made.
+      auto reference = nn::place<float>(gpt, m, plan, 7);
+      train::trainer serial(reference, train::adam_w{}, {.overlap = train::overlap::none});
+      for (int step = 0; step < 3; ++step) serial.step(data_of(step));
+      train::trainer other(model, train::sgd{.lr = 0}, {.overlap = train::overlap::none});
+      CHECK(other.step(data_of(2)).loss == serial.step(data_of(2)).loss);
     }
   };
   for (auto const on : {transport::messages, transport::shared_memory}) {

@@ -232,6 +232,10 @@ class model {
   /// Lets the model call renew() when it reads parameters next. A trainer whose steps renew
   /// parameters at their begin calls this after its updates. Communicates nothing.
   void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
+  /// Calls renew() if renew_before_use() was called after the last renewal.
+  void renew_if_due() {
+    if (state_->renews_before_use) renew();
+  }
   void clear_gradients() {
     state_->is_synchronized = false;
     for (auto& node : state_->nodes)

@@ -293,6 +293,7 @@ class trainer {
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
+    if (!program_->renews_first) model_->renew_if_due();  // after steps of another trainer
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());
     {
