@@ -51,6 +51,11 @@ TEST_CASE("the report has a line for equal parameters, with their strategy, byte
   CHECK(has(sync::explain(s.net, s.by("owners-at-use"), s.machine), "read at use"));
   CHECK(has(sync::explain(s.net, s.by("owners"), s.machine),
             "owners:          the busiest rank owns "));
+  ashlar::placement const whole{ashlar::broadcast()};
+  CHECK(sync::strategy_text({whole, whole, whole}, s.mesh) == "local");
+  CHECK(sync::strategy_text({whole, {ashlar::partial()}, whole}, s.mesh) == "all-reduce");
+  CHECK(sync::strategy_text({whole, {ashlar::partial()}, {ashlar::owned(1)}}, s.mesh) ==
+        "owner along gpu, read at use");
   // The bytes are those of the program's moves of parameters, and all of them are exposed.
   auto const step = build(s.net, s.by("zero1"), s.machine);
   double received = 0;

@@ -107,11 +107,11 @@ drawn draw(random_cases& random) {
 TEST_CASE("the optimum is that of all assignments, with and without a memory limit") {
   random_cases random(7);
   int compared = 0, limited = 0, tied = 0;
-  for (int round = 0; round < 900; ++round) {
+  for (int round = 0; round < 700; ++round) {
     CAPTURE(round);
     auto it = draw(random);
     all_assignments all(it.net, it.plan, it.machine);
-    if (all.count() < 2 || all.count() > 2000) continue;
+    if (all.count() < 2 || all.count() > 1000) continue;
     ++compared;
     tied += !it.net.ties.empty();
     struct cost {
@@ -150,15 +150,15 @@ TEST_CASE("the optimum is that of all assignments, with and without a memory lim
                 "sync::optimal: no strategies that fit in memory were found: the limit is " +
                     std::to_string(least - 1) + " bytes on a rank"));
   }
-  CHECK(compared > 300);
-  CHECK(limited > 100);
-  CHECK(tied > 10);
+  CHECK(compared > 250);
+  CHECK(limited > 60);
+  CHECK(tied > 5);
 }
 
 TEST_CASE("a search with few labels has a gap, in which the optimum lies") {
   random_cases random(11);
   int with_gap = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 100; ++round) {
     auto it = draw(random);
     auto m = it.machine;
     auto const free = sync::optimal(it.net, it.plan, m);
@@ -182,7 +182,7 @@ TEST_CASE("a search with few labels has a gap, in which the optimum lies") {
 TEST_CASE("with overlap the optimum is within the gap, and no builder is faster") {
   random_cases random(5);
   int compared = 0, optimal = 0;
-  for (int round = 0; round < 400 && compared < 60; ++round) {
+  for (int round = 0; round < 400 && compared < 35; ++round) {
     CAPTURE(round);
     auto it = draw(random);
     it.net.overlap = true;
@@ -205,7 +205,7 @@ TEST_CASE("with overlap the optimum is within the gap, and no builder is faster"
             seconds(sync::named(name, it.net, it.plan, it.machine)) * (1 + 1e-9));
     optimal += close(best.chosen.seconds, least);
   }
-  CHECK(compared > 30);
+  CHECK(compared == 35);
   CHECK(optimal * 10 >= compared * 9);
 }
 

@@ -28,8 +28,8 @@
 
 namespace ashlar::sync {
 
-/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu" or "owner,
-/// read at use".
+/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner along
+/// gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
 inline std::string strategy_text(search::parameter_choice const& p, topology const& t) {
   auto const& at = p.updated_at();
   std::string axes;
@@ -41,7 +41,7 @@ inline std::string strategy_text(search::parameter_choice const& p, topology con
     axes += (axes.empty() ? " along " : ",") + std::string(t.axis[a].name.view());
   }
   bool const copies = p.is_updated_apart();
-  if (axes.empty()) return copies ? "other" : "all-reduce";
+  if (axes.empty()) return copies ? "other" : p.grad.has_partial() ? "all-reduce" : "local";
   if (other) return "other" + axes;
   if (owned) return copies ? "owner" + axes : "owner" + axes + ", read at use";
   return (copies ? "ZeRO-1" : "ZeRO-3") + axes;
