@@ -56,6 +56,17 @@ TEST_CASE("the report has a line for equal parameters, with their strategy, byte
   CHECK(sync::strategy_text({whole, {ashlar::partial()}, whole}, s.mesh) == "all-reduce");
   CHECK(sync::strategy_text({whole, {ashlar::partial()}, {ashlar::owned(1)}}, s.mesh) ==
         "owner along gpu, read at use");
+  // Placements on many axes are on lines of their own.
+  ashlar::topology const wide{{"a", 2}, {"b", 2}, {"c", 2}};
+  auto const on_three = search::data_parallel(s.net, wide, s.machine);
+  auto const long_text = sync::explain(s.net, sync::zero<1>{}(s.net, on_three, s.machine),
+                                       s.machine);
+  CHECK_MESSAGE(has(long_text, "\n    grad -> update -> store -> use\n"), long_text);
+  for (std::size_t at = 0; at < long_text.size();) {
+    auto const end = long_text.find('\n', at);
+    CHECK(end - at <= 100);
+    at = end + 1;
+  }
   // The bytes are those of the program's moves of parameters, and all of them are exposed.
   auto const step = build(s.net, s.by("zero1"), s.machine);
   double received = 0;

@@ -10,7 +10,8 @@
 //                                              for the plan before
 //   diff(problem, before, after, machine)      only those that differ
 //
-// Equal parameters with equal placements share a line. For each parameter of a line there are:
+// In wide tables the placements of a parameter are on a line of their own. Equal parameters with
+// equal placements share a line. For each parameter of a line there are:
 //
 //   received   bytes that the busiest rank receives in a step
 //   seconds    of the parameter's redistributions, one after the other
@@ -165,20 +166,28 @@ inline std::string table(std::vector<explained_line> const& lines, topology cons
     rows.push_back(cells(it.now, t, false));
     if (it.differs) rows.push_back(cells(it.before, t, true));
   }
-  std::vector<std::size_t> widths(rows[0].size(), 0);
-  for (auto const& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  std::string text;
-  for (auto const& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (c > 0) line += "  ";
-      line += c < 4 ? search::detail::padded(row[c], widths[c])
-                    : search::detail::right(row[c], widths[c]);
+  constexpr std::size_t route = 3, most_columns = 100;
+  auto const text_of = [&](bool in_row) {
+    std::vector<std::size_t> widths(rows[0].size(), 0);
+    for (auto const& row : rows)
+      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    std::string text;
+    for (auto const& row : rows) {
+      std::string line;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (c == route && !in_row) continue;
+        if (c > 0) line += "  ";
+        line += c <= route ? search::detail::padded(row[c], widths[c])
+                           : search::detail::right(row[c], widths[c]);
+      }
+      text += line + '\n';
+      if (!in_row) text += "    " + row[route] + '\n';
+      if (in_row && line.size() > most_columns) return std::string();
     }
-    text += line + '\n';
-  }
-  return text;
+    return text;
+  };
+  auto const narrow = text_of(true);
+  return narrow.empty() ? text_of(false) : narrow;
 }
 
 inline std::string report(search::problem const& net, search::plan const& before,
@@ -196,7 +205,7 @@ inline std::string report(search::problem const& net, search::plan const& before
             " of memory\n";
   if (auto const owned = balance_of(net, after); owned.most > 0)
     text += "owners:          the busiest rank owns " + std::to_string(owned.most) +
-            " elements; no dealing has fewer than " + std::to_string(owned.bound) + " there\n";
+            " elements, at least " + std::to_string(owned.bound) + " in any dealing\n";
   auto const lines = folded(now, old, only_changes);
   if (lines.empty()) return text + "no parameter differs\n";
   return text + table(lines, after.mesh);
