@@ -121,7 +121,9 @@ void run(example::options const& o) {
   auto found = t.run(permits);
   t.line.show("");
   t.problem.interleaved = found.plan.interleaved;  // with value auto, the search has chosen it
-  found.plan = example::synchronized_by(o.sync, t.problem, found.plan, t.machine);
+  auto const searched = found.plan;
+  double gap = 1;
+  found.plan = example::synchronized_by(o.sync, t.problem, searched, t.machine, &gap);
   std::string const text = search::explain(t.problem, found.plan, t.machine).text;
   // Without --explain, prints only the totals: the text before the first empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));
@@ -133,6 +135,10 @@ void run(example::options const& o) {
   if (!o.sync.empty() && !example::search_chooses_updates(o.sync))
     std::printf(", then synchronized by %s", o.sync.c_str());
   std::printf("\n\n");
+  if (auto const how = example::synchronization_text(o.sync, t.problem, searched, found.plan,
+                                                     t.machine, gap);
+      !how.empty())
+    std::cout << how << '\n';
   if (!o.pins.empty()) {
     search::pinned_plan<search::dynamic_size> const pinned{found.plan, t.run({}).plan,
                                                            o.pins.size()};

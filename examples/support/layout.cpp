@@ -10,6 +10,7 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/support/parse_bytes.hpp>
+#include <ashlar/sync/explain.hpp>
 
 #include "sync_option.hpp"
 
@@ -48,6 +49,7 @@ std::string report_layout(training_options const& o, search::problem const& prob
   if (!o.save_layout.empty()) ashlar::io::save_plan(o.save_layout, problem, plan);
   std::ostringstream text;
   text << search::explain(problem, plan, machine);
+  if (!o.sync.empty()) text << '\n' << ashlar::sync::explain(problem, plan, machine);
   return text.str();
 }
 

@@ -3,11 +3,14 @@
 
 #include "sync_option.hpp"
 
+#include <cstdio>
+
 #include <CLI/CLI.hpp>
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/overlap/overlap_breakdown.hpp>
 #include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/sync/explain.hpp>
 #include <ashlar/sync/named.hpp>
 
 namespace search = ashlar::search;
@@ -42,9 +45,16 @@ void refuse_more_memory(std::string const& name, std::int64_t bytes,
 }  // namespace
 
 search::plan synchronized_by(std::string const& name, search::problem problem,
-                             search::plan const& plan, ashlar::machine const& machine) {
+                             search::plan const& plan, ashlar::machine const& machine,
+                             double* gap) {
+  if (gap != nullptr) *gap = 1;
   if (name.empty() || search_chooses_updates(name)) return plan;
   problem.interleaved = plan.interleaved;  // 0 if the search has chosen it
+  if (name == "optimal") {
+    auto const best = ashlar::sync::optimal(problem, plan, machine);
+    if (gap != nullptr) *gap = best.gap;
+    return best.chosen;
+  }
   auto made = ashlar::sync::named(name, problem, plan, machine);
   refuse_more_memory(name, made.memory, machine);
   if (problem.overlap) {  // seconds of such plans are those of steps with overlap
@@ -55,14 +65,32 @@ search::plan synchronized_by(std::string const& name, search::problem problem,
   return made;
 }
 
+std::string synchronization_text(std::string const& name, search::problem problem,
+                                 search::plan const& before, search::plan const& after,
+                                 ashlar::machine const& machine, double gap) {
+  if (name.empty() || search_chooses_updates(name)) return {};
+  problem.interleaved = after.interleaved;
+  auto text = ashlar::sync::explain(problem, before, after, machine);
+  if (gap == 0) text += "no other strategies of these parameters are faster\n";
+  else if (gap < 1) {
+    char line[96];
+    std::snprintf(line, sizeof line,
+                  "other strategies of these parameters are at most %.2f %% faster\n", 100 * gap);
+    text += line;
+  }
+  return text;
+}
+
 search::pipeline_plan synchronized_by(std::string const& name, search::problem const& problem,
                                       search::pipeline_plan const& plan,
                                       ashlar::machine const& machine) {
   if (name.empty() || search_chooses_updates(name)) return plan;
+  auto unlimited = machine;  // the limit is one of a stage, and the plan is of the whole net
+  unlimited.memory = 0;
   std::vector<int> recomputed;
   for (auto const& s : plan.stages) recomputed.push_back(s.recomputed);
   auto made = search::price_pipeline(
-      problem, ashlar::sync::named(name, problem, plan.chosen, machine), search::limits_of(plan),
+      problem, ashlar::sync::named(name, problem, plan.chosen, unlimited), search::limits_of(plan),
       recomputed, plan.axis, plan.micro_batches(), machine, plan.order);
   refuse_more_memory(name, made.chosen.memory, machine);
   return made;

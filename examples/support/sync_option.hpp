@@ -26,13 +26,22 @@ bool search_chooses_updates(std::string const& name);
 
 /// Returns the plan with the strategy of this name, or unchanged if there is none of this name to
 /// apply: if the name is empty, or if the search has chosen. Throws ashlar::error if the changed
-/// plan needs more memory on a rank than the machine has.
+/// plan needs more memory on a rank than the machine has. `gap` gets the gap of the strategy
+/// `optimal`, and else 1.
 ashlar::search::plan synchronized_by(std::string const& name, ashlar::search::problem problem,
                                      ashlar::search::plan const& plan,
-                                     ashlar::machine const& machine);
+                                     ashlar::machine const& machine, double* gap = nullptr);
+/// In a pipeline `optimal` does not look at the memory limit when it chooses.
 ashlar::search::pipeline_plan synchronized_by(std::string const& name,
                                               ashlar::search::problem const& problem,
                                               ashlar::search::pipeline_plan const& plan,
                                               ashlar::machine const& machine);
+
+/// Returns a table of how a plan synchronizes gradients that was made from the plan `before` by
+/// synchronized_by with this name and this gap. It is empty if synchronized_by changes nothing.
+std::string synchronization_text(std::string const& name, ashlar::search::problem problem,
+                                 ashlar::search::plan const& before,
+                                 ashlar::search::plan const& after, ashlar::machine const& machine,
+                                 double gap);
 
 }  // namespace example

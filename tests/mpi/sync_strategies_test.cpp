@@ -6,6 +6,7 @@
 // and two axes:
 //
 // - it equals training on one process, with exactly the collectives that search::schedule predicts,
+// - updated parameters travel under the next forward pass with the same bits and bytes,
 // - on two ranks it equals training with all-reduces bit for bit, on both transports, with and
 //   without overlap, also in pipelines,
 // - the bytes that it asks of MPI are those that the plan predicts,
@@ -66,6 +67,12 @@ values all_values(Trainer& t) {
     }
   }
   return all;
+}
+
+std::int64_t bytes_of(std::vector<ashlar::collective_record> const& records) {
+  std::int64_t sum = 0;
+  for (auto const& r : records) sum += r.received_bytes;
+  return sum;
 }
 
 /// Returns this rank's share of the loss of one micro-batch, without a step.
@@ -135,24 +142,43 @@ TEST_CASE("on two ranks every builder gives the bits of all-reduces") {
   }
 }
 
-TEST_CASE("updated parameters that travel in buckets have the same bits") {
+TEST_CASE("updated parameters that travel in buckets or in the next step have the same bits") {
   ashlar::machine const slow_messages{{1e-3, 1e-9}, {1e-3, 1e-9}, 1e11, 1e10, 0};
-  for (auto const on : {transport::messages, transport::shared_memory}) {
-    auto const m = mesh_on(on, {{"gpu", world_size()}}, slow_messages);
+  ashlar::machine const slow_ranks{{1e-6, 1e-9}, {1e-6, 1e-9}, 1e7, 1e7, 0};
+  auto const compare = [](transport on, ashlar::machine const& machine, bool in_next_step) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}}, machine);
     auto const net = problem_of<float>();
     auto const plain = search::data_parallel(net, m.topology(), m.machine());
     for (auto const* const name : {"zero1", "owners"}) {
       CAPTURE(std::string(name));
       auto const plan = sync::named(name, net, plain, m.machine());
       auto model = nn::place<float>(gpt, m, plan, 7);
-      train::trainer const trainer(model, train::adam_w{});
-      int in_buckets = 0;
+      train::trainer trainer(model, train::adam_w{});
+      int buckets = 0;
       for (auto const& move : trainer.program().moves)
-        in_buckets += move.phase == search::phase::renew && move.bucket >= 0;
-      if (std::string(name) == "zero1") CHECK((in_buckets > 0) == (world_size() > 1));
+        buckets += move.phase == search::phase::renew && move.bucket >= 0;
+      if (std::string(name) == "zero1" && world_size() > 1) {
+        CHECK(buckets > 0);
+        CHECK(trainer.program().renews_first == in_next_step);
+      }
       CHECK(trained<float>(m, plan, train::overlap::as_planned) ==
             trained<float>(m, plan, train::overlap::none));
+      for (int step = 0; step < 3; ++step) {  // all steps move what the plan moves
+        ashlar::communication_log const log(m);
+        trainer.step(data_of(step));
+        CHECK(bytes_of(log.records()) == bytes_of(expected_records(net, plan, m)));
+      }
+      // A step of another trainer on the same model reads what the last update has made.
+      auto reference = nn::place<float>(gpt, m, plan, 7);
+      train::trainer serial(reference, train::adam_w{}, {.overlap = train::overlap::none});
+      for (int step = 0; step < 3; ++step) serial.step(data_of(step));
+      train::trainer other(model, train::sgd{.lr = 0}, {.overlap = train::overlap::none});
+      CHECK(other.step(data_of(2)).loss == serial.step(data_of(2)).loss);
     }
+  };
+  for (auto const on : {transport::messages, transport::shared_memory}) {
+    compare(on, slow_messages, false);
+    compare(on, slow_ranks, true);
   }
 }
 

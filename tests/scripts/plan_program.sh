@@ -109,6 +109,7 @@ refused "The nearest are" "${gpt[@]}" --pin 'gelu.x=S(0),P'
 refused "a pin is written ELEMENT.TENSOR=PLACEMENT" "${gpt[@]}" --pin x
 refused "there is no element 99" "${gpt[@]}" --pin '99.x=B,B'
 refused "no layer has this name" "${gpt[@]}" --pin 'lineal.x=B,B'
+says "no other strategies of these parameters are faster" "${gpt[@]}" --sync optimal
 refused "also what --pin prescribes" "${gpt[@]}" --pin 0.table.store=B,B --sync zero1
 refused "cannot be read" "${gpt[@]}" --diff nowhere.json
 refused "it is for another net" "${gpt[@]}" --layers 3 --diff "$work/plan.json"

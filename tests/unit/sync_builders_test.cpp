@@ -79,8 +79,7 @@ TEST_CASE("the placements of each builder") {
   CHECK(sync::all_reduce{}(s.net, s.by("zero3"), s.machine).choices == s.by("all-reduce").choices);
 }
 
-TEST_CASE(
-    "owners are dealt out to those with the fewest elements, and in turn if sizes are equal") {
+TEST_CASE("owners are dealt out evenly, and in turn if sizes are equal") {
   auto const net = any_length(nn::describe<float>(
       nn::chain(nn::linear(6, 6), nn::linear(6, 6), nn::linear(6, 6), nn::linear(6, 6)),
       nn::feature_batch{6, 6}));
@@ -91,7 +90,10 @@ TEST_CASE(
   for (auto const& c : plan.choices)
     for (auto const& p : c.parameters) dealt += std::to_string(p.update[0].owner);
   // Weights of 36 elements and biases of 6, in the order of the net.
-  CHECK(dealt == "01211020");
+  CHECK(dealt == "01122102");
+  auto const balance = sync::balance_of(net, plan);
+  CHECK(balance.most == 72);  // two weights; a dealing with less on the busiest rank has none
+  CHECK(balance.gap() == 0);
 }
 
 TEST_CASE("hybrid leaves parameters as they are used that are split along its axis already") {

@@ -98,8 +98,9 @@ class executor {
 
   /// Redistributes updated parameters to where they are stored, if a parameter is updated
   /// elsewhere. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Communicates: these redistributions.
+  /// Does nothing if the program does this at its begin. Communicates: these redistributions.
   void renew() {
+    if (program_->renews_first) return;
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
     int const last = static_cast<int>(program_->actions.size());
     if (first < last) perform(first, last, {});

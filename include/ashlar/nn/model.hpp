@@ -32,7 +32,7 @@
 #include <ashlar/nn/cross_entropy.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/executor.hpp>
-#include <ashlar/nn/mixture_log.hpp>
+#include <ashlar/nn/model_state.hpp>
 #include <ashlar/nn/place_part.hpp>
 #include <ashlar/nn/sample_parts.hpp>
 #include <ashlar/step/build.hpp>
@@ -52,16 +52,17 @@ class model {
   static constexpr int target_rank = Loss::template target_rank<OutputRank>;
   static constexpr int context_rank = 3;  ///< a context is [batch, length, width]
 
-  /// Throws ashlar::error for inputs that the net's first layer does not accept.
-  using input_check = std::function<void(std::span<Input const>)>;
+  using state = model_state<T, Processor, Input>;
 
   /// `stage` is the part of the mesh that computes here, or the whole mesh. `pipeline` says what it
   /// runs of a pipeline.
   model(mesh_type const& m, mesh_type const& stage, std::optional<step::pipeline_part> pipeline,
         search::problem problem, search::plan plan, std::uint64_t seed,
-        std::vector<std::unique_ptr<element_node<Processor>>> nodes, input_check first)
+        std::vector<std::unique_ptr<element_node<Processor>>> nodes,
+        typename state::input_check first)
       : state_(std::make_unique<state>(m, stage, std::move(pipeline), std::move(problem),
                                        std::move(plan), seed, std::move(nodes), std::move(first))) {
+    state_->targets = Loss::target_extents(state_->problem.spec(state_->problem.size() - 1).x);
   }
 
   /// Returns the mesh of all ranks that train.
@@ -84,10 +85,10 @@ class model {
   std::int64_t rows() const { return state_->targets.elements(); }
 
   /// Returns the program of a whole step in serial order: nothing overlaps.
-  step::program program() const { return program_of(state_->problem, state_->pipeline); }
+  step::program program() const { return state_->program_of(state_->problem, state_->pipeline); }
   /// Returns an executor of a program of this model. The model and the program must outlive it.
   executor<Processor> make_executor(step::program const& p) const {
-    return {stage_mesh(), state_->nodes, p, element_type_of<T>};
+    return state_->make_executor(p);
   }
   /// Returns the seed of the initial parameters and of dropout.
   std::uint64_t seed() const { return state_->seed; }
@@ -184,7 +185,7 @@ class model {
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total) {
     check(inputs, targets);
-    auto& one = one_micro_batch();
+    auto& one = state_->one_micro_batch();
     one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
   /// Runs both passes on one micro-batch, like the overload with `total`, and returns this rank's
@@ -206,7 +207,8 @@ class model {
   loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     check(inputs, targets);
     return read([&](double* total) {
-      one_micro_batch().forward(state_->problem.size(), input_of(inputs, targets, 0, total, false));
+      state_->one_micro_batch().forward(state_->problem.size(),
+                                        input_of(inputs, targets, 0, total, false));
     });
   }
 
@@ -218,14 +220,23 @@ class model {
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
                            "Call clear_gradients() and accumulate() first.");
     state_->is_synchronized = true;
-    auto& one = one_micro_batch();
+    auto& one = state_->one_micro_batch();
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
   /// Moves parameters that are updated apart from their storage to where they are stored, which is
   /// needed after code other than a trainer has changed values. Communicates: just these moves.
   void renew() {
-    if (search::updates_apart(state_->plan)) one_micro_batch().renew();
+    if (!search::updates_apart(state_->plan)) return;
+    state_->renews_before_use = true;
+    state_->one_micro_batch();
+  }
+  /// Lets the model call renew() when it reads parameters next. A trainer whose steps renew
+  /// parameters at their begin calls this after its updates. Communicates nothing.
+  void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
+  /// Calls renew() if renew_before_use() was called after the last renewal.
+  void renew_if_due() {
+    if (state_->renews_before_use) renew();
   }
   void clear_gradients() {
     state_->is_synchronized = false;
@@ -250,46 +261,14 @@ class model {
  private:
   std::vector<accumulation_t<T>> predict_one(std::span<Input const> inputs) {
     check(inputs);
-    auto const y = one_micro_batch().forward(state_->problem.size() - 1,
-                                             input_of(inputs, {}, 0, nullptr, false));
+    auto const y = state_->one_micro_batch().forward(state_->problem.size() - 1,
+                                                     input_of(inputs, {}, 0, nullptr, false));
     std::vector<T> values;
     if (!state_->pipeline || output_position() == state_->pipeline->position)
       values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
     if (state_->pipeline) share_output(values);
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
-  }
-  /// The members of a model. They have an object of their own because their addresses must not
-  /// change when the model is moved.
-  struct state {
-    state(mesh_type const& m, mesh_type const& here, std::optional<step::pipeline_part> part,
-          search::problem described, search::plan chosen, std::uint64_t s,
-          std::vector<std::unique_ptr<element_node<Processor>>> elements, input_check first)
-        : mesh(m), stage(here), pipeline(std::move(part)), problem(std::move(described)),
-          plan(std::move(chosen)),
-          targets(Loss::target_extents(problem.spec(problem.size() - 1).x)),
-          context(nn::context_extents(problem)), seed(s), nodes(std::move(elements)),
-          check_input(std::move(first)) {}
-
-    mesh_type mesh, stage;
-    std::optional<step::pipeline_part> pipeline;
-    search::problem problem;
-    search::plan plan;
-    shape targets, context;
-    std::uint64_t seed;
-    bool is_synchronized = false;  // since the last clear_gradients
-    std::vector<std::unique_ptr<element_node<Processor>>> nodes;
-    input_check check_input;
-    mixture_log mixtures;
-    step::program one;  // the program of one micro-batch, built when it is first needed
-    std::unique_ptr<executor<Processor>> one_walker;
-  };
-
-  step::program program_of(search::problem const& net,
-                           std::optional<step::pipeline_part> const& part) const {
-    auto const& m = mesh().machine();
-    return part ? step::build_stage(net, state_->plan, m, *part)
-                : step::build(net, state_->plan, m);
   }
   /// Returns the position of the part that makes the output of the net, which the loss reads.
   int output_position() const {
@@ -304,23 +283,6 @@ class model {
     values.resize(static_cast<std::size_t>(size));
     mesh().broadcast(std::span(values), root);
   }
-  executor<Processor>& one_micro_batch() {
-    if (state_->one_walker == nullptr) {
-      auto single = state_->problem;
-      single.micro_batches = single.interleaved = 1;
-      auto part = state_->pipeline;
-      if (part) {
-        part->order.micro_batches = 1;
-        for (auto& own : part->order.order)
-          std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
-      }
-      state_->one = program_of(single, part);
-      // Made in place, since an executor on devices cannot be moved.
-      state_->one_walker.reset(new executor<Processor>(make_executor(state_->one)));
-    }
-    return *state_->one_walker;
-  }
-
   template <class Data, class Targets, class Context>
   step_input<Processor> from(Data data, Targets targets, Context context, std::int64_t first,
                              double* total, bool training) const {
@@ -388,7 +350,7 @@ class model {
     }
   }
 
-  std::unique_ptr<state> state_;
+  std::unique_ptr<state> state_;  // its address does not change when the model is moved
 };
 
 #if !ASHLAR_DEFINES(NN)

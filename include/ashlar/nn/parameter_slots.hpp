@@ -55,17 +55,28 @@ class parameter_slots {
     for (int const v : renewed_) on.set(v, {});
   }
 
-  /// Stores the result of a redistribution: in its slot, or in the parameter that it renews.
+  /// Stores the result of a redistribution: in its slot, or in the parameter that it renews, which
+  /// later actions of the run then read.
   void put(execution<Processor>& on, int value, any_tensor<Processor> made) const {
     auto const& is = program_->value_of(value);
     if (is.kind != step::value_kind::renewed) return on.set(value, std::move(made));
     for (int const v : renewed_)
-      if (auto const& of = program_->value_of(v); of.element == is.element && of.index == is.index)
-        on.set(v, {});
+      if (auto const& of = program_->value_of(v); is_of(of, is)) on.set(v, {});
     parameter_of(is).set_stored(std::move(made));
+    take(on, is);
   }
 
  private:
+  /// Returns whether two values are of the same parameter.
+  static bool is_of(step::value const& a, step::value const& b) {
+    return a.element == b.element && a.index == b.index;
+  }
+  /// Fills the slots of a parameter that was renewed.
+  void take(execution<Processor>& on, step::value const& renewed) const {
+    for (int const v : renewed_)
+      if (is_of(program_->value_of(v), renewed)) on.set(v, parameter_of(renewed).source());
+  }
+
   nodes const* elements_;
   step::program const* program_;
   std::vector<int> renewed_;  // the stored parameters that redistributions renew

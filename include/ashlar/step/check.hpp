@@ -52,6 +52,12 @@ class program_check {
         crossings_(p.crossings.size(), stage::none), begun_(p.moves.size(), 0),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
     for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].is_given();
+    if (!p.renews_first) return;
+    for (auto const& is : p.values)
+      for (std::size_t v = 0; v < values_.size(); ++v)
+        if (is.kind == value_kind::renewed && p.values[v].kind == value_kind::stored &&
+            p.values[v].element == is.element && p.values[v].index == is.index)
+          values_[v].is_renewed_first = true;
   }
 
   constexpr fault run() {
@@ -64,7 +70,8 @@ class program_check {
  private:
   struct value_state {
     bool alive = false, made = false, released = false, read = false, is_added = false;
-    int moving = 0;  ///< number of pending moves that read this value
+    bool is_renewed_first = false;  ///< a stored parameter that is renewed before it is read
+    int moving = 0;                 ///< number of pending moves that read this value
     int addends = 0;
   };
   enum class stage : signed char { none, begun, ended };
@@ -106,9 +113,13 @@ class program_check {
     value const& is = p_.value_of(v);
     if (is.kind == value_kind::sum)
       demand(s.addends == p_.micro_batches, "reads an incomplete sum", v);
-    if (is.kind == value_kind::stored)
+    if (is.kind == value_kind::stored && s.is_renewed_first)
+      demand(s.addends == 1, "reads a parameter that is not renewed yet", v);
+    else if (is.kind == value_kind::stored)
       demand(s.addends == 0, "reads a parameter that is updated already", v);
-    if (is.kind == value_kind::master)
+    if (is.kind == value_kind::master && p_.renews_first)
+      demand(s.addends == 0, "reads a parameter that is updated already", v);
+    else if (is.kind == value_kind::master)
       demand(s.addends == 1, "reads a parameter that is not updated yet", v);
     s.read = true;
   }

@@ -14,8 +14,9 @@ namespace ashlar::search {
 inline namespace step {
 
 struct overlap_options {
-  std::int64_t limit = 0;  ///< the most bytes that a rank may use; 0: no limit
-  bool buckets = true;     ///< whether gradients may share messages (buckets.hpp)
+  std::int64_t limit = 0;    ///< the most bytes that a rank may use; 0: no limit
+  bool buckets = true;       ///< whether gradients may share messages (buckets.hpp)
+  bool renews_first = true;  ///< whether parameters may be renewed in the next step
   inplace_vector<prefetch_options, 8> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},
       {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},

@@ -13,7 +13,8 @@
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //   early renewal           if parameters are updated apart from their storage; tried with larger
-//                           and with smaller buckets
+//                           and with smaller buckets after the updates, and under the next forward
+//                           pass (renewal_first.hpp) with few, more and all buckets under way
 //
 // Some prefetch options keep gathered parameters in memory. These options are tried only if there
 // is a memory limit. Without a limit they would always win and keep all parameters on every rank,
@@ -21,11 +22,14 @@
 //
 // To add a pass, add a line to with_what_pays.
 
+#include <limits>
+
 #include <ashlar/step/early_moves.hpp>
 #include <ashlar/step/early_renewal.hpp>
 #include <ashlar/step/early_synchronization.hpp>
 #include <ashlar/step/overlap_result.hpp>
 #include <ashlar/step/prefetch.hpp>
+#include <ashlar/step/renewal_first.hpp>
 #include <ashlar/step/timeline.hpp>
 #include <ashlar/step/turns.hpp>
 
@@ -111,6 +115,9 @@ constexpr overlap_result with_what_pays(program const& p, machine const& m,
     pass_trial renewals(result, m, "early renewal");
     for (std::int64_t const bytes : {25 << 20, 4 << 20})
       renewals.consider(early_renewal(result.made, bytes, options.limit));
+    for (int const under_way : {2, 4, std::numeric_limits<int>::max()})
+      if (options.renews_first)
+        renewals.consider(renewal_first(result.made, m, under_way, options.limit));
     renewals.finish();
   }
   return result;

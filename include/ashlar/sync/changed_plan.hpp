@@ -38,6 +38,14 @@ constexpr bool can_divide(search::parameter_choice const& p, placement const& st
   return t.extent(a) > 1 && stored[a].is_broadcast() && !p.grad[a].is_split();
 }
 
+/// Throws ashlar::error if the plan is of another net. `caller` is the name of the function.
+template <int N>
+constexpr void check_plan_of(char const* caller, search::basic_problem<N> const& net,
+                             search::basic_plan<N> const& chosen) {
+  if (chosen.size() != net.size() || chosen.problem_hash != search::hash(net))
+    throw error(caller, "the plan is of another net. Give the problem for which it was made.");
+}
+
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store` and
 /// `update` of every parameter, with its costs on machine `m`. `change` is called once for each
 /// parameter, in the order of the net; both uses of a tied parameter get what it decides for the
@@ -47,8 +55,7 @@ template <int N, class Change>
 constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,
              machine const& m, Change change) {
-  if (chosen.size() != net.size() || chosen.problem_hash != search::hash(net))
-    throw error(builder, "the plan is of another net. Give the problem for which it was made.");
+  check_plan_of(builder, net, chosen);
   int i = 0;
   for (auto& c : chosen.choices) {
     auto const& spec = net.spec(i);

@@ -16,8 +16,8 @@
 
 #include <string_view>
 
-#include <ashlar/sync/changed_plan.hpp>
 #include <ashlar/sync/owners.hpp>
+#include <ashlar/sync/strategies.hpp>
 
 namespace ashlar::sync {
 
@@ -35,11 +35,10 @@ struct hybrid {
     return changed_plan("sync::hybrid", net, chosen, m,
                         [&](search::parameter_choice& p, shape const& extents) {
                           placement const whole = stored_as_used(p);
-                          placement divided = whole;
-                          if (extents.rank() > 0 && can_divide(p, whole, chosen.mesh, along))
-                            divided = divided.with_split(along, 0);
-                          p.store = values == reads::at_use ? divided : whole;
-                          p.set_update(divided);
+                          unsigned const axes = dividing_axes(p, chosen.mesh) & (1u << along);
+                          placement const at = divided(whole, extents.rank(), axes);
+                          p.store = values == reads::at_use ? at : whole;
+                          p.set_update(at);
                         });
   }
 

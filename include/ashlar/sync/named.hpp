@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The builders of synchronization strategies by name, for programs with an option such as --sync:
+// Synchronization strategies by name, for programs with an option such as --sync:
 //
 //   all-reduce       all_reduce{}
 //   zero1, zero2     zero<1>{}, which is the same as zero<2>{}
@@ -11,6 +11,7 @@
 //   owners           owners{}
 //   owners-at-use    owners{reads::at_use}
 //   hybrid           hybrid{} along the last axis of the mesh
+//   optimal          the strategy of the fewest seconds for each parameter (optimal.hpp)
 
 #include <array>
 #include <string>
@@ -18,18 +19,20 @@
 
 #include <ashlar/sync/all_reduce.hpp>
 #include <ashlar/sync/hybrid.hpp>
+#include <ashlar/sync/optimal.hpp>
 #include <ashlar/sync/owners.hpp>
 #include <ashlar/sync/zero.hpp>
 
 namespace ashlar::sync {
 
 /// Returns the names of all strategies.
-constexpr std::array<std::string_view, 7> names() {
-  return {"all-reduce", "zero1", "zero2", "zero3", "owners", "owners-at-use", "hybrid"};
+constexpr std::array<std::string_view, 8> names() {
+  return {"all-reduce", "zero1", "zero2", "zero3", "owners", "owners-at-use", "hybrid", "optimal"};
 }
 
 /// Returns the plan `chosen` of `net` with the strategy of this name, priced on machine `m`. Throws
-/// ashlar::error if there is no such strategy; other errors are those of changed_plan.
+/// ashlar::error if there is no such strategy; other errors are those of
+/// changed_plan and `optimal`.
 template <int N>
 search::basic_plan<N> named(std::string_view name, search::basic_problem<N> const& net,
                             search::basic_plan<N> const& chosen, machine const& m) {
@@ -40,6 +43,7 @@ search::basic_plan<N> named(std::string_view name, search::basic_problem<N> cons
   if (name == "owners-at-use") return owners{reads::at_use}(net, chosen, m);
   if (name == "hybrid")
     return hybrid{chosen.mesh.axis[chosen.mesh.axes() - 1].name.view()}(net, chosen, m);
+  if (name == "optimal") return optimal(net, chosen, m).chosen;
   std::string all;
   for (auto const it : names()) all += (all.empty() ? "" : ", ") + std::string(it);
   throw error("sync::named",

@@ -11,19 +11,22 @@
 //   at use        P -> O(k)      O(k)     O(k)    O(k) -> B in each pass
 //
 // On several axes an owner has one coordinate along each: [P,P] -> [O(i),O(j)]. The gradient goes
-// there along one axis after the other, and the value back the same way, so that one rank of a node
-// is its transfer station.
+// there along one axis after the other, and the value back. A plan does not say along which axis
+// first: the planner of redistributions decides, and prices both orders alike. So no plan can demand
+// that one rank of each node is the transfer station to the owner.
 //
-// Parameters are dealt out in the order of the net, each to the owner that has the fewest elements so
-// far, of equal ones to the first. Parameters of equal size thus go to the owners in turn. A
-// parameter is owned along every axis that replicates it, unless its gradient is split there.
+// A parameter is owned along every axis that replicates it, unless its gradient is split there.
+// Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp), exactly if
+// they are few. `balance_of` states how good the dealing of a plan is.
 //
 // The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so
 // it is an upper bound.
 
+#include <algorithm>
 #include <vector>
 
-#include <ashlar/sync/changed_plan.hpp>
+#include <ashlar/sync/deal_owners.hpp>
+#include <ashlar/sync/strategies.hpp>
 
 namespace ashlar::sync {
 
@@ -31,55 +34,21 @@ namespace ashlar::sync {
 /// once a step, or from those ranks in each pass.
 enum class reads : signed char { local_copies, at_use };
 
-namespace detail {
-
-/// The number of elements that each rank of a mesh owns.
-class owned_elements {
- public:
-  constexpr explicit owned_elements(topology const& t)
-      : mesh_(t), elements_(static_cast<std::size_t>(t.ranks()), 0) {}
-
-  /// Returns the coordinates, along the axes for which divides[a] is set, of the owner with the
-  /// fewest elements, and adds the elements of its shard of a parameter to what it owns. Other axes
-  /// have several such owners, of which the one with the most elements counts.
-  constexpr coordinates deal(shape const& extents, placement const& whole, bool const* divides) {
-    std::vector<std::int64_t> most(elements_.size(), -1);
-    int least = -1;
-    for (int r = 0; r < mesh_.ranks(); ++r) {
-      int const k = mesh_.rank_of(owner_of(r, divides));
-      auto& own = most[static_cast<std::size_t>(k)];
-      auto const has = elements_[static_cast<std::size_t>(r)];
-      own = has > own ? has : own;
+/// Returns the parameters of a plan for which is_owned(placements) returns true, in the order of the
+/// net, as they can be dealt out to owners. The later uses of tied parameters are none.
+template <int N, class Owned>
+constexpr std::vector<ownable> ownables(search::basic_problem<N> const& net,
+                                        search::basic_plan<N> const& chosen, Owned is_owned) {
+  std::vector<ownable> list;
+  for (int i = 0; i < net.size(); ++i)
+    for (int k = 0; k < chosen[i].parameters.size(); ++k) {
+      auto const& spec = net.spec(i).parameters[k];
+      auto const& p = chosen[i].parameters[k];
+      if (spec.tie != search::tie_role::later && is_owned(p))
+        list.push_back({spec.extents, stored_as_used(p), dividing_axes(p, chosen.mesh)});
     }
-    for (int k = 0; k < mesh_.ranks(); ++k) {
-      auto const own = most[static_cast<std::size_t>(k)];
-      if (own >= 0 && (least < 0 || own < most[static_cast<std::size_t>(least)])) least = k;
-    }
-    auto const owner = mesh_.coordinates_of(least);
-    for (int r = 0; r < mesh_.ranks(); ++r)
-      if (mesh_.rank_of(owner_of(r, divides)) == least)
-        elements_[static_cast<std::size_t>(r)] +=
-            local_box(extents, mesh_, whole, mesh_.coordinates_of(r)).elements();
-    return owner;
-  }
-
- private:
-  /// Returns the coordinates of rank r along the divided axes, and 0 along the others. Ranks that
-  /// no placement can name as owners count as the last one that can be.
-  constexpr coordinates owner_of(int r, bool const* divides) const {
-    auto c = mesh_.coordinates_of(r);
-    for (int a = 0; a < mesh_.axes(); ++a) {
-      auto& own = c[static_cast<std::size_t>(a)];
-      own = !divides[a] ? 0 : own < max_owners ? own : max_owners - 1;
-    }
-    return c;
-  }
-
-  topology const& mesh_;
-  std::vector<std::int64_t> elements_;
-};
-
-}  // namespace detail
+  return list;
+}
 
 struct owners {
   reads values = reads::local_copies;
@@ -89,22 +58,50 @@ struct owners {
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> const& chosen,
                                              machine const& m) const {
-    detail::owned_elements owned_already(chosen.mesh);
+    check_plan_of("sync::owners", net, chosen);
+    auto const can_own = [&](search::parameter_choice const& p) {
+      return dividing_axes(p, chosen.mesh) != 0;
+    };
+    auto const dealt = deal_owners(ownables(net, chosen, can_own), chosen.mesh);
+    std::size_t next = 0;
     return changed_plan("sync::owners", net, chosen, m,
-                        [&](search::parameter_choice& p, shape const& extents) {
+                        [&](search::parameter_choice& p, shape const&) {
                           placement const whole = stored_as_used(p);
-                          bool divides[max_axes]{};
-                          for (int a = 0; a < whole.axes(); ++a)
-                            divides[a] = can_divide(p, whole, chosen.mesh, a);
-                          auto const owner = owned_already.deal(extents, whole, divides);
-                          placement at = whole;
-                          for (int a = 0; a < whole.axes(); ++a)
-                            if (divides[a])
-                              at = at.with(a, owned(owner[static_cast<std::size_t>(a)]));
+                          placement const at = can_own(p) ? dealt.at[next++] : whole;
                           p.store = values == reads::at_use ? at : whole;
                           p.set_update(at);
                         });
   }
 };
+
+/// How evenly a plan deals parameters out to owners. The counts are elements.
+struct owner_balance {
+  std::int64_t most = 0;   ///< that the busiest rank owns
+  std::int64_t bound = 0;  ///< no dealing has a busiest rank with fewer
+  constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
+};
+
+/// Returns how evenly a plan deals out those of its parameters that have owners. Expects a plan of
+/// this problem. Communicates nothing.
+template <int N>
+constexpr owner_balance balance_of(search::basic_problem<N> const& net,
+                                   search::basic_plan<N> const& chosen) {
+  auto const& t = chosen.mesh;
+  auto const is_owned = [](search::parameter_choice const& p) {
+    return p.updated_at().has_owned();
+  };
+  std::vector<std::int64_t> load(static_cast<std::size_t>(t.ranks()), 0);
+  for (int i = 0; i < net.size(); ++i)
+    for (int k = 0; k < chosen[i].parameters.size(); ++k) {
+      auto const& spec = net.spec(i).parameters[k];
+      auto const& at = chosen[i].parameters[k].updated_at();
+      if (spec.tie == search::tie_role::later || !at.has_owned()) continue;
+      for (int r = 0; r < t.ranks(); ++r)
+        load[static_cast<std::size_t>(r)] +=
+            local_box(spec.extents, t, at, t.coordinates_of(r)).elements();
+    }
+  return {*std::max_element(load.begin(), load.end()),
+          deal_owners(ownables(net, chosen, is_owned), t).bound};
+}
 
 }  // namespace ashlar::sync

@@ -18,7 +18,7 @@
 // parameter is divided along every axis that replicates it, unless its gradient is split there.
 // Parameters without dims are not divided.
 
-#include <ashlar/sync/changed_plan.hpp>
+#include <ashlar/sync/strategies.hpp>
 
 namespace ashlar::sync {
 
@@ -31,16 +31,13 @@ struct zero {
   constexpr search::basic_plan<N> operator()(search::basic_problem<N> const& net,
                                              search::basic_plan<N> const& chosen,
                                              machine const& m) const {
-    return changed_plan("sync::zero", net, chosen, m,
-                        [&](search::parameter_choice& p, shape const& extents) {
-                          placement const whole = stored_as_used(p);
-                          placement divided = whole;
-                          for (int a = 0; a < whole.axes() && extents.rank() > 0; ++a)
-                            if (can_divide(p, whole, chosen.mesh, a))
-                              divided = divided.with_split(a, 0);
-                          p.store = Stage == 3 ? divided : whole;
-                          p.set_update(divided);
-                        });
+    return changed_plan(
+        "sync::zero", net, chosen, m, [&](search::parameter_choice& p, shape const& extents) {
+          placement const whole = stored_as_used(p);
+          placement const at = divided(whole, extents.rank(), dividing_axes(p, chosen.mesh));
+          p.store = Stage == 3 ? at : whole;
+          p.set_update(at);
+        });
   }
 };
 

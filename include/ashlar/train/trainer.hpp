@@ -28,7 +28,6 @@
 #include <cmath>
 #include <concepts>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,35 +45,12 @@
 #include <ashlar/train/batch_data.hpp>
 #include <ashlar/train/local_batch.hpp>
 #include <ashlar/train/replayed_step.hpp>
-#include <ashlar/train/schedule.hpp>
 #include <ashlar/train/sgd.hpp>
 #include <ashlar/train/step_faults.hpp>
 #include <ashlar/train/step_report.hpp>
+#include <ashlar/train/trainer_options.hpp>
 
 namespace ashlar::train {
-
-/// Whether transfers overlap with computations. Both choices give the same results, bit by bit.
-enum class overlap : signed char {
-  as_planned,  ///< overlap where this makes the predicted step faster (step/overlapped.hpp)
-  none         ///< run everything one after the other
-};
-
-/// The options of a trainer apart from its optimizer.
-struct trainer_options {
-  /// If the global norm of the gradients is larger than `clip`, all gradients are scaled down so
-  /// that the norm becomes `clip`.
-  double clip = std::numeric_limits<double>::infinity();
-  std::function<double(std::int64_t)> schedule = constant_rate{};
-  /// The floating-point operations of a step, as search::model_flops computes them. If step_flops
-  /// is 0, the report has no model flops utilization.
-  double step_flops = 0;
-  double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
-  double bubble = 0;            ///< the predicted bubble of a pipeline, for the progress line
-  char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
-  train::overlap overlap = train::overlap::as_planned;
-  bool record_times = false;  ///< records when each action of the last step ran (step_trace.hpp)
-  bool graph = false;         ///< on devices: runs each step as one CUDA graph (replayed_step.hpp)
-};
 
 /// Runs training steps of one model. The model must outlive the trainer.
 template <class Model, class Optimizer>
@@ -181,11 +157,11 @@ class trainer {
   }
   /// Sets the number of steps done to `steps`. Call this function on all ranks after code other
   /// than step() has written the arrays, such as a checkpoint. Communicates: a redistribution of
-  /// each parameter that is updated apart from its storage.
+  /// each parameter that is updated apart from its storage, unless steps begin with these.
   void continue_after(std::int64_t steps) {
     step_ = steps;
     model_->for_each_parameter([](auto& p) { p.round(); });
-    walker_.renew();
+    renew();
   }
   Model const& model() const { return *model_; }
   /// Returns the program of a step.
@@ -253,7 +229,7 @@ class trainer {
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
-    walker_.renew();
+    renew();
     if (mesh.is_checked()) detail::compare_replicas(*model_, step_ - 1);
 
     report.seconds = time.seconds();
@@ -269,6 +245,12 @@ class trainer {
       report.model_flops_utilization = options_.step_flops /
                                        (report.seconds * mesh.ranks() * options_.peak_flops);
     return report;
+  }
+
+  /// Moves updated parameters to where they are stored, now or when they are read next.
+  void renew() {
+    if (program_->renews_first) model_->renew_before_use();
+    else walker_.renew();
   }
 
   /// Returns the program of a step. With overlap::none, every transfer ends before the program goes
@@ -290,6 +272,7 @@ class trainer {
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
+    if (!program_->renews_first) model_->renew_if_due();  // after steps of another trainer
     model_->clear_gradients();
     fill(on, 0.0, totals_.size(), totals_.data());
     {

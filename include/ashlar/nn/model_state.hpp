@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The members of a model (model.hpp), and the executor that several of its functions use.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <ashlar/nn/executor.hpp>
+#include <ashlar/nn/mixture_log.hpp>
+#include <ashlar/nn/place_part.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/build_stage.hpp>
+
+namespace ashlar::nn {
+
+/// What a placed net consists of. It has an object of its own because its address must not change
+/// when the model is moved.
+template <class T, class Processor, class Input>
+struct model_state {
+  using mesh_type = basic_mesh<Processor>;
+  /// Throws ashlar::error for inputs that the net's first layer does not accept.
+  using input_check = std::function<void(std::span<Input const>)>;
+
+  model_state(mesh_type const& m, mesh_type const& here, std::optional<step::pipeline_part> part,
+              search::problem described, search::plan chosen, std::uint64_t s,
+              std::vector<std::unique_ptr<element_node<Processor>>> elements, input_check first)
+      : mesh(m), stage(here), pipeline(std::move(part)), problem(std::move(described)),
+        plan(std::move(chosen)), context(context_extents(problem)), seed(s),
+        nodes(std::move(elements)), check_input(std::move(first)) {}
+
+  /// Returns the program of a step of this problem on the whole mesh, or on `part` of it. Nothing
+  /// overlaps in it.
+  step::program program_of(search::problem const& net,
+                           std::optional<step::pipeline_part> const& part) const {
+    return part ? step::build_stage(net, plan, mesh.machine(), *part)
+                : step::build(net, plan, mesh.machine());
+  }
+
+  executor<Processor> make_executor(step::program const& p) const {
+    return {stage, nodes, p, element_type_of<T>};
+  }
+
+  /// Returns the executor of the program of one micro-batch. If parameters are still to be renewed
+  /// (renews_before_use), renews them first. Communicates: the moves of a renewal.
+  executor<Processor>& one_micro_batch() {
+    if (one_walker == nullptr) {
+      auto single = problem;
+      single.micro_batches = single.interleaved = 1;
+      auto part = pipeline;
+      if (part) {
+        part->order.micro_batches = 1;
+        for (auto& own : part->order.order)
+          std::erase_if(own, [](pipelines::action const& a) { return a.micro_batch > 0; });
+      }
+      one = program_of(single, part);
+      // Made in place, since an executor on devices cannot be moved.
+      one_walker.reset(new executor<Processor>(make_executor(one)));
+    }
+    if (std::exchange(renews_before_use, false)) one_walker->renew();
+    return *one_walker;
+  }
+
+  mesh_type mesh, stage;  ///< all ranks that train; those that compute here (model::stage_mesh)
+  std::optional<step::pipeline_part> pipeline;
+  search::problem problem;
+  search::plan plan;
+  shape targets, context;  ///< the extents of a micro-batch's targets and of its context
+  std::uint64_t seed;
+  bool is_synchronized = false;    ///< since the last clear_gradients
+  bool renews_before_use = false;  ///< whether stored parameters are older than updated ones
+  std::vector<std::unique_ptr<element_node<Processor>>> nodes;
+  input_check check_input;
+  mixture_log mixtures;
+  step::program one;  ///< the program of one micro-batch, built when it is first needed
+  std::unique_ptr<executor<Processor>> one_walker;
+};
+
+}  // namespace ashlar::nn

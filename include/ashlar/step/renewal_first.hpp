@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A pass that lets renewals run under the forward pass of the next step. A renewal is the
+// redistribution of a parameter from where it is updated to where it is stored. In the given program
+// all renewals follow the updates, and every rank waits for them. In the new one they stand at the
+// begin of the step, and each ends before the first action that reads the stored parameter:
+//
+//   begin_move   at the begin, in the order of first use, some buckets at a time; each further
+//                bucket begins when the oldest one under way ends
+//   end_move     of all renewals of a bucket: before the first action that reads one of them
+//   buckets      renewals with the same steps, cut so that the forward pass waits least
+//                (renewal_cuts.hpp). Renewals with other steps are cut as if they had the links for
+//                themselves
+//
+// The new program has program::renews_first. What is stored between two of its steps is as old as
+// the step before, so whoever reads it there renews it first (nn::model). The first step renews
+// parameters that are new already, so that all steps move the same bytes.
+//
+// Programs of a pipeline's parts are left as they are, since tied parameters cross between them.
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/machine/link.hpp>
+#include <ashlar/step/pass.hpp>
+#include <ashlar/step/renewal_cuts.hpp>
+#include <ashlar/step/transfer.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+namespace step_detail {
+
+class renewal_first_pass {
+ public:
+  /// At most this many renewals with the same steps are cut one by one. If there are more,
+  /// neighbours that are needed one after the other stay together.
+  static constexpr std::size_t most_cut = 128;
+
+  constexpr renewal_first_pass(program const& p, machine const& m, int under_way)
+      : p_(p), machine_(m), under_way_(static_cast<std::size_t>(under_way)), changed_(p),
+        begin_(p.moves.size()), end_(p.moves.size()) {
+    changed_.actions.clear();
+    changed_.renews_first = true;
+    for (auto const& a : unreleased(p.actions)) {
+      if (a.move < 0 || p.move_of(a).phase != phase::renew) {
+        others_.push_back(a);
+        continue;
+      }
+      auto const k = static_cast<std::size_t>(a.move);
+      (a.kind == action_kind::begin_move ? begin_ : end_)[k] = a;
+      changed_.moves[k].bucket = -1;
+    }
+  }
+
+  constexpr program run() {
+    make_buckets();
+    number_buckets();
+    std::size_t begun = 0, ended = 0;
+    for (; begun < buckets_.size() && begun < under_way_; ++begun) add(buckets_[begun], begin_);
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      for (; ended < buckets_.size() && buckets_[ended].first_use == i; ++ended) {
+        if (begun == ended) add(buckets_[begun++], begin_);
+        add(buckets_[ended], end_);
+        if (begun < buckets_.size()) add(buckets_[begun++], begin_);
+      }
+      changed_.actions.push_back(others_[i]);
+    }
+    return static_cast<program&&>(changed_);
+  }
+
+ private:
+  struct renewal {
+    int move = 0;
+    std::size_t first_use = 0;  ///< index in others_
+  };
+  struct bucket {
+    std::vector<int> moves;
+    std::size_t first_use = 0;
+  };
+
+  constexpr redistribution_plan const& path(int move) const {
+    return p_.path_of(p_.moves[static_cast<std::size_t>(move)]);
+  }
+
+  /// Returns the renewals in the order in which the step needs their results.
+  constexpr std::vector<renewal> in_order_of_use() const {
+    std::vector<std::size_t> first_use(p_.values.size(), others_.size());
+    std::size_t first_update = others_.size();
+    for (std::size_t i = others_.size(); i-- > 0;) {
+      for (int const v : others_[i].reads) first_use[static_cast<std::size_t>(v)] = i;
+      if (others_[i].kind == action_kind::update) first_update = i;
+    }
+    std::vector<renewal> list;
+    for (std::size_t k = 0; k < p_.moves.size(); ++k) {
+      auto const& m = p_.moves[k];
+      if (m.phase != phase::renew) continue;
+      renewal made{static_cast<int>(k), first_update};
+      for (std::size_t v = 0; v < p_.values.size(); ++v) {
+        auto const& is = p_.values[v];
+        if (is.kind == value_kind::stored && is.element == m.element && is.index == m.index)
+          made.first_use = std::min(made.first_use, first_use[v]);
+      }
+      list.push_back(made);
+    }
+    std::sort(list.begin(), list.end(), [](renewal const& a, renewal const& b) {
+      return a.first_use != b.first_use ? a.first_use < b.first_use : a.move < b.move;
+    });
+    return list;
+  }
+
+  constexpr void make_buckets() {
+    std::vector<std::vector<renewal>> queues;  // of renewals with the same steps
+    for (auto const& r : in_order_of_use()) {
+      std::size_t q = 0;
+      while (q < queues.size() && !travel_together(path(queues[q][0].move), path(r.move))) ++q;
+      if (q == queues.size()) queues.emplace_back();
+      queues[q].push_back(r);
+    }
+    for (auto const& queue : queues) cut(queue);
+    std::sort(buckets_.begin(), buckets_.end(), [](bucket const& a, bucket const& b) {
+      return a.first_use != b.first_use ? a.first_use < b.first_use : a.moves[0] < b.moves[0];
+    });
+  }
+
+  /// Cuts renewals with the same steps into buckets.
+  constexpr void cut(std::vector<renewal> const& queue) {
+    std::size_t const together = (queue.size() + most_cut - 1) / most_cut;
+    std::vector<renewed_parameter> list;
+    double latency = 0;
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+      double whole = 0, of_messages = 0;
+      for (auto const& s : path(queue[k].move).steps) {
+        auto const load = transfer_traffic(path(queue[k].move), s, p_.mesh);
+        if (load.messages == 0) continue;
+        auto const l = group_link(machine_, p_.mesh, s.axes, s.kind);
+        of_messages += l.alpha * double(load.messages);
+        whole += seconds(l, load, path(queue[k].move).element_size);
+      }
+      latency = std::max(latency, of_messages);
+      std::size_t const next = k + 1 < queue.size() ? queue[k + 1].first_use : others_.size();
+      double work = 0;
+      for (std::size_t i = queue[k].first_use; i < next; ++i)
+        if (others_[i].phase == phase::forward) work += others_[i].seconds;
+      if (k % together == 0) list.emplace_back();
+      list.back().seconds += whole - of_messages;
+      list.back().work += work;
+    }
+    std::size_t begin = 0;
+    for (int const end : renewal_cuts(list, latency).ends) {
+      std::size_t const last = std::min(queue.size(), static_cast<std::size_t>(end) * together);
+      buckets_.push_back({{}, queue[begin].first_use});
+      for (; begin < last; ++begin) buckets_.back().moves.push_back(queue[begin].move);
+    }
+  }
+
+  constexpr void number_buckets() {
+    int number = 0;
+    for (auto const& m : changed_.moves) number = std::max(number, m.bucket + 1);
+    for (auto const& b : buckets_) {
+      if (b.moves.size() < 2) continue;
+      for (int const k : b.moves) changed_.moves[static_cast<std::size_t>(k)].bucket = number;
+      ++number;
+    }
+  }
+
+  constexpr void add(bucket const& b, std::vector<action> const& which) {
+    for (int const k : b.moves) changed_.actions.push_back(which[static_cast<std::size_t>(k)]);
+  }
+
+  program const& p_;
+  machine const& machine_;
+  std::size_t under_way_;
+  program changed_;
+  std::vector<action> begin_, end_;  // of each move
+  std::vector<action> others_;       // all other actions
+  std::vector<bucket> buckets_;
+};
+
+}  // namespace step_detail
+
+/// Returns the program in which renewals run under the forward pass, at most `under_way` >= 1
+/// buckets at a time. Expects a program whose renewals follow its updates. Work between two uses
+/// counts forward passes on machine `m`.
+///
+///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
+///           would exceed this limit, the result contains the given program.
+constexpr pass_result renewal_first(program const& p, machine const& m, int under_way,
+                                    std::int64_t limit = 0) {
+  if (!p.crossings.empty()) return {p, false, "it is a part of a pipeline"};
+  return step_detail::finish_pass(p, step_detail::renewal_first_pass(p, m, under_way).run(), limit);
+}
+
+}  // namespace step
+}  // namespace ashlar::search

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Deals parameters out to owners so that the busiest rank owns as few elements as possible. All
+// ranks count alike.
+//
+//   up to 24 parameters, all owned along the same axes    branch and bound from the greedy dealing;
+//                                                         optimal unless the result has a gap
+//   otherwise                                             greedy: the largest parameter first, each
+//                                                         to the owner with the fewest elements
+//                                                         (Graham 1969; at most 4/3 of the optimum
+//                                                         if all have the same axes)
+//
+// No dealing has fewer elements on the busiest rank than
+//
+//   the largest parameter
+//   the mean over the owners
+//   the two smallest of the k + 1 largest parameters together, for k owners: two of these
+//   parameters have the same owner
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <ashlar/layout/layout.hpp>
+
+namespace ashlar::sync {
+
+/// Numbers dealt out to owners.
+struct dealt_numbers {
+  std::vector<int> owner;  ///< of each number
+  std::int64_t most = 0;   ///< the sum of the busiest owner
+  std::int64_t bound = 0;  ///< no dealing has a busiest owner with less
+  constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
+};
+
+namespace detail {
+
+/// The branch and bound of `deal`.
+class number_dealer {
+ public:
+  constexpr number_dealer(std::vector<std::int64_t> const& numbers, int owners)
+      : numbers_(numbers), load_(static_cast<std::size_t>(owners), 0), now_(numbers.size(), 0) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) order_.push_back(static_cast<int>(i));
+    std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+      auto const x = number(a), y = number(b);
+      return x != y ? x > y : a < b;
+    });
+    std::int64_t sum = 0;
+    for (auto const it : numbers) sum += it;
+    auto const k = load_.size();
+    auto& bound = best_.bound;
+    bound = (sum + owners - 1) / owners;
+    if (!numbers.empty()) bound = std::max(bound, number(order_[0]));
+    if (numbers.size() > k) bound = std::max(bound, number(order_[k - 1]) + number(order_[k]));
+  }
+
+  constexpr dealt_numbers run(int exact_up_to) {
+    for (int const i : order_) put(i, least_loaded(), 1);
+    best_.owner = now_;
+    best_.most = *std::max_element(load_.begin(), load_.end());
+    if (static_cast<int>(numbers_.size()) > exact_up_to || best_.most == best_.bound) return best_;
+    std::fill(load_.begin(), load_.end(), 0);
+    search(0, 0);
+    if (steps_ < most_steps) best_.bound = best_.most;
+    return best_;
+  }
+
+ private:
+  static constexpr int most_steps = 50'000;
+
+  constexpr std::int64_t number(int i) const { return numbers_[static_cast<std::size_t>(i)]; }
+  constexpr int least_loaded() const {
+    return static_cast<int>(std::min_element(load_.begin(), load_.end()) - load_.begin());
+  }
+  constexpr void put(int i, int owner, int sign) {
+    load_[static_cast<std::size_t>(owner)] += sign * number(i);
+    now_[static_cast<std::size_t>(i)] = owner;
+  }
+
+  /// Tries all owners for the numbers from place `at` of the order on. `most` is the load of the
+  /// busiest owner so far.
+  constexpr void search(std::size_t at, std::int64_t most) {
+    if (at == order_.size()) {
+      best_.most = most;
+      best_.owner = now_;
+      return;
+    }
+    int const i = order_[at];
+    for (std::size_t k = 0; k < load_.size(); ++k) {
+      if (best_.most == best_.bound || ++steps_ >= most_steps) return;
+      bool tried = false;  // an owner with the same load
+      for (std::size_t other = 0; other < k; ++other) tried = tried || load_[other] == load_[k];
+      if (tried || load_[k] + number(i) >= best_.most) continue;
+      put(i, static_cast<int>(k), 1);
+      search(at + 1, std::max(most, load_[k]));
+      put(i, static_cast<int>(k), -1);
+    }
+  }
+
+  std::vector<std::int64_t> const& numbers_;
+  std::vector<int> order_;  // the largest number first
+  std::vector<std::int64_t> load_;
+  std::vector<int> now_;
+  dealt_numbers best_;
+  int steps_ = 0;
+};
+
+}  // namespace detail
+
+/// Deals numbers, none below 0, out to `owners` >= 1 owners so that the largest sum is least. Up to
+/// `exact_up_to` numbers the result is optimal, unless it has a gap. Communicates nothing.
+constexpr dealt_numbers deal(std::vector<std::int64_t> const& numbers, int owners,
+                             int exact_up_to = 24) {
+  return detail::number_dealer(numbers, owners).run(exact_up_to);
+}
+
+/// A parameter that is to have an owner along some axes of a mesh.
+struct ownable {
+  shape extents;
+  placement whole;    ///< its placement along the other axes
+  unsigned axes = 0;  ///< those along which it is owned: bit a is set for axis a
+};
+
+/// Parameters dealt out to owners. The counts are elements of the busiest rank.
+struct dealt_owners {
+  std::vector<placement> at;  ///< the placement of each parameter
+  std::int64_t most = 0;      ///< on the busiest rank
+  std::int64_t bound = 0;     ///< no dealing has a busiest rank with fewer
+  constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
+};
+
+namespace detail {
+
+/// Returns the number of ranks along axis a that can be owners.
+constexpr int owners_along(topology const& t, int a) { return std::min(t.extent(a), max_owners); }
+
+/// Returns the placement of a parameter whose owner has number k among the owners along its axes.
+constexpr placement owned_by(ownable const& p, topology const& t, int k) {
+  placement at = p.whole;
+  for (int a = t.axes() - 1; a >= 0; --a) {
+    if ((p.axes >> a & 1u) == 0) continue;
+    at = at.with(a, owned(k % owners_along(t, a)));
+    k /= owners_along(t, a);
+  }
+  return at;
+}
+
+/// Returns the number of the owner whose coordinates along some axes are those of a rank at `c`. -1:
+/// no placement can name it.
+constexpr int owner_number(coordinates const& c, unsigned axes, topology const& t) {
+  int k = 0;
+  for (int a = 0; a < t.axes(); ++a) {
+    if ((axes >> a & 1u) == 0) continue;
+    int const own = c[static_cast<std::size_t>(a)];
+    if (own >= owners_along(t, a)) return -1;
+    k = k * owners_along(t, a) + own;
+  }
+  return k;
+}
+
+constexpr int number_of_owners(unsigned axes, topology const& t) {
+  int n = 1;
+  for (int a = 0; a < t.axes(); ++a)
+    if ((axes >> a & 1u) != 0) n *= owners_along(t, a);
+  return n;
+}
+
+/// Deals out parameters that are owned along different axes, greedily.
+constexpr dealt_owners deal_mixed(std::vector<ownable> const& list, topology const& t) {
+  struct entry {
+    int index;
+    std::int64_t elements;
+  };
+  std::vector<entry> order;
+  double sum = 0;  // over all ranks, however the parameters are dealt out
+  dealt_owners made;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    auto const& p = list[i];
+    auto const elements = max_local_elements(p.extents, t, p.whole);
+    order.push_back({static_cast<int>(i), elements});
+    made.bound = std::max(made.bound, elements);
+    for (int r = 0; r < t.ranks(); ++r)
+      if (owner_number(t.coordinates_of(r), p.axes, t) == 0)
+        sum += double(local_box(p.extents, t, p.whole, t.coordinates_of(r)).elements());
+  }
+  made.bound = std::max(made.bound, static_cast<std::int64_t>(sum / t.ranks()));
+  std::sort(order.begin(), order.end(), [](entry const& a, entry const& b) {
+    return a.elements != b.elements ? a.elements > b.elements : a.index < b.index;
+  });
+  made.at.resize(list.size());
+  std::vector<std::int64_t> load(static_cast<std::size_t>(t.ranks()), 0);
+  for (auto const& it : order) {
+    auto const& p = list[static_cast<std::size_t>(it.index)];
+    std::vector<std::int64_t> most(static_cast<std::size_t>(number_of_owners(p.axes, t)), 0);
+    for (int r = 0; r < t.ranks(); ++r)
+      if (int const k = owner_number(t.coordinates_of(r), p.axes, t); k >= 0)
+        most[static_cast<std::size_t>(k)] = std::max(most[static_cast<std::size_t>(k)],
+                                                     load[static_cast<std::size_t>(r)]);
+    auto const best = static_cast<int>(std::min_element(most.begin(), most.end()) - most.begin());
+    auto const at = owned_by(p, t, best);
+    made.at[static_cast<std::size_t>(it.index)] = at;
+    for (int r = 0; r < t.ranks(); ++r)
+      if (owner_number(t.coordinates_of(r), p.axes, t) == best)
+        load[static_cast<std::size_t>(r)] +=
+            local_box(p.extents, t, at, t.coordinates_of(r)).elements();
+  }
+  made.most = *std::max_element(load.begin(), load.end());
+  return made;
+}
+
+}  // namespace detail
+
+/// Deals parameters out to owners along their axes of mesh `t`. An axis has at most max_owners
+/// owners. Communicates nothing.
+constexpr dealt_owners deal_owners(std::vector<ownable> const& list, topology const& t) {
+  std::vector<std::int64_t> elements;
+  for (auto const& p : list) {
+    if (p.axes != list[0].axes) return detail::deal_mixed(list, t);
+    elements.push_back(max_local_elements(p.extents, t, p.whole));
+  }
+  dealt_owners made;
+  if (list.empty()) return made;
+  auto const dealt = deal(elements, detail::number_of_owners(list[0].axes, t));
+  for (std::size_t i = 0; i < list.size(); ++i)
+    made.at.push_back(detail::owned_by(list[i], t, dealt.owner[i]));
+  made.most = dealt.most;
+  made.bound = dealt.bound;
+  return made;
+}
+
+}  // namespace ashlar::sync

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The ways to synchronize the parameters of one element of a chain, with what each one costs:
+//
+//   seconds   of all redistributions of its parameters in a step without overlap
+//   bytes     the memory of the element (step/memory.hpp), whose placements are otherwise fixed
+//
+// Both of a tied parameter's uses are given one strategy by the caller, so the options of an element
+// with a tied parameter are those of this strategy.
+//
+// A strategy of one parameter is dropped if another one takes no more seconds, and no more of any
+// kind of memory. Then so is an option of the element. What remains can be part of an optimum:
+// whatever the other elements do, neither the seconds nor the memory of a step grow if one of its
+// elements needs less (memory_fold.hpp).
+
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/cost.hpp>
+#include <ashlar/sync/strategies.hpp>
+
+namespace ashlar::sync {
+namespace detail {
+
+/// Seconds that differ by less than this fraction are equal but for rounding.
+inline constexpr double rounding = 1e-12;
+
+constexpr bool at_most(double a, double b) { return a <= b * (1 + rounding); }
+
+/// What one strategy of one parameter costs, whatever the other parameters of its element do.
+struct parameter_option {
+  search::parameter_choice placements;
+  double seconds = 0;        ///< of its redistributions in a step
+  std::int64_t lasting = 0;  ///< bytes that are held for the whole step
+  std::int64_t held[4]{};    ///< bytes that a phase keeps until its end: forward, backward, ...
+  std::int64_t most[4]{};    ///< bytes that a phase needs at most
+
+  constexpr bool dominates(parameter_option const& other) const {
+    if (!at_most(seconds, other.seconds) || lasting > other.lasting) return false;
+    for (int i = 0; i < 4; ++i)
+      if (held[i] > other.held[i] || most[i] > other.most[i]) return false;
+    return true;
+  }
+};
+
+/// A way to synchronize all parameters of an element.
+struct element_option {
+  inplace_vector<search::parameter_choice, max_parameters> parameters;
+  double seconds = 0;
+  search::element_bytes bytes;
+
+  constexpr bool dominates(element_option const& other) const {
+    return at_most(seconds, other.seconds) && bytes.is_within(other.bytes);
+  }
+};
+
+/// Adds an option to a list in which no option dominates another one.
+template <class Option>
+constexpr void add_undominated(std::vector<Option>& list, Option const& made) {
+  for (auto const& it : list)
+    if (it.dominates(made)) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (!made.dominates(list[i])) {
+      if (kept != i) list[kept] = list[i];
+      ++kept;
+    }
+  list.resize(kept);
+  list.push_back(made);
+}
+
+/// A visitor of an element's actions that adds up the seconds of one parameter's redistributions in
+/// a step.
+template <int N, search::move_prices Prices>
+struct parameter_seconds {
+  search::basic_problem<N> const& net;
+  Prices& prices;
+  int index;
+  double seconds = 0;
+
+  constexpr void compute(search::phase, search::computation, int, int) {}
+  constexpr void move(search::phase when, search::moved what, int k, shape const& extents,
+                      placement const& from, placement const& to) {
+    if (what != search::moved::parameter || k != index || from == to) return;
+    seconds += times_per_step(net, when, what) *
+               prices.move(extents, element_size(net, what, when), from, to).seconds;
+  }
+};
+
+/// Makes the options of elements of a problem under a plan. All constructor arguments must outlive
+/// this object.
+template <int N, search::move_prices Prices>
+class element_options {
+ public:
+  constexpr element_options(search::basic_problem<N> const& net,
+                            search::basic_plan<N> const& chosen, Prices& prices)
+      : net_(net), chosen_(chosen), prices_(prices) {}
+
+  /// Returns whether elements i and k have the same options, unless one of them is tied.
+  constexpr bool alike(int i, int k) const {
+    return net_[i].layer == net_[k].layer && net_[i].kind == net_[k].kind &&
+           role_of(i).runs == role_of(k).runs && role_of(i).held == role_of(k).held &&
+           x_extents(net_, i) == x_extents(net_, k) && y_extents(net_, i) == y_extents(net_, k) &&
+           chosen_[i] == chosen_[k];
+  }
+
+  /// Returns the strategies of parameter `index` of element i that no other one dominates.
+  constexpr std::vector<parameter_option> of_parameter(int i, int index) const {
+    std::vector<parameter_option> list;
+    for (auto const& s : strategies(chosen_[i].parameters[index],
+                                    net_.spec(i).parameters[index].extents, chosen_.mesh))
+      add_undominated(list, priced(i, index, s));
+    return list;
+  }
+
+  /// Returns what the strategy `placements` of parameter `index` of element i costs.
+  constexpr parameter_option priced(int i, int index,
+                                    search::parameter_choice const& placements) const {
+    auto const& whole = net_.spec(i);
+    auto c = chosen_[i];
+    c.parameters[index] = placements;
+    parameter_seconds<N, Prices> sum{net_, prices_, index};
+    auto const role = role_of(i);
+    search::for_each_phase(role.runs,
+                           [&](search::phase when) { visit_element(when, whole, c, sum); });
+    parameter_option made{placements, sum.seconds};
+    // The memory of the element as if it had no other parameter.
+    auto spec = whole;
+    spec.parameters = {};
+    spec.parameters.push_back(whole.parameters[index]);
+    c.parameters = {};
+    c.parameters.push_back(placements);
+    made.lasting = memory_of(net_, spec, role, c, chosen_.mesh).lasting;
+    search::halo_memory const none;
+    int at = 0;
+    for (auto const when : {search::phase::forward, search::phase::backward,
+                            search::phase::synchronize, search::phase::renew}) {
+      search::step_detail::phase_memory run{
+          spec, c, chosen_.mesh, none, net_.element_size, net_.accumulation_size, 0, 0};
+      visit_element(when, spec, c, run);
+      made.held[at] = run.held;
+      made.most[at++] = run.most;
+    }
+    return made;
+  }
+
+  /// Returns the options of element i. `of(index)` returns those of its parameter `index`.
+  template <class Of>
+  constexpr std::vector<element_option> combined(int i, Of const& of) const {
+    std::vector<element_option> list(1);
+    for (int k = 0; k < net_.spec(i).parameters.size(); ++k) {
+      std::vector<element_option> longer;
+      std::vector<parameter_option> const options = of(k);
+      for (auto const& some : list)
+        for (auto const& next : options) {
+          longer.push_back(some);
+          longer.back().parameters.push_back(next.placements);
+          longer.back().seconds += next.seconds;
+        }
+      list = std::move(longer);
+    }
+    std::vector<element_option> kept;
+    auto c = chosen_[i];
+    for (auto& made : list) {
+      c.parameters = made.parameters;
+      made.bytes = memory_of(net_, net_.spec(i), role_of(i), c, chosen_.mesh);
+      add_undominated(kept, made);
+    }
+    return kept;
+  }
+
+ private:
+  constexpr search::element_role role_of(int i) const {
+    int const again = chosen_.recomputed;
+    return {net_[i].kind, x_extents(net_, i), y_extents(net_, i), net_.runs(i, again),
+            part_held(net_, i, again)};
+  }
+
+  search::basic_problem<N> const& net_;
+  search::basic_plan<N> const& chosen_;
+  Prices& prices_;
+};
+
+}  // namespace detail
+}  // namespace ashlar::sync

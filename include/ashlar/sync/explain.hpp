@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Reports of how the gradients of a plan are synchronized, as tables with a line for each parameter:
+//
+//   explain(problem, plan, machine)            all parameters
+//   explain(problem, before, after, machine)   all parameters; those that differ have a second line,
+//                                              for the plan before
+//   diff(problem, before, after, machine)      only those that differ
+//
+// In wide tables the placements of a parameter are on a line of their own. Equal parameters with
+// equal placements share a line. For each parameter of a line there are:
+//
+//   received   bytes that the busiest rank receives in a step
+//   seconds    of the parameter's redistributions, one after the other
+//   exposed    the part of these for which ranks wait: with problem::overlap by the timeline of the
+//              program, else all of them
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
+#include <ashlar/search/text.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/sync/owners.hpp>
+
+namespace ashlar::sync {
+
+/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner along
+/// gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
+inline std::string strategy_text(search::parameter_choice const& p, topology const& t) {
+  auto const& at = p.updated_at();
+  std::string axes;
+  bool owned = false, other = false;
+  for (int a = 0; a < at.axes(); ++a) {
+    if (at[a] == stored_as_used(p)[a]) continue;
+    owned = owned || at[a].is_owned();
+    other = other || !(at[a].is_owned() || at[a].is_split());
+    axes += (axes.empty() ? " along " : ",") + std::string(t.axis[a].name.view());
+  }
+  bool const copies = p.is_updated_apart();
+  if (axes.empty()) return copies ? "other" : p.grad.has_partial() ? "all-reduce" : "local";
+  if (other) return "other" + axes;
+  if (owned) return copies ? "owner" + axes : "owner" + axes + ", read at use";
+  return (copies ? "ZeRO-1" : "ZeRO-3") + axes;
+}
+
+namespace detail {
+
+/// A parameter of a report, or several equal ones: their sums.
+struct explained_parameter {
+  std::string name;
+  shape extents;
+  search::parameter_choice placements;
+  int count = 1;
+  double received = 0, seconds = 0, exposed = 0;
+};
+
+struct explained_plan {
+  std::vector<explained_parameter> parameters;  ///< each by itself, in the order of the net
+  double seconds = 0;                           ///< of a step
+  double received = 0;                          ///< bytes that all these parameters receive
+};
+
+inline explained_plan explained(search::problem net, search::plan const& chosen, machine const& m) {
+  net.interleaved = chosen.interleaved;
+  explained_plan made;
+  std::vector<std::vector<int>> index(static_cast<std::size_t>(net.size()));
+  for (int i = 0; i < net.size(); ++i)
+    for (int k = 0; k < chosen[i].parameters.size(); ++k) {
+      auto const& spec = net.spec(i).parameters[k];
+      index[static_cast<std::size_t>(i)].push_back(static_cast<int>(made.parameters.size()));
+      made.parameters.push_back({std::string(net.spec(i).name.text) + "." + spec.name.text,
+                                 spec.extents, chosen[i].parameters[k]});
+    }
+  search::program p;
+  search::timeline when;
+  if (net.overlap) {
+    auto overlap = search::overlap_of(net, chosen, m);
+    p = std::move(overlap.made);
+    when = std::move(overlap.when);
+    made.seconds = when.seconds;
+  } else {
+    p = build(net, chosen, m);
+    made.seconds = serial_seconds(p, m).seconds();
+  }
+  for (std::size_t k = 0; k < p.moves.size(); ++k) {
+    auto const& move = p.moves[k];
+    if (move.what != search::moved::parameter) continue;
+    auto& own = made.parameters[static_cast<std::size_t>(
+        index[static_cast<std::size_t>(move.element)][static_cast<std::size_t>(move.index)])];
+    auto const& path = p.path_of(move);
+    double received = 0;
+    for (auto const& s : path.steps)
+      received += double(search::transfer_traffic(path, s, p.mesh).elements) * path.element_size;
+    own.received += received;
+    made.received += received;
+    own.seconds += path.seconds;
+    own.exposed += net.overlap ? when.moves[k].exposed : path.seconds;
+  }
+  return made;
+}
+
+inline std::string route_text(search::parameter_choice const& p) {
+  return to_string(p.grad) + " -> " + to_string(p.updated_at()) + " -> " + to_string(p.store) +
+         " -> " + to_string(p.use);
+}
+
+/// A line of a table: a parameter after, and before if this is another one.
+struct explained_line {
+  explained_parameter now, before;
+  bool differs = false;
+};
+
+constexpr bool same_strategy(search::parameter_choice const& a, search::parameter_choice const& b) {
+  return a.store == b.store && a.update == b.update;
+}
+
+/// Adds up the lines of equal parameters.
+inline std::vector<explained_line> folded(explained_plan const& after, explained_plan const& before,
+                                          bool only_changes) {
+  std::vector<explained_line> lines;
+  for (std::size_t i = 0; i < after.parameters.size(); ++i) {
+    auto const &now = after.parameters[i], &old = before.parameters[i];
+    bool const differs = !same_strategy(now.placements, old.placements);
+    if (only_changes && !differs) continue;
+    explained_line* same = nullptr;
+    for (auto& it : lines)
+      if (it.now.name == now.name && it.now.extents == now.extents &&
+          it.now.placements == now.placements && it.before.placements == old.placements)
+        same = &it;
+    if (same == nullptr) {
+      lines.push_back({now, old, differs});
+      continue;
+    }
+    for (auto [to, from] : {std::pair{&same->now, &now}, std::pair{&same->before, &old}}) {
+      to->count += from->count;
+      to->received += from->received;
+      to->seconds += from->seconds;
+      to->exposed += from->exposed;
+    }
+  }
+  return lines;
+}
+
+inline std::vector<std::string> cells(explained_parameter const& p, topology const& t,
+                                      bool is_before) {
+  std::string const times = p.count > 1 ? " x " + std::to_string(p.count) : "";
+  return {is_before ? "  before" : p.name + times,
+          is_before ? "" : to_string(p.extents),
+          strategy_text(p.placements, t),
+          route_text(p.placements),
+          bytes_text(p.received),
+          search::detail::seconds_or_dash(p.seconds),
+          search::detail::seconds_or_dash(p.exposed)};
+}
+
+inline std::string table(std::vector<explained_line> const& lines, topology const& t) {
+  std::vector<std::vector<std::string>> rows{{"parameter", "extents", "strategy",
+                                              "grad -> update -> store -> use", "received",
+                                              "seconds", "exposed"}};
+  for (auto const& it : lines) {
+    rows.push_back(cells(it.now, t, false));
+    if (it.differs) rows.push_back(cells(it.before, t, true));
+  }
+  constexpr std::size_t route = 3, most_columns = 100;
+  auto const text_of = [&](bool in_row) {
+    std::vector<std::size_t> widths(rows[0].size(), 0);
+    for (auto const& row : rows)
+      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    std::string text;
+    for (auto const& row : rows) {
+      std::string line;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (c == route && !in_row) continue;
+        if (c > 0) line += "  ";
+        line += c <= route ? search::detail::padded(row[c], widths[c])
+                           : search::detail::right(row[c], widths[c]);
+      }
+      text += line + '\n';
+      if (!in_row) text += "    " + row[route] + '\n';
+      if (in_row && line.size() > most_columns) return std::string();
+    }
+    return text;
+  };
+  auto const narrow = text_of(true);
+  return narrow.empty() ? text_of(false) : narrow;
+}
+
+inline std::string report(search::problem const& net, search::plan const& before,
+                          search::plan const& after, machine const& m, bool only_changes) {
+  check_plan_of("sync::explain", net, before);
+  check_plan_of("sync::explain", net, after);
+  auto const now = explained(net, after, m), old = explained(net, before, m);
+  bool const compares = !(before.choices == after.choices);
+  std::string text = "synchronization: " + seconds_text(now.seconds) + " a step, " +
+                     bytes_text(now.received) + " received, " + bytes_text(double(after.memory)) +
+                     " of memory\n";
+  if (compares)
+    text += "before:          " + seconds_text(old.seconds) + " a step, " +
+            bytes_text(old.received) + " received, " + bytes_text(double(before.memory)) +
+            " of memory\n";
+  if (auto const owned = balance_of(net, after); owned.most > 0)
+    text += "owners:          the busiest rank owns " + std::to_string(owned.most) +
+            " elements, at least " + std::to_string(owned.bound) + " in any dealing\n";
+  auto const lines = folded(now, old, only_changes);
+  if (lines.empty()) return text + "no parameter differs\n";
+  return text + table(lines, after.mesh);
+}
+
+}  // namespace detail
+
+/// Returns a table of how the parameters of a plan are synchronized. Communicates nothing. Throws
+/// ashlar::error if the plan is of another net.
+template <int N>
+std::string explain(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
+                    machine const& m) {
+  auto const plan = with_capacity<search::dynamic_size>(chosen);
+  return detail::report(any_length(net), plan, plan, m, false);
+}
+
+/// Returns the table of plan `after`, with a second line for each parameter that has another
+/// strategy in the plan `before`. Communicates nothing. Errors are those of `explain`.
+template <int N>
+std::string explain(search::basic_problem<N> const& net, search::basic_plan<N> const& before,
+                    search::basic_plan<N> const& after, machine const& m) {
+  return detail::report(any_length(net), with_capacity<search::dynamic_size>(before),
+                        with_capacity<search::dynamic_size>(after), m, false);
+}
+
+/// Returns the lines of explain(net, before, after, m) for parameters whose strategy differs.
+template <int N>
+std::string diff(search::basic_problem<N> const& net, search::basic_plan<N> const& before,
+                 search::basic_plan<N> const& after, machine const& m) {
+  return detail::report(any_length(net), with_capacity<search::dynamic_size>(before),
+                        with_capacity<search::dynamic_size>(after), m, true);
+}
+
+}  // namespace ashlar::sync

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The strategies of a plan's parameters with which a step takes the fewest seconds:
+//
+//   sync::optimum const best = sync::optimal(problem, plan, machine);   // also constexpr
+//
+//   problem::overlap   objective                                        result
+//   false              seconds of a step in which nothing overlaps      exact, or with a small gap
+//                                                                       below a memory limit
+//   true               seconds of the timeline of the plan's program    with a gap
+//                      (overlapped_optimum.hpp)
+//
+// The layouts of the plan stay as they are. strategies.hpp lists the strategies of one parameter.
+
+#include <ashlar/sync/overlapped_optimum.hpp>
+#include <ashlar/sync/serial_optimum.hpp>
+
+namespace ashlar::sync {
+
+struct optimal_options {
+  int effort = 400'000;  ///< of the search below a memory limit (limited_options.hpp)
+  int most_priced = 64;  ///< plans whose timeline is computed, if problem::overlap is set
+};
+
+/// Returns the plan `chosen` of `net` with the strategies of the fewest seconds on machine `m`, and
+/// how many seconds fewer others take at most. Communicates nothing. Throws ashlar::error if
+/// `chosen` is a plan of another net, or if no strategies are found that fit in the memory of the
+/// machine (0: no limit).
+template <int N>
+constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
+                                   search::basic_plan<N> const& chosen, machine const& m,
+                                   optimal_options const& options = {}) {
+  check_plan_of("sync::optimal", net, chosen);
+  if (net.overlap) {
+    auto const found = detail::overlapped_optimum(any_length(net),
+                                                  with_capacity<search::dynamic_size>(chosen), m,
+                                                  options.most_priced)
+                           .run(options.effort);
+    return {with_capacity<N>(found.chosen), found.bound, found.gap};
+  }
+  return detail::serial_optimum<N>(net, chosen, m, options.effort).run();
+}
+
+}  // namespace ashlar::sync

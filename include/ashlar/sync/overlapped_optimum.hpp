@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The strategies of a plan's parameters with which a step takes few seconds if communication
+// overlaps with computations (problem::overlap). The seconds are those of the timeline of the
+// program, after the passes of step/overlapped.hpp. They do not add up, so this is a search without
+// a guarantee, beside a bound that tells how good the result is (link_bound.hpp):
+//
+//   start     the best of the serial optimum and of the builders (all-reduce, ZeRO-1 and 3, owners,
+//             and hybrid sharding along each axis)
+//   changes   equal parameters, such as those of all blocks of a net, get another strategy together;
+//             a change that saves seconds is kept. Groups with the most elements come first, until a
+//             round changes nothing or enough plans have been priced
+//
+// Plans whose programs exceed the memory limit are passed over.
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <ashlar/search/overlap/overlap_breakdown.hpp>
+#include <ashlar/step/high_water.hpp>
+#include <ashlar/sync/all_reduce.hpp>
+#include <ashlar/sync/hybrid.hpp>
+#include <ashlar/sync/link_bound.hpp>
+#include <ashlar/sync/serial_optimum.hpp>
+#include <ashlar/sync/zero.hpp>
+
+namespace ashlar::sync::detail {
+
+class overlapped_optimum {
+ public:
+  overlapped_optimum(search::problem const& net, search::plan const& chosen, machine const& m,
+                     int most_priced)
+      : net_(net), start_(chosen), machine_(m), left_(most_priced) {
+    net_.interleaved = chosen.interleaved;  // 0 in a problem if the search has chosen it
+  }
+
+  optimum run(int effort) {
+    std::optional<error> refused;
+    try {
+      consider(serial_optimum<search::dynamic_size>(net_, start_, machine_, effort).run().chosen);
+    } catch (error const& e) {
+      refused = e;  // passes may need less memory than the serial program, but hardly ever do
+    }
+    auto unlimited = machine_;
+    unlimited.memory = 0;
+    consider(all_reduce{}(net_, start_, unlimited));
+    consider(zero<1>{}(net_, start_, unlimited));
+    consider(zero<3>{}(net_, start_, unlimited));
+    consider(owners{}(net_, start_, unlimited));
+    for (auto const& axis : start_.mesh.axis)
+      for (auto const values : {reads::local_copies, reads::at_use})
+        consider(hybrid{axis.name.view(), values}(net_, start_, unlimited));
+    if (!best_ && refused) throw *refused;
+    change_groups();
+    optimum made{*best_, 0, 0};
+    made.bound = std::min(overlapped_bound(net_, start_, machine_), best_->seconds);
+    double const less = best_->seconds - made.bound;
+    made.gap = less > 1e-9 * best_->seconds ? less / best_->seconds : 0;
+    return made;
+  }
+
+ private:
+  struct group {
+    search::parameter_choice placements;
+    shape extents;
+    std::vector<std::pair<int, int>> members;  ///< element and index of each parameter
+    double elements() const { return double(members.size()) * double(extents.elements()); }
+  };
+
+  /// Prices a plan, and keeps it if it fits and takes fewer seconds than the best one.
+  bool consider(search::plan made) {
+    --left_;
+    auto const priced = overlap_of(net_, made, machine_);
+    bool const fits = machine_.memory == 0 || high_water(priced.made).peak <= machine_.memory;
+    if (!fits || (best_ && priced.seconds() >= best_->seconds * (1 - rounding))) return false;
+    made.seconds = priced.seconds();
+    made.communication_seconds = priced.when.exposed;
+    best_ = std::move(made);
+    return true;
+  }
+
+  std::vector<group> groups() const {
+    std::vector<group> list;
+    for (int i = 0; i < net_.size(); ++i)
+      for (int k = 0; k < start_[i].parameters.size(); ++k) {
+        auto const& spec = net_.spec(i).parameters[k];
+        if (spec.tie == search::tie_role::later) continue;
+        auto const& p = start_[i].parameters[k];
+        auto at = std::find_if(list.begin(), list.end(), [&](group const& g) {
+          return g.extents == spec.extents && g.placements == p;
+        });
+        if (at == list.end()) at = list.insert(at, {p, spec.extents, {}});
+        at->members.push_back({i, k});
+      }
+    std::stable_sort(list.begin(), list.end(),
+                     [](group const& a, group const& b) { return a.elements() > b.elements(); });
+    return list;
+  }
+
+  void change_groups() {
+    auto const all = groups();
+    auto unlimited = machine_;
+    unlimited.memory = 0;
+    for (bool changed = true; changed && left_ > 0;) {
+      changed = false;
+      for (auto const& g : all)
+        for (auto const& s : strategies(g.placements, g.extents, start_.mesh)) {
+          if (left_ <= 0) return;
+          auto const [i, k] = g.members[0];
+          auto const& now = (*best_)[i].parameters[k];
+          // Owners are left out: they are dealt out for a whole plan.
+          if (s.updated_at().has_owned() || (now.store == s.store && now.update == s.update))
+            continue;
+          changed = consider(with(g, s, unlimited)) || changed;
+        }
+    }
+  }
+
+  /// Returns the best plan with strategy `s` for a group of parameters.
+  search::plan with(group const& g, search::parameter_choice const& s, machine const& m) const {
+    auto made = *best_;
+    for (auto const& [i, k] : g.members) {
+      auto& p = made.choices[static_cast<std::size_t>(i)].parameters[k];
+      p.store = s.store;
+      p.update = s.update;
+    }
+    return changed_plan("sync::optimal", net_, made, m,
+                        [](search::parameter_choice&, shape const&) {});
+  }
+
+  search::problem net_;
+  search::plan const& start_;
+  machine const& machine_;
+  int left_;
+  std::optional<search::plan> best_;
+};
+
+}  // namespace ashlar::sync::detail

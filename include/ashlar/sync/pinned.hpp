@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Gives single parameters of a plan another strategy, by name:
+//
+//   plan = sync::pinned(problem, plan, machine, "embedding.table", sync::owners{});
+//
+// A name is ELEMENT.PARAMETER. ELEMENT is written as in pins of the search (search/pin.hpp): a
+// number, a range such as 3..9, a name, or a pattern such as l*. All elements that it names and that
+// have the parameter are changed. The later use of a tied parameter stands for the first one.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ashlar/search/pin.hpp>
+#include <ashlar/sync/changed_plan.hpp>
+
+namespace ashlar::sync {
+namespace detail {
+
+/// Returns the parameters that a name stands for: flag [i][k] is set for parameter k of element i.
+template <int N>
+std::vector<std::vector<bool>> named_parameters(search::basic_problem<N> const& net,
+                                                std::string_view name) {
+  auto const dot = name.rfind('.');
+  auto const refuse = [&](std::string const& why) {
+    throw error("sync::pinned", "\"" + std::string(name) + "\": " + why);
+  };
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size())
+    refuse("write ELEMENT.PARAMETER, such as embedding.table, 3.weight or 2..9.weight.");
+  search::pin const wanted{std::string(name),
+                           std::string(name.substr(0, dot)),
+                           std::string(name.substr(dot + 1)),
+                           {},
+                           {}};
+  std::vector<std::vector<bool>> flags;
+  for (int i = 0; i < net.size(); ++i)
+    flags.emplace_back(static_cast<std::size_t>(net.spec(i).parameters.size()), false);
+  bool any = false;
+  std::string known;
+  for (int const i : search::detail::elements_of(net, wanted))
+    for (int k = 0; k < net.spec(i).parameters.size(); ++k) {
+      std::string const own = net.spec(i).parameters[k].name.text;
+      if ((", " + known + ", ").find(", " + own + ", ") == std::string::npos)
+        known += (known.empty() ? "" : ", ") + own;
+      if (own != wanted.tensor) continue;
+      any = true;
+      int first = i, index = k;
+      for (auto const& t : net.ties)
+        if (t.later == i && t.later_index == k) first = t.first, index = t.first_index;
+      flags[static_cast<std::size_t>(first)][static_cast<std::size_t>(index)] = true;
+    }
+  if (!any)
+    refuse(
+        "there is no parameter " + wanted.tensor + " there. " +
+        (known.empty() ? "These elements have no parameters." : "Parameters are " + known + "."));
+  return flags;
+}
+
+}  // namespace detail
+
+/// Returns the plan `chosen` of `net` in which the parameters with this name have the strategy of a
+/// builder such as zero<1>{}, priced on machine `m`. Communicates nothing. Throws ashlar::error if
+/// no parameter has the name; other errors are those of the builder and of search/pin.hpp.
+template <int N, class Builder>
+search::basic_plan<N> pinned(search::basic_problem<N> const& net,
+                             search::basic_plan<N> const& chosen, machine const& m,
+                             std::string_view name, Builder const& builder) {
+  check_plan_of("sync::pinned", net, chosen);
+  auto const flags = detail::named_parameters(net, name);
+  search::basic_plan<N> const built = builder(net, chosen, m);
+  std::vector<search::parameter_choice> made;  // in the order in which changed_plan asks for them
+  for (int i = 0; i < net.size(); ++i)
+    for (int k = 0; k < chosen[i].parameters.size(); ++k) {
+      if (net.spec(i).parameters[k].tie == search::tie_role::later) continue;
+      bool const is_named = flags[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)];
+      made.push_back((is_named ? built : chosen)[i].parameters[k]);
+    }
+  std::size_t next = 0;
+  return changed_plan("sync::pinned", net, chosen, m,
+                      [&](search::parameter_choice& p, shape const&) {
+                        p.store = made[next].store;
+                        p.update = made[next++].update;
+                      });
+}
+
+}  // namespace ashlar::sync

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The strategies among which `optimal` chooses for one parameter. A is a set of mesh axes along
+// which the ranks can share out its update (can_divide in changed_plan.hpp):
+//
+//   strategy                         update           store
+//   all-reduce                       as used          as used
+//   ZeRO-1, ZeRO-3 along A           S(0) along A     as used, or the same as update
+//   owners, copies or read at use    O along all A    as used, or the same as update
+//
+// A is every set of such axes: if it is one axis of several, this is hybrid sharding. The axes of A
+// divide dim 0 either in the order of the mesh or in the opposite order. On a mesh with two tiers
+// of links, only one of these orders allows a reduction inside the nodes first.
+//
+// Owners are listed as rank 0 of each axis, since all owners cost the same. The caller deals
+// parameters out among them afterwards (deal_owners.hpp).
+
+#include <vector>
+
+#include <ashlar/sync/changed_plan.hpp>
+
+namespace ashlar::sync {
+
+/// Returns the axes along which the ranks can share out the update of a parameter that is stored as
+/// its layer reads it: bit a is set for axis a.
+constexpr unsigned dividing_axes(search::parameter_choice const& p, topology const& t) {
+  placement const whole = stored_as_used(p);
+  unsigned axes = 0;
+  for (int a = 0; a < whole.axes(); ++a)
+    if (can_divide(p, whole, t, a)) axes |= 1u << a;
+  return axes;
+}
+
+/// The order in which several axes divide a dim: the first one divides the dim, and each next one
+/// divides the shards of those before it.
+enum class nesting : signed char { as_in_mesh, opposite };
+
+/// Returns placement `whole` with dim 0 divided along a set of axes, in which bit a stands for axis
+/// a. A tensor without dims, of rank 0, cannot be divided and stays whole.
+constexpr placement divided(placement whole, int rank, unsigned axes,
+                            nesting order = nesting::as_in_mesh) {
+  int const n = whole.axes();
+  for (int i = 0; i < n && rank > 0; ++i) {
+    int const a = order == nesting::as_in_mesh ? i : n - 1 - i;
+    if ((axes >> a & 1u) != 0) whole = whole.with_split(a, 0);
+  }
+  return whole;
+}
+
+/// Returns all strategies of a parameter with these extents: copies of `p` with other placements
+/// `store` and `update`. The first one is all-reduce. Communicates nothing.
+constexpr std::vector<search::parameter_choice>
+strategies(search::parameter_choice p, shape const& extents, topology const& t) {
+  placement const whole = stored_as_used(p);
+  unsigned const all = dividing_axes(p, t);
+  std::vector<search::parameter_choice> list;
+  p.store = whole;
+  p.update = {};
+  list.push_back(p);
+  auto const add = [&](placement const& at) {
+    for (bool const at_use : {false, true}) {
+      p.store = at_use ? at : whole;
+      p.set_update(at);
+      list.push_back(p);
+    }
+  };
+  for (unsigned axes = 1; axes <= all && extents.rank() > 0; ++axes) {
+    if ((axes & ~all) != 0) continue;
+    add(divided(whole, extents.rank(), axes));
+    if ((axes & (axes - 1)) != 0) add(divided(whole, extents.rank(), axes, nesting::opposite));
+  }
+  if (all == 0) return list;
+  placement owner = whole;
+  for (int a = 0; a < whole.axes(); ++a)
+    if ((all >> a & 1u) != 0) owner = owner.with(a, owned(0));
+  add(owner);
+  return list;
+}
+
+}  // namespace ashlar::sync
