@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
-// thorough: ASHLAR_GRADIENT_PROGRAMS=1000 2 4
+// thorough: ASHLAR_GRADIENT_PROGRAMS=1000 1 2 3 4 5 6
 
 // Tests ashlar::gradient. Random programs run on tensors at random placements. Their values and
 // gradients are compared with those of one process, and these with finite differences.
@@ -49,6 +49,11 @@ struct random_program {
         case 6: all.push_back(0.5 * u); break;
         case 7: all.push_back(sum(u, s.dim)); break;
         case 8: all.push_back(sigmoid(u) * v); break;
+        case 9: all.push_back(softmax(u, s.dim)); break;
+        case 10: all.push_back(transpose(u) + v); break;
+        case 11: all.push_back(u * max(v, s.dim)); break;
+        case 12: all.push_back(einsum<"ab,cb->ca">(u, v)); break;
+        case 13: all.push_back(u / (1 + sum(v * v, 0, 1))); break;
         default: all.push_back(mean(matmul(u, v), s.dim)); break;
       }
     }
@@ -69,7 +74,7 @@ draw_program(std::mt19937& random) {
     random_program program;
     std::size_t const count = 2 + static_cast<std::size_t>(below(7));
     for (std::size_t i = 0; i < count; ++i)
-      program.steps.push_back({below(10), below(3 + i), below(3 + i), below(2)});
+      program.steps.push_back({below(15), below(3 + i), below(3 + i), below(2)});
     try {
       return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
     } catch (ashlar::error const&) {

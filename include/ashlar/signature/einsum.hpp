@@ -21,30 +21,9 @@
 #include <string_view>
 
 #include <ashlar/signature/contraction.hpp>
+#include <ashlar/signature/dim_letters.hpp>
 
 namespace ashlar {
-
-/// Up to max_rank letters.
-struct dim_letters {
-  char text[max_rank + 1]{};
-  int length = 0;
-
-  constexpr dim_letters() = default;
-  constexpr explicit dim_letters(std::string_view letters) {
-    for (char const letter : letters) push_back(letter);
-  }
-  constexpr void push_back(char letter) { text[length++] = letter; }
-  constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
-  constexpr bool has(char letter) const { return view().find(letter) != std::string_view::npos; }
-  constexpr dim_letters operator+(dim_letters const& more) const {
-    dim_letters sum = *this;
-    for (char const letter : more.view()) sum.push_back(letter);
-    return sum;
-  }
-  friend constexpr bool operator==(dim_letters const& a, dim_letters const& b) {
-    return a.view() == b.view();
-  }
-};
 
 /// The text of an einsum as an argument of a template.
 struct einsum_text {

@@ -21,7 +21,9 @@
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/formula/passes.hpp>
+#include <ashlar/tensor/copy_letters.hpp>
 #include <ashlar/tensor/repeated.hpp>
+#include <ashlar/tensor/softmax_rows.hpp>
 
 namespace ashlar::formulas {
 
@@ -131,7 +133,8 @@ class evaluation {
       auto const in_a = n.in_a.view().find(letter), in_b = n.in_b.view().find(letter);
       if (letter == '1') extent = 1;
       else if (in_a != std::string_view::npos) extent = size(n.a, static_cast<int>(in_a));
-      else extent = size(n.b, static_cast<int>(in_b));
+      else if (in_b != std::string_view::npos) extent = size(n.b, static_cast<int>(in_b));
+      else extent = n.extents[d];  // a dim that a reshape makes, which is whole
     }
   }
 
@@ -145,7 +148,7 @@ class evaluation {
         return w.target;
       }
     node const& n = g_[i];
-    if (n.is_element_wise() && n.what != operation::repeat)
+    if (n.may_overwrite())
       for (int const from : {n.a, n.b})
         if (from >= 0 && at(from).own && at(from).uses == (n.a == n.b ? 2 : 1) &&
             elements(from) == elements(i)) {
@@ -195,7 +198,19 @@ class evaluation {
       case operation::multiply: pairs(device::product_of{}); break;
       case operation::divide: pairs(device::quotient_of{}); break;
       case operation::contract: multiply(i, 0, z); break;
-      case operation::sum: reduce(i, u, z); break;
+      case operation::sum: reduce(i, reduction::sum, u, z); break;
+      case operation::largest: reduce(i, reduction::max, u, z); break;
+      case operation::equal: pairs(device::equal_of{}); break;
+      case operation::softmax:
+        if (std::int64_t const columns = size(i, n.extents.rank() - 1); count > 0)
+          ashlar::detail::softmax_rows(mesh_, u, count / columns, columns, z);
+        break;
+      case operation::permute:
+        ashlar::detail::copy_letters(mesh_.processor(), letter_extents_of(n), n.in_a, u, n.out, z);
+        break;
+      case operation::reshape:
+        if (z != u) copy_elements(mesh_.processor(), u, count, z);
+        break;
       case operation::repeat: spread(n.in_a, n.a, i, z); break;
       default: break;  // a leaf is not computed
     }
@@ -227,12 +242,8 @@ class evaluation {
   using stride_list = std::array<std::int64_t, max_rank + 1>;
   /// Returns the strides of node `from` in the dims of node `to`: 0 where it is repeated.
   stride_list strides_in(dim_letters const& letters, int from, int to) const {
-    stride_list strides{};
-    int const rank = g_[from].extents.rank(), missing = g_[to].extents.rank() - rank;
-    std::int64_t step = 1;
-    for (int d = rank - 1; d >= 0; step *= size(from, d--))
-      if (letters.text[d] != '1') strides[static_cast<std::size_t>(d + missing)] = step;
-    return strides;
+    return ashlar::detail::repeated_strides(letters, g_[to].extents.rank(),
+                                            [&](int d) { return size(from, d); });
   }
   /// Writes node `from` to `z`, repeated to the extents of node `to`.
   void spread(dim_letters const& letters, int from, int to, T* z) {
@@ -249,13 +260,19 @@ class evaluation {
                  target.data());
   }
 
-  /// Computes z, the sum of u over dims. Neighbouring dims are summed together.
-  void reduce(int i, T const* u, T* z) {
+  /// Returns the extents of the shards of the operands, by the letters of their dims.
+  ashlar::detail::letter_extents letter_extents_of(node const& n) const {
+    ashlar::detail::letter_extents local;
+    for (int d = 0; d < n.in_a.length; ++d) local.set(n.in_a.text[d], size(n.a, d));
+    for (int d = 0; d < n.in_b.length; ++d) local.set(n.in_b.text[d], size(n.b, d));
+    return local;
+  }
+
+  /// Computes z, the sum or the maximum of u over dims. Neighbouring dims are reduced together.
+  void reduce(int i, reduction op, T const* u, T* z) {
     node const& n = g_[i];
     int const rank = g_[n.a].extents.rank();
-    auto const summed = [&](int d) {
-      return n.out.view().find(n.in_a.text[d]) == std::string_view::npos;
-    };
+    auto const summed = [&](int d) { return !n.out.has(n.in_a.text[d]); };
     // Each round sums the last run of summed dims, so `inner` is what follows the run.
     std::int64_t inner = 1, rest = elements(n.a);
     std::unique_ptr<buffer<T>> previous;
@@ -270,11 +287,9 @@ class evaluation {
       for (int e = 0; e <= d; ++e) outer *= size(n.a, e), last = last && !summed(e);
       rest = outer * inner;
       if (last)
-        return reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer, extent,
-                          inner, z);
+        return reduce_dim(mesh_.processor(), mesh_.memory(), op, u, outer, extent, inner, z);
       auto next = std::make_unique<buffer<T>>(mesh_.memory(), rest);
-      reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer, extent, inner,
-                 next->data());
+      reduce_dim(mesh_.processor(), mesh_.memory(), op, u, outer, extent, inner, next->data());
       previous = std::move(next);
       u = previous->data();
     }
@@ -283,7 +298,7 @@ class evaluation {
   /// Adds a product to the only place where it is wanted. Returns whether it did.
   bool adds_product(int i) {
     if constexpr (std::is_same_v<T, accumulated>) {
-      if (at(i).uses != 1) return false;
+      if (at(i).uses != 1 || order_of_contraction(g_[i]).c.copied) return false;
       for (auto& w : wanted_)
         if (w.node == i && w.sum != nullptr) {
           multiply(i, 1, w.sum);
@@ -296,43 +311,44 @@ class evaluation {
     return false;
   }
 
-  /// Computes z = u v + beta z. The letters in both operands and in z count the matrices of a batch
-  /// and come first. The letters that z lacks are the inner extents of the product.
+  /// Computes z = u v + beta z by matrices, as the letters say (signature/einsum.hpp). An operand or a
+  /// result that lies in another order is copied. Then beta must be 0.
   void multiply(int i, accumulated beta, T* z) {
     node const& n = g_[i];
-    auto const has = [](dim_letters const& letters, char letter) {
-      return letters.view().find(letter) != std::string_view::npos;
-    };
-    std::int64_t batch = 1, rows = 1, inner = 1, columns = 1;
-    bool transposed_a = false, transposed_b = true, first = true;
-    for (int d = 0; d < g_[n.a].extents.rank(); ++d) {
-      char const letter = n.in_a.text[d];
-      if (!has(n.out, letter)) inner *= size(n.a, d);
-      else if (has(n.in_b, letter)) batch *= size(n.a, d);
-      else rows *= size(n.a, d);
-      if (has(n.out, letter) && has(n.in_b, letter)) continue;
-      if (first) transposed_a = !has(n.out, letter);
-      first = false;
-    }
-    first = true;
-    for (int d = 0; d < g_[n.b].extents.rank(); ++d) {
-      char const letter = n.in_b.text[d];
-      bool const is_column = has(n.out, letter) && !has(n.in_a, letter);
-      if (is_column) columns *= size(n.b, d);
-      if (has(n.out, letter) && has(n.in_a, letter)) continue;
-      if (first) transposed_b = is_column;
-      first = false;
-    }
-    std::int64_t const in_u = transposed_a ? rows : inner, in_v = transposed_b ? inner : columns;
+    auto const order = order_of_contraction(n);
+    auto const local = letter_extents_of(n);
     auto const on = mesh_.processor();
-    T const *const u = at(n.a).data, *const v = at(n.b).data;
-    if (batch == 1)
-      gemm(on, transposed_a, transposed_b, rows, columns, inner, 1, u, in_u, v, in_v, beta, z,
-           columns);
-    else
-      gemm_batched_strided<T>(on, transposed_a, transposed_b, batch, rows, columns, inner, 1, u,
-                              in_u, rows * inner, v, in_v, inner * columns, beta, z, columns,
-                              rows * columns);
+    auto const batch = local.product(order.batch), rows = local.product(order.m),
+               columns = local.product(order.n), inner = local.product(order.k);
+    T const *u = at(n.a).data, *v = at(n.b).data;
+    buffer<T> const left(mesh_.memory(), order.a.copied ? elements(n.a) : 0),
+        right(mesh_.memory(), order.b.copied ? elements(n.b) : 0),
+        made(mesh_.memory(), order.c.copied ? elements(i) : 0);
+    if (order.a.copied) {
+      ashlar::detail::copy_letters(on, local, n.in_a, u, order.a.order, left.data());
+      u = left.data();
+    }
+    if (order.b.copied) {
+      ashlar::detail::copy_letters(on, local, n.in_b, v, order.b.order, right.data());
+      v = right.data();
+    }
+    std::int64_t const in_u = order.a.transposed ? rows : inner,
+                       in_v = order.b.transposed ? inner : columns;
+    T* const target = order.c.copied ? made.data() : z;
+    auto const product = [&](bool transposed_a, bool transposed_b, std::int64_t m, std::int64_t k,
+                             T const* a, std::int64_t in_a, T const* b, std::int64_t in_b) {
+      if (batch == 1)
+        gemm(on, transposed_a, transposed_b, m, k, inner, 1, a, in_a, b, in_b, beta, target, k);
+      else
+        gemm_batched_strided<T>(on, transposed_a, transposed_b, batch, m, k, inner, 1, a, in_a,
+                                m * inner, b, in_b, inner * k, beta, target, k, m * k);
+    };
+    if (order.c.transposed)  // the transpose of z is that of v times that of u
+      product(!order.b.transposed, !order.a.transposed, columns, rows, v, in_v, u, in_u);
+    else product(order.a.transposed, order.b.transposed, rows, columns, u, in_u, v, in_v);
+    if (order.c.copied)
+      ashlar::detail::copy_letters(on, local, order.c.order, static_cast<T const*>(target), n.out,
+                                   z);
   }
 
   /// Writes or adds the values of a node that could not be computed in place.

@@ -16,6 +16,9 @@
 //   z = f(u)           du = dz f'(u)           z = u^a     du = dz a u^(a - 1)
 //   z = contract u v   du = contract dz v      dv = contract u dz
 //   z = sum u          du = dz, repeated
+//   z = max u          du = dz / n * m, where m is 1 where u = z and 0 elsewhere, and n is the sum of m
+//   z = softmax u      du = z * (dz - sum(dz * z))
+//   z = permute u      du = dz in the order of u; likewise z = reshape u
 //
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
@@ -94,6 +97,21 @@ class differentiation {
         return give(n.b, add_contraction(g_, n.a, whole, n.in_a, n.out, n.in_b));
       }
       case operation::sum: return give(n.a, dz);
+      case operation::largest: {  // equal maxima share the gradient
+        int const mask = add_pair(g_, operation::equal, n.a, z);
+        unsigned dims = 0;
+        for (int d = 0; d < n.out.length; ++d)
+          if (n.out.text[d] == '1') dims |= 1u << d;
+        return give(n.a, product(quotient(dz, add_sum(g_, mask, dims, 0)), mask));
+      }
+      case operation::softmax: {
+        int const row_sum = add_sum(g_, product(dz, z), 1u << (n.extents.rank() - 1), 0);
+        return give(n.a, product(add_pair(g_, operation::subtract, dz, row_sum), z));
+      }
+      case operation::permute:
+      case operation::reshape:
+        return give(n.a,
+                    add_with_dims(g_, n.what, repeated(dz, z), n.out, n.in_a, g_[n.a].extents));
       default: throw error(g_.name, "a formula cannot contain gradients.");
     }
   }
@@ -133,7 +151,7 @@ class differentiation {
     n.b = like;
     n.extents = g_[like].extents;
     n.in_a = repeated_letters(g_[value].extents, n.extents);
-    n.in_b = n.out = all_letters(n.extents.rank());
+    n.in_b = n.out = first_letters(n.extents.rank());
     return g_.add(n);
   }
 

@@ -16,6 +16,7 @@
 //
 // All counts are for the whole formula, before it is distributed.
 
+#include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
 
 namespace ashlar::formulas {
@@ -28,6 +29,11 @@ struct pass_nodes {
 
 /// The parts of a backward pass: a pass may compute dx, the gradients of the weights, or both.
 enum class backward_part : signed char { input, weights, both };
+
+/// Returns how a contraction becomes products of matrices.
+constexpr einsum_order order_of_contraction(node const& n) {
+  return order_of_einsum({n.in_a, n.in_b, n.out, 2});
+}
 
 namespace detail {
 
@@ -103,12 +109,15 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
     if (!pass.computes[i]) continue;
     node const& n = g[i];
     int reused = -1;
-    if (n.is_element_wise() && n.what != operation::repeat)
+    if (n.may_overwrite())
       for (int const from : {n.b, n.a})
         if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) &&
             g[from].extents.elements() == n.extents.elements() && alike(i, from))
           reused = from;
-    bool const is_added = n.what == operation::contract && uses[i] == 1 && added.contains(i);
+    einsum_order order;
+    if (n.what == operation::contract) order = order_of_contraction(n);
+    bool const is_added = n.what == operation::contract && !order.c.copied && uses[i] == 1 &&
+                          added.contains(i);
     if (reused >= 0 && !placed.contains(i)) {
       owns[reused] = false;
       owns[i] = true;
@@ -118,8 +127,11 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
     }
     bool const is_gradient = n.what == operation::apply_gradient ||
                              n.what == operation::power_gradient;
-    double const repeated = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
-    if (held + repeated > most) most = held + repeated;
+    double copies = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
+    if (order.a.copied) copies += size(n.a);
+    if (order.b.copied) copies += size(n.b);
+    if (order.c.copied) copies += size(i);
+    if (held + copies > most) most = held + copies;
     used(n.a);
     if (n.reads_b()) used(n.b);
   }
