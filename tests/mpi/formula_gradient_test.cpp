@@ -61,6 +61,15 @@ struct random_program {
   }
 };
 
+/// Returns the operators of a program and their operands, for messages.
+std::string text_of(random_program const& program) {
+  std::string text;
+  for (auto const& s : program.steps)
+    text += std::to_string(s.what) + "(" + std::to_string(s.u) + ", " + std::to_string(s.v) + ", " +
+            std::to_string(s.dim) + ") ";
+  return text;
+}
+
 constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
 
 /// Draws a program that uses all its operands and whose extents fit, and its formula.
@@ -145,7 +154,7 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     auto const x = operands(alone, {whole, whole, whole}, seed);
     auto const known = results_of(program, x);
     auto const numeric = differences(program, x);
-    INFO("program ", i);
+    INFO("program ", i, ": ", text_of(program));
     for (std::size_t k = 1; k < 4; ++k) CHECK(apart(known[k], numeric[k]) < 1e-7);
 
     std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives

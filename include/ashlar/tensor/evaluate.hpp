@@ -11,7 +11,10 @@
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
 // memory if it is wanted there, otherwise into the memory of one of its operands if that is no
 // longer needed, otherwise into a block of the mesh's memory that is released after its last use.
+// Groups of operators on the same rows are computed a few rows at a time, and what only they need is
+// never written to memory (signature/formula/row_groups.hpp).
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -88,13 +91,21 @@ class evaluation {
       if (g_[i].reads_b()) ++at(g_[i].b).uses;
     }
     for (auto const& w : wanted_) ++at(w.node).uses;
-    for (int i = 0; i < g_.size(); ++i)
-      if (pass.computes[i]) compute(i);
+    auto const order = order_of(g_, pass.computes);
+    for (int first = 0; first < order.nodes.size();) {
+      int const end = order.end_of_group(first);
+      if (end - first > 1 && Processor::is_host) compute_group(&order.nodes[first], end - first);
+      else
+        for (int p = first; p < end; ++p) compute(order.nodes[p]);
+      first = end;
+    }
     for (auto& w : wanted_)
       if (!w.done) finish(w);
   }
 
  private:
+  using stride_list = std::array<std::int64_t, max_rank + 1>;
+
   /// A block of the mesh's memory.
   using memory_type = std::remove_reference_t<decltype(std::declval<mesh_type const&>().memory())>;
   struct releasing {
@@ -171,36 +182,12 @@ class evaluation {
     node const& n = g_[i];
     if (n.what == operation::contract && adds_product(i)) return;
     T* const z = place(i);
-    T const *const u = at(n.a).data, *const v = n.b < 0 ? nullptr : at(n.b).data;
+    T const* const u = at(n.a).data;
     std::int64_t const count = elements(i);
-    auto const a = static_cast<accumulated>(n.number);
-    using A = accumulated;
-    auto const each = [&](auto const& f) { map(mesh_.processor(), f, u, count, z); };
-    auto const pairs = [&](auto const& f) { write_pairs(n, f, u, v, i, z); };
     switch (n.what) {
-      case operation::scale: each(device::scaled<A>{a}); break;
-      case operation::divide_by: each(device::divided<A>{a}); break;
-      case operation::shift: each(device::shifted<A>{a}); break;
-      case operation::divide_into: each(device::dividing<A>{a}); break;
-      case operation::power: each(device::raised<A>{a}); break;
-      case operation::apply:
-        detail::with_function(n.f, [&]<class F>(F) { each(device::value_of<F>{}); });
-        break;
-      case operation::power_gradient:
-        write_gradient(n, device::raised_gradient<A>{a}, u, v, i, z);
-        break;
-      case operation::apply_gradient:
-        detail::with_function(
-            n.f, [&]<class F>(F) { write_gradient(n, device::gradient_of<F>{}, u, v, i, z); });
-        break;
-      case operation::add: pairs(device::sum_of{}); break;
-      case operation::subtract: pairs(device::difference_of{}); break;
-      case operation::multiply: pairs(device::product_of{}); break;
-      case operation::divide: pairs(device::quotient_of{}); break;
       case operation::contract: multiply(i, 0, z); break;
       case operation::sum: reduce(i, reduction::sum, u, z); break;
       case operation::largest: reduce(i, reduction::max, u, z); break;
-      case operation::equal: pairs(device::equal_of{}); break;
       case operation::softmax:
         if (std::int64_t const columns = size(i, n.extents.rank() - 1); count > 0)
           ashlar::detail::softmax_rows(mesh_, u, count / columns, columns, z);
@@ -212,34 +199,206 @@ class evaluation {
         if (z != u) copy_elements(mesh_.processor(), u, count, z);
         break;
       case operation::repeat: spread(n.in_a, n.a, i, z); break;
-      default: break;  // a leaf is not computed
+      default: {
+        if (count == 0) break;
+        ashlar::detail::repeated_loop loop{n.extents.rank(), {}, strides_in(n.in_a, n.a, i), {}};
+        if (n.b >= 0) loop.y = strides_in(n.in_b, n.b, i);
+        for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(i, d);
+        compute_elements(n, loop, u, n.b < 0 ? nullptr : at(n.b).data, z);
+      }
     }
     used(n.a);
     if (n.reads_b()) used(n.b);
   }
 
-  /// Computes f of each pair of elements, of which one may be repeated.
-  template <class F>
-  void write_pairs(node const& n, F const& f, T const* u, T const* v, int i, T* z) {
-    if (n.in_a == n.out && n.in_b == n.out) return map(mesh_.processor(), f, u, v, elements(i), z);
-    if (elements(i) == 0) return;
-    ashlar::detail::repeated_loop loop{
-        n.extents.rank(), {}, strides_in(n.in_a, n.a, i), strides_in(n.in_b, n.b, i)};
-    for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(i, d);
-    ashlar::detail::map_repeated(mesh_, f, loop, u, v, z);
-  }
-  /// Computes a gradient, whose first operand has all extents. The second operand is first repeated
-  /// if it does not have them.
-  template <class F>
-  void write_gradient(node const& n, F const& f, T const* u, T const* v, int i, T* z) {
-    std::int64_t const count = elements(i);
-    if (n.in_b == n.out) return map(mesh_.processor(), f, u, v, count, z);
-    buffer<T> const whole(mesh_.memory(), count);
-    spread(n.in_b, n.b, i, whole.data());
-    map(mesh_.processor(), f, u, static_cast<T const*>(whole.data()), count, z);
+  /// Computes z, each element from one of u and, if the operator has two operands, one of v.
+  void compute_elements(node const& n, ashlar::detail::repeated_loop const& loop, T const* u,
+                        T const* v, T* z) {
+    using A = accumulated;
+    auto const a = static_cast<A>(n.number);
+    std::int64_t const count = loop.elements();
+    auto const each = [&](auto const& f) { map(mesh_.processor(), f, u, count, z); };
+    auto const pairs = [&](auto const& f) {
+      if (n.in_a == n.out && n.in_b == n.out) map(mesh_.processor(), f, u, v, count, z);
+      else ashlar::detail::map_repeated(mesh_, f, loop, u, v, z);
+    };
+    auto const gradient = [&](auto const& f) {  // u has all extents, v may be repeated
+      if (n.in_b == n.out) return map(mesh_.processor(), f, u, v, count, z);
+      buffer<T> const whole(mesh_.memory(), count);
+      repeat(loop, loop.y, v, whole.data());
+      map(mesh_.processor(), f, u, static_cast<T const*>(whole.data()), count, z);
+    };
+    switch (n.what) {
+      case operation::scale: return each(device::scaled<A>{a});
+      case operation::divide_by: return each(device::divided<A>{a});
+      case operation::shift: return each(device::shifted<A>{a});
+      case operation::divide_into: return each(device::dividing<A>{a});
+      case operation::power: return each(device::raised<A>{a});
+      case operation::apply:
+        return detail::with_function(n.f, [&]<class F>(F) { each(device::value_of<F>{}); });
+      case operation::power_gradient: return gradient(device::raised_gradient<A>{a});
+      case operation::apply_gradient:
+        return detail::with_function(n.f, [&]<class F>(F) { gradient(device::gradient_of<F>{}); });
+      case operation::add: return pairs(device::sum_of{});
+      case operation::subtract: return pairs(device::difference_of{});
+      case operation::multiply: return pairs(device::product_of{});
+      case operation::divide: return pairs(device::quotient_of{});
+      case operation::equal: return pairs(device::equal_of{});
+      default: return;  // the others are no operators of single elements
+    }
   }
 
-  using stride_list = std::array<std::int64_t, max_rank + 1>;
+  /// The elements of the widest result of a group that are computed before the next result is, so
+  /// that those of the whole group fit into the first level of a cache.
+  static constexpr std::int64_t tile = 2048;
+
+  /// Where the rows of one node are while its group is computed.
+  struct row_place {
+    T* first = nullptr;       ///< of the rows that are being computed, or of all rows
+    bool is_scratch = false;  ///< whether only the rows that are being computed have a place
+    int slot = 0;             ///< the number of that place
+    std::unique_ptr<accumulated[]> sums;  ///< of a sum of rows in a wider type
+  };
+
+  /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time. Results
+  /// that no other node needs are never written to memory.
+  void compute_group(int const* nodes, int count) {
+    std::array<int, max_nodes> inside{};  // uses by nodes of the group that are still to come
+    std::int64_t widest = 1;
+    for (int p = 0; p < count; ++p) {
+      node const& n = g_[nodes[p]];
+      ++inside[static_cast<std::size_t>(n.a)];
+      if (n.reads_b()) ++inside[static_cast<std::size_t>(n.b)];
+      widest = std::max({widest, width(nodes[p]), width(n.a)});
+    }
+    int const some = sums_rows(g_, nodes[0]) ? g_[nodes[0]].a : nodes[0];
+    std::int64_t const rows = rows_of(some), step = std::max<std::int64_t>(1, tile / widest);
+    std::array<int, max_nodes> slot{};
+    inplace_vector<int, max_nodes> free_slots;
+    std::vector<row_place> places(static_cast<std::size_t>(count));
+    std::array<row_place*, max_nodes> place_of{};
+    int slots = 0;
+    for (int p = 0; p < count; ++p) {
+      int const i = nodes[p];
+      node const& n = g_[i];
+      row_place& here = places[static_cast<std::size_t>(p)];
+      place_of[static_cast<std::size_t>(i)] = &here;
+      here.is_scratch = at(i).uses == inside[static_cast<std::size_t>(i)];
+      // A slot is free after its last use, or before it where the result may replace the operand.
+      auto const release = [&](int u, bool before) {
+        auto const k = static_cast<std::size_t>(u);
+        if (place_of[k] == nullptr || !place_of[k]->is_scratch || inside[k] != 0 || slot[k] < 0)
+          return;
+        bool const replaces = n.may_overwrite() && (u != n.a || n.in_a == n.out) &&
+                              (u != n.b || n.in_b == n.out);
+        if (before && !replaces) return;
+        free_slots.push_back(slot[k]);
+        slot[k] = -1;
+      };
+      --inside[static_cast<std::size_t>(n.a)];
+      if (n.reads_b()) --inside[static_cast<std::size_t>(n.b)];
+      release(n.a, true);
+      if (n.reads_b()) release(n.b, true);
+      if (here.is_scratch) {
+        int& own = slot[static_cast<std::size_t>(i)];
+        if (free_slots.empty()) {
+          own = slots++;
+        } else {
+          own = free_slots.back();
+          free_slots.pop_back();
+        }
+        here.slot = own;
+      } else {
+        here.first = place(i);
+        if (sums_rows(g_, i)) begin_sum(here, width(i));
+      }
+      release(n.a, false);
+      if (n.reads_b()) release(n.b, false);
+    }
+    auto const scratch = std::make_unique_for_overwrite<T[]>(
+        static_cast<std::size_t>(slots * step * widest));
+    for (int p = 0; p < count; ++p)
+      if (auto& here = places[static_cast<std::size_t>(p)]; here.is_scratch)
+        here.first = scratch.get() + here.slot * step * widest;
+    for (std::int64_t row = 0; row < rows; row += step) {
+      std::int64_t const here = std::min(step, rows - row);
+      auto const rows_at = [&](int u) {
+        auto const* const in_group = place_of[static_cast<std::size_t>(u)];
+        if (in_group == nullptr) return at(u).data + row * width(u);
+        return static_cast<T const*>(in_group->first + (in_group->is_scratch ? 0 : row * width(u)));
+      };
+      for (int p = 0; p < count; ++p) {
+        row_place& to = places[static_cast<std::size_t>(p)];
+        int const i = nodes[p];
+        node const& n = g_[i];
+        if (sums_rows(g_, i)) add_rows(to, rows_at(n.a), here, width(i));
+        else {
+          auto const operand = [&](int u, dim_letters const& in) {
+            bool const is_along_row = n.what == operation::sum || n.what == operation::largest;
+            return is_along_row || has_rows_of(in, n.out) ? rows_at(u) : at(u).data;
+          };
+          compute_rows(n, here, operand(n.a, n.in_a), n.reads_b() ? operand(n.b, n.in_b) : nullptr,
+                       width(n.a), n.reads_b() ? width(n.b) : 0, width(i),
+                       to.first + (to.is_scratch ? 0 : row * width(i)));
+        }
+      }
+    }
+    for (int p = 0; p < count; ++p) {
+      node const& n = g_[nodes[p]];
+      if (auto& here = places[static_cast<std::size_t>(p)]; here.sums)
+        convert(mesh_.processor(), static_cast<accumulated const*>(here.sums.get()),
+                width(nodes[p]), here.first);
+      used(n.a);
+      if (n.reads_b()) used(n.b);
+    }
+  }
+
+  /// Returns the extent of the last dim of a node, or 1 if it has no dims.
+  std::int64_t width(int i) const {
+    int const rank = g_[i].extents.rank();
+    return rank == 0 ? 1 : size(i, rank - 1);
+  }
+  std::int64_t rows_of(int i) const {
+    std::int64_t rows = 1;
+    for (int d = 0; d + 1 < g_[i].extents.rank(); ++d) rows *= size(i, d);
+    return rows;
+  }
+
+  static void begin_sum(row_place& to, std::int64_t columns) {
+    if constexpr (std::is_same_v<T, accumulated>) std::fill_n(to.first, columns, T(0));
+    else to.sums = std::make_unique<accumulated[]>(static_cast<std::size_t>(columns));
+  }
+  static void add_rows(row_place& to, T const* x, std::int64_t rows, std::int64_t columns) {
+    accumulated* target = nullptr;
+    if constexpr (std::is_same_v<T, accumulated>) target = to.first;
+    else target = to.sums.get();
+    for (std::int64_t r = 0; r < rows; ++r, x += columns)
+      for (std::int64_t c = 0; c < columns; ++c) target[c] += static_cast<accumulated>(x[c]);
+  }
+
+  /// Computes `rows` rows of z from rows of u and v, or from one row that is repeated.
+  void compute_rows(node const& n, std::int64_t rows, T const* u, T const* v, std::int64_t u_width,
+                    std::int64_t v_width, std::int64_t z_width, T* z) {
+    auto const on = mesh_.processor();
+    auto const reduced = [&](reduction op) {
+      reduce_dim(on, mesh_.memory(), op, u, rows, u_width, 1, z);
+    };
+    if (n.what == operation::sum) return reduced(reduction::sum);
+    if (n.what == operation::largest) return reduced(reduction::max);
+    if (z_width == 0) return;
+    if (n.what == operation::softmax)
+      return ashlar::detail::softmax_rows(mesh_, u, rows, z_width, z);
+    ashlar::detail::repeated_loop loop{2, {rows, z_width}, {}, {}};
+    auto const strides = [&](dim_letters const& in, std::int64_t columns) {
+      bool const repeats = in.length == 0 || in.text[in.length - 1] == '1';
+      return stride_list{has_rows_of(in, n.out) ? columns : 0, repeats ? 0 : 1};
+    };
+    loop.x = strides(n.in_a, u_width);
+    if (n.what == operation::repeat) return repeat(loop, loop.x, u, z);
+    if (n.reads_b()) loop.y = strides(n.in_b, v_width);
+    compute_elements(n, loop, u, v, z);
+  }
+
   /// Returns the strides of node `from` in the dims of node `to`: 0 where it is repeated.
   stride_list strides_in(dim_letters const& letters, int from, int to) const {
     return ashlar::detail::repeated_strides(letters, g_[to].extents.rank(),
@@ -248,15 +407,18 @@ class evaluation {
   /// Writes node `from` to `z`, repeated to the extents of node `to`.
   void spread(dim_letters const& letters, int from, int to, T* z) {
     if (elements(to) == 0) return;
-    auto const strides = strides_in(letters, from, to);
-    stride_list extents{}, target{};
-    int const rank = g_[to].extents.rank();
+    ashlar::detail::repeated_loop loop{g_[to].extents.rank(), {}, {}, {}};
+    for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(to, d);
+    repeat(loop, strides_in(letters, from, to), at(from).data, z);
+  }
+  /// Writes an array with the given strides to all elements of a loop.
+  void repeat(ashlar::detail::repeated_loop const& loop, stride_list const& strides, T const* from,
+              T* z) {
+    stride_list target{};
     std::int64_t step = 1;
-    for (int d = rank - 1; d >= 0; step *= size(to, d--)) {
+    for (int d = loop.rank - 1; d >= 0; step *= loop.extents[static_cast<std::size_t>(d--)])
       target[static_cast<std::size_t>(d)] = step;
-      extents[static_cast<std::size_t>(d)] = size(to, d);
-    }
-    copy_strided(mesh_.processor(), rank, extents.data(), at(from).data, strides.data(), z,
+    copy_strided(mesh_.processor(), loop.rank, loop.extents.data(), from, strides.data(), z,
                  target.data());
   }
 

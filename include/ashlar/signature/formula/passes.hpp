@@ -12,12 +12,14 @@
 //   products and sums      are kept
 //
 // Results that have no place of their own are temporaries. An element-wise result takes the place
-// of an operand of its size that nothing needs any more.
+// of an operand of its size that nothing needs any more. Results that only nodes of one group need
+// (row_groups.hpp) take no memory but a few rows, which do not count.
 //
 // All counts are for the whole formula, before it is distributed.
 
 #include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
+#include <ashlar/signature/formula/row_groups.hpp>
 
 namespace ashlar::formulas {
 
@@ -105,35 +107,49 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
   auto const used = [&](int i) {
     if (--uses[i] == 0 && owns[i]) held -= size(i);
   };
-  for (int i = 0; i < g.size(); ++i) {
-    if (!pass.computes[i]) continue;
-    node const& n = g[i];
-    int reused = -1;
-    if (n.may_overwrite())
-      for (int const from : {n.b, n.a})
-        if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) &&
-            g[from].extents.elements() == n.extents.elements() && alike(i, from))
-          reused = from;
-    einsum_order order;
-    if (n.what == operation::contract) order = order_of_contraction(n);
-    bool const is_added = n.what == operation::contract && !order.c.copied && uses[i] == 1 &&
-                          added.contains(i);
-    if (reused >= 0 && !placed.contains(i)) {
-      owns[reused] = false;
-      owns[i] = true;
-    } else if (!is_added && !placed.contains(i)) {
-      owns[i] = true;
-      held += size(i);
+  auto const computed = order_of(g, pass.computes);
+  for (int first = 0; first < computed.nodes.size();) {
+    int const end = computed.end_of_group(first);
+    int inside[max_nodes]{};  // the uses by nodes of the group
+    if (end - first > 1)
+      for (int p = first; p < end; ++p) {
+        ++inside[g[computed.nodes[p]].a];
+        if (g[computed.nodes[p]].reads_b()) ++inside[g[computed.nodes[p]].b];
+      }
+    for (int p = first; p < end; ++p) {
+      int const i = computed.nodes[p];
+      node const& n = g[i];
+      if (uses[i] == inside[i] && !placed.contains(i)) continue;
+      int reused = -1;
+      if (n.may_overwrite())
+        for (int const from : {n.b, n.a})
+          if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) &&
+              g[from].extents.elements() == n.extents.elements() && alike(i, from))
+            reused = from;
+      einsum_order order;
+      if (n.what == operation::contract) order = order_of_contraction(n);
+      bool const is_added = n.what == operation::contract && !order.c.copied && uses[i] == 1 &&
+                            added.contains(i);
+      if (reused >= 0 && !placed.contains(i)) {
+        owns[reused] = false;
+        owns[i] = true;
+      } else if (!is_added && !placed.contains(i)) {
+        owns[i] = true;
+        held += size(i);
+      }
+      bool const is_gradient = n.what == operation::apply_gradient ||
+                               n.what == operation::power_gradient;
+      double copies = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
+      if (order.a.copied) copies += size(n.a);
+      if (order.b.copied) copies += size(n.b);
+      if (order.c.copied) copies += size(i);
+      if (held + copies > most) most = held + copies;
     }
-    bool const is_gradient = n.what == operation::apply_gradient ||
-                             n.what == operation::power_gradient;
-    double copies = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
-    if (order.a.copied) copies += size(n.a);
-    if (order.b.copied) copies += size(n.b);
-    if (order.c.copied) copies += size(i);
-    if (held + copies > most) most = held + copies;
-    used(n.a);
-    if (n.reads_b()) used(n.b);
+    for (; first < end; ++first) {
+      node const& n = g[computed.nodes[first]];
+      used(n.a);
+      if (n.reads_b()) used(n.b);
+    }
   }
   return most;
 }
