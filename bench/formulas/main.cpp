@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <support/formula_layers.hpp>
 
+#include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/nn/rms_norm.hpp>
 
 #include "../support/placed_layer.hpp"
