@@ -182,6 +182,13 @@ class evaluation {
     node const& n = g_[i];
     if (n.what == operation::contract && adds_product(i)) return;
     T* const z = place(i);
+    if (int const product = g_.joined(i); product >= 0) {
+      bool const is_first = product == n.a;
+      spread(is_first ? n.in_b : n.in_a, is_first ? n.b : n.a, i, z);
+      multiply(product, 1, z);
+      for (int const u : {n.a, n.b, g_[product].a, g_[product].b}) used(u);
+      return;
+    }
     T const* const u = at(n.a).data;
     std::int64_t const count = elements(i);
     switch (n.what) {

@@ -27,6 +27,7 @@
 // has, in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
 // repeated explicitly where an operator needs all extents.
 
+#include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/graph.hpp>
 
 namespace ashlar::formulas {
@@ -170,6 +171,31 @@ class differentiation {
 
 }  // namespace detail
 
+/// Finds the contractions whose only use is a sum with a tensor that is repeated, such as a bias.
+constexpr void find_joined(differentiated_formula& f) {
+  graph& g = f.g;
+  int uses[max_nodes]{};
+  for (int i = 0; i < g.size(); ++i) {
+    if (g[i].is_leaf()) continue;
+    ++uses[g[i].a];
+    if (g[i].reads_b()) ++uses[g[i].b];
+  }
+  for (int const result : {f.y, f.dx}) ++uses[result];
+  for (int const result : f.gradients) ++uses[result];
+  auto const fits = [&](int u, dim_letters const& in, dim_letters const& of_other,
+                        dim_letters const& out) {
+    node const& n = g[u];
+    return n.what == operation::contract && uses[u] == 1 && in == out && !(of_other == out) &&
+           !order_of_einsum({n.in_a, n.in_b, n.out, 2}).c.copied;
+  };
+  for (int i = 0; i < g.size(); ++i) {
+    node const& n = g[i];
+    if (n.what != operation::add) continue;
+    if (fits(n.a, n.in_a, n.in_b, n.out)) g.joins_sum[n.a] = true;
+    else if (fits(n.b, n.in_b, n.in_a, n.out)) g.joins_sum[n.b] = true;
+  }
+}
+
 /// Adds its gradient to a formula of which x, y and the weights are known. Throws ashlar::error if
 /// the formula does not use x or one of its weights, or has too many operators.
 constexpr void differentiate(differentiated_formula& f) {
@@ -179,6 +205,7 @@ constexpr void differentiate(differentiated_formula& f) {
   dy.extents = f.g[f.y].extents;
   f.dy = f.g.add(dy);
   detail::differentiation(f).run();
+  find_joined(f);
 }
 
 /// The nodes from which y and the gradients follow, and these themselves. A function may have

@@ -148,6 +148,16 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 struct graph {
   char const* name = "formula";  ///< for errors
   inplace_vector<node, max_nodes> nodes;
+  /// The contractions that are computed into the sum that is their only use: a bias is written to all
+  /// rows of the sum first, and the product is added to it. adjoint.hpp finds them.
+  bool joins_sum[max_nodes]{};
+
+  /// Returns the operand of node i that is computed into it, or -1.
+  constexpr int joined(int i) const {
+    node const& n = nodes[i];
+    if (n.what != operation::add) return -1;
+    return joins_sum[n.a] ? n.a : joins_sum[n.b] ? n.b : -1;
+  }
 
   constexpr int size() const { return nodes.size(); }
   constexpr node const& operator[](int i) const { return nodes[i]; }

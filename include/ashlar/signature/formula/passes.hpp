@@ -9,7 +9,7 @@
 //   x and the weights      are there
 //   element-wise results   are computed again from what they were computed from, as they cost one
 //                          pass over memory, which reading a kept value would cost, too
-//   products and sums      are kept
+//   products and sums      are kept, and so is the sum of a product and a bias
 //
 // Results that have no place of their own are temporaries. An element-wise result takes the place
 // of an operand of its size that nothing needs any more. Results that only nodes of one group need
@@ -44,7 +44,8 @@ namespace detail {
 constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
   if (i < 0 || pass.computes[i] || pass.reads[i]) return;
   node const& n = g[i];
-  if (n.is_leaf() || (i < recomputed_from && !n.is_element_wise())) {
+  bool const is_kept = !n.is_element_wise() || g.joined(i) >= 0;
+  if (n.is_leaf() || (i < recomputed_from && is_kept)) {
     pass.reads[i] = true;
     return;
   }
@@ -127,7 +128,9 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
               g[from].extents.elements() == n.extents.elements() && alike(i, from))
             reused = from;
       einsum_order order;
+      int const product = g.joined(i);
       if (n.what == operation::contract) order = order_of_contraction(n);
+      else if (product >= 0) order = order_of_contraction(g[product]);
       bool const is_added = n.what == operation::contract && !order.c.copied && uses[i] == 1 &&
                             added.contains(i);
       if (reused >= 0 && !placed.contains(i)) {
@@ -140,8 +143,9 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
       bool const is_gradient = n.what == operation::apply_gradient ||
                                n.what == operation::power_gradient;
       double copies = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
-      if (order.a.copied) copies += size(n.a);
-      if (order.b.copied) copies += size(n.b);
+      node const& multiplied = product >= 0 ? g[product] : n;
+      if (order.a.copied) copies += size(multiplied.a);
+      if (order.b.copied) copies += size(multiplied.b);
       if (order.c.copied) copies += size(i);
       if (held + copies > most) most = held + copies;
     }
@@ -149,6 +153,10 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
       node const& n = g[computed.nodes[first]];
       used(n.a);
       if (n.reads_b()) used(n.b);
+      if (int const product = g.joined(computed.nodes[first]); product >= 0) {
+        used(g[product].a);
+        used(g[product].b);
+      }
     }
   }
   return most;
@@ -175,11 +183,13 @@ constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& p
     if (n.what == operation::contract) {
       bool const is_dv = n.b >= f.forward;  // the contraction of u and dz
       work.flops += flops_of(g, i);
+      if (g.joins_sum[i]) continue;  // the sum counts the elements
       if (i < f.forward) work.values += static_cast<double>(n.extents.elements());
       else if (is_dv) work.values += static_cast<double>(g[n.b].extents.elements());
       continue;
     }
     work.values += static_cast<double>(n.extents.elements());
+    if (g.joined(i) >= 0) continue;  // as that of nn::linear
     work.values += static_cast<double>(g[n.a].extents.elements());
     if (n.reads_b() && n.b != n.a) work.values += static_cast<double>(g[n.b].extents.elements());
   }

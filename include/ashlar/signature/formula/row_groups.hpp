@@ -46,7 +46,7 @@ constexpr bool sums_rows(graph const& g, int i) {
 /// Returns whether node i can be computed row by row, and is no sum of rows.
 constexpr bool is_of_rows(graph const& g, int i) {
   node const& n = g[i];
-  if (n.is_leaf() || n.extents.rank() < 2) return false;
+  if (n.is_leaf() || n.extents.rank() < 2 || g.joined(i) >= 0) return false;
   switch (n.what) {
     case operation::contract:
     case operation::permute:
@@ -63,7 +63,7 @@ constexpr bool is_of_rows(graph const& g, int i) {
 /// The nodes of a pass in an order in which they are computed. Neighbours of one group are computed
 /// together.
 struct pass_order {
-  inplace_vector<int, max_nodes> nodes;
+  inplace_vector<int, max_nodes> nodes;  ///< without products that are computed with their sum
   inplace_vector<int, max_nodes> group;  ///< of each of them; -1 if it is computed alone
 
   /// Returns the position after the group of the node at position `first`.
@@ -89,7 +89,7 @@ class row_grouping {
       if (n.b >= 0 && has_rows_of(n.in_b, n.out)) join(i, n.b);
     }
     for (int i = 0; i < g.size(); ++i)
-      if (computes[i]) add(i);
+      if (computes[i] && !g.joins_sum[i]) add(i);
     close();
   }
 
@@ -107,11 +107,17 @@ class row_grouping {
     node const& n = g_[i];
     bool const sums = sums_rows(g_, i);
     bool needs = false, needs_sum = false;
-    for (int const u : {n.a, n.reads_b() ? n.b : -1})
-      if (u >= 0 && open_.contains(u)) {
-        needs = true;
-        needs_sum = needs_sum || sums_rows(g_, u);
-      }
+    auto const reads = [&](int u) {
+      if (u < 0 || !open_.contains(u)) return;
+      needs = true;
+      needs_sum = needs_sum || sums_rows(g_, u);
+    };
+    reads(n.a);
+    if (n.reads_b()) reads(n.b);
+    if (int const product = g_.joined(i); product >= 0) {
+      reads(g_[product].a);
+      reads(g_[product].b);
+    }
     if (!sums && !is_of_rows(g_, i)) {  // comes before the open group if it can
       if (needs) close();
       order_.nodes.push_back(i);
