@@ -36,6 +36,7 @@ namespace ashlar::formulas {
 struct differentiated_formula {
   graph g;
   int x = 0, y = 0, dy = 0, dx = 0;
+  int target = -1;                                         ///< of a loss: the node of its targets
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< how errors call a weight, followed by its name
   inplace_vector<char const*, max_parameters> weight_names;

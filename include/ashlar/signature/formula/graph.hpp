@@ -27,6 +27,7 @@ namespace ashlar::formulas {
 /// The operators of formulas. Numbers are written as a, tensors as u and v.
 ///
 ///   input output_gradient weight   the tensors that a pass gets: x, the gradient of y, parameter k
+///   target         what a loss compares x with; it lies like x, and has no gradient
 ///   scale          a u             divide_by   u / a
 ///   shift          u + a           divide_into a / u
 ///   power          u^a             power_gradient  v a u^(a - 1), where v is the gradient of u^a
@@ -44,6 +45,7 @@ enum class operation : signed char {
   input,
   output_gradient,
   weight,
+  target,
   scale,
   divide_by,
   shift,
@@ -89,29 +91,18 @@ constexpr char const* to_string(function f) {
   return names[static_cast<int>(f)];
 }
 constexpr char const* to_string(operation what) {
-  constexpr char const* names[] = {"x",
-                                   "the gradient of y",
-                                   "a weight",
-                                   "a * u",
-                                   "u / a",
-                                   "u + a",
-                                   "a / u",
-                                   "pow",
-                                   "the gradient of pow",
-                                   "apply",
-                                   "a gradient",
-                                   "u + v",
-                                   "u - v",
-                                   "u * v",
-                                   "u / v",
-                                   "matmul",
-                                   "sum",
-                                   "max",
-                                   "the comparison",
-                                   "softmax",
-                                   "permute",
-                                   "reshape",
-                                   "repeat"};
+  constexpr char const* names[] = {"x",        "the gradient of y",
+                                   "a weight", "the target",
+                                   "a * u",    "u / a",
+                                   "u + a",    "a / u",
+                                   "pow",      "the gradient of pow",
+                                   "apply",    "a gradient",
+                                   "u + v",    "u - v",
+                                   "u * v",    "u / v",
+                                   "matmul",   "sum",
+                                   "max",      "the comparison",
+                                   "softmax",  "permute",
+                                   "reshape",  "repeat"};
   return names[static_cast<int>(what)];
 }
 

@@ -121,6 +121,7 @@ class row_search {
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
     needed_nodes const needed(f);
+    if (f.target >= 0) visit(f.x);  // says where the targets lie
     for (int i = 0; i < f.forward; ++i)
       if (needed.has[i] && !g_[i].is_leaf()) visit(i);
     visit(f.y);  // which may be x itself
@@ -190,6 +191,8 @@ class row_search {
       role_[i] = role;
       try_from(position + 1);
     };
+    if (n.what == operation::target)
+      return with(role_[f_.x].is_split() ? role_[f_.x] : broadcast());
     if (n.what == operation::output_gradient && role_[f_.y].is_split()) return with(role_[f_.y]);
     with(broadcast());
     if (n.what != operation::output_gradient)
