@@ -119,10 +119,9 @@ double apart(std::vector<double> const& a, std::vector<double> const& b) {
   return difference / most;
 }
 
-/// Returns the gradients by differences at five points of the sum of all elements of y.
-matrices differences(random_program const& program, std::array<matrix, 3> const& x) {
+/// Returns the gradients by differences at five points, h apart, of the sum of all elements of y.
+matrices differences(random_program const& program, std::array<matrix, 3> const& x, double h) {
   matrices slopes;
-  double const h = 1e-3;
   for (std::size_t k = 0; k < 3; ++k)
     for (double& value : x[k].local()) {
       double const before = value;
@@ -153,9 +152,16 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     auto const whole = placement::all_broadcast(1);
     auto const x = operands(alone, {whole, whole, whole}, seed);
     auto const known = results_of(program, x);
-    auto const numeric = differences(program, x);
     INFO("program ", i, ": ", text_of(program));
-    for (std::size_t k = 1; k < 4; ++k) CHECK(apart(known[k], numeric[k]) < 1e-7);
+    // Two elements may be so near that the maximum of a row jumps between points that are far apart.
+    bool equal = false;
+    for (double const h : {1e-3, 1e-4, 1e-5}) {
+      if (equal) break;
+      auto const numeric = differences(program, x, h);
+      equal = true;
+      for (std::size_t k = 1; k < 4; ++k) equal = equal && apart(known[k], numeric[k]) < 1e-7;
+    }
+    CHECK(equal);
 
     std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives
     ashlar::formulas::detail::row_search search(formula);

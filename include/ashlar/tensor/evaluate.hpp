@@ -20,37 +20,10 @@
 #include <vector>
 
 #include <ashlar/comm/mesh.hpp>
-#include <ashlar/device/function.hpp>
-#include <ashlar/device/functor.hpp>
-#include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/formula/passes.hpp>
-#include <ashlar/tensor/copy_letters.hpp>
-#include <ashlar/tensor/repeated.hpp>
-#include <ashlar/tensor/softmax_rows.hpp>
+#include <ashlar/tensor/formula_kernels.hpp>
 
 namespace ashlar::formulas {
-
-namespace detail {
-
-/// Calls use(F) with the class of device/functor.hpp or device/function.hpp that computes `f`.
-template <class Use>
-void with_function(function f, Use const& use) {
-  switch (f) {
-    case function::exp: return use(device::exponential());
-    case function::log: return use(device::natural_log());
-    case function::sqrt: return use(device::square_root());
-    case function::rsqrt: return use(device::inverse_square_root());
-    case function::tanh: return use(device::hyperbolic_tangent());
-    case function::sigmoid: return use(device::logistic());
-    case function::silu: return use(device::silu());
-    case function::erf: return use(device::error_function());
-    case function::abs: return use(device::magnitude());
-    case function::relu: return use(device::relu());
-    case function::gelu: return use(device::gelu());
-  }
-}
-
-}  // namespace detail
 
 /// One pass of a formula on one rank. T is the type of all its tensors except the sums of
 /// gradients, which are of type accumulation_t<T>.
@@ -104,7 +77,7 @@ class evaluation {
   }
 
  private:
-  using stride_list = std::array<std::int64_t, max_rank + 1>;
+  using stride_list = detail::stride_list;
 
   /// A block of the mesh's memory.
   using memory_type = std::remove_reference_t<decltype(std::declval<mesh_type const&>().memory())>;
@@ -193,8 +166,12 @@ class evaluation {
     std::int64_t const count = elements(i);
     switch (n.what) {
       case operation::contract: multiply(i, 0, z); break;
-      case operation::sum: reduce(i, reduction::sum, u, z); break;
-      case operation::largest: reduce(i, reduction::max, u, z); break;
+      case operation::sum:
+        detail::reduce(mesh_, n, letter_extents_of(n), reduction::sum, u, z);
+        break;
+      case operation::largest:
+        detail::reduce(mesh_, n, letter_extents_of(n), reduction::max, u, z);
+        break;
       case operation::softmax:
         if (std::int64_t const columns = size(i, n.extents.rank() - 1); count > 0)
           ashlar::detail::softmax_rows(mesh_, u, count / columns, columns, z);
@@ -211,48 +188,11 @@ class evaluation {
         ashlar::detail::repeated_loop loop{n.extents.rank(), {}, strides_in(n.in_a, n.a, i), {}};
         if (n.b >= 0) loop.y = strides_in(n.in_b, n.b, i);
         for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(i, d);
-        compute_elements(n, loop, u, n.b < 0 ? nullptr : at(n.b).data, z);
+        detail::compute_elements(mesh_, n, loop, u, n.b < 0 ? nullptr : at(n.b).data, z);
       }
     }
     used(n.a);
     if (n.reads_b()) used(n.b);
-  }
-
-  /// Computes z, each element from one of u and, if the operator has two operands, one of v.
-  void compute_elements(node const& n, ashlar::detail::repeated_loop const& loop, T const* u,
-                        T const* v, T* z) {
-    using A = accumulated;
-    auto const a = static_cast<A>(n.number);
-    std::int64_t const count = loop.elements();
-    auto const each = [&](auto const& f) { map(mesh_.processor(), f, u, count, z); };
-    auto const pairs = [&](auto const& f) {
-      if (n.in_a == n.out && n.in_b == n.out) map(mesh_.processor(), f, u, v, count, z);
-      else ashlar::detail::map_repeated(mesh_, f, loop, u, v, z);
-    };
-    auto const gradient = [&](auto const& f) {  // u has all extents, v may be repeated
-      if (n.in_b == n.out) return map(mesh_.processor(), f, u, v, count, z);
-      buffer<T> const whole(mesh_.memory(), count);
-      repeat(loop, loop.y, v, whole.data());
-      map(mesh_.processor(), f, u, static_cast<T const*>(whole.data()), count, z);
-    };
-    switch (n.what) {
-      case operation::scale: return each(device::scaled<A>{a});
-      case operation::divide_by: return each(device::divided<A>{a});
-      case operation::shift: return each(device::shifted<A>{a});
-      case operation::divide_into: return each(device::dividing<A>{a});
-      case operation::power: return each(device::raised<A>{a});
-      case operation::apply:
-        return detail::with_function(n.f, [&]<class F>(F) { each(device::value_of<F>{}); });
-      case operation::power_gradient: return gradient(device::raised_gradient<A>{a});
-      case operation::apply_gradient:
-        return detail::with_function(n.f, [&]<class F>(F) { gradient(device::gradient_of<F>{}); });
-      case operation::add: return pairs(device::sum_of{});
-      case operation::subtract: return pairs(device::difference_of{});
-      case operation::multiply: return pairs(device::product_of{});
-      case operation::divide: return pairs(device::quotient_of{});
-      case operation::equal: return pairs(device::equal_of{});
-      default: return;  // the others are no operators of single elements
-    }
   }
 
   /// The elements of the widest result of a group that are computed before the next result is, so
@@ -338,15 +278,16 @@ class evaluation {
         row_place& to = places[static_cast<std::size_t>(p)];
         int const i = nodes[p];
         node const& n = g_[i];
-        if (sums_rows(g_, i)) add_rows(to, rows_at(n.a), here, width(i));
+        if (sums_rows(g_, i)) detail::add_rows<T>(sums_of(to), rows_at(n.a), here, width(i));
         else {
           auto const operand = [&](int u, dim_letters const& in) {
             bool const is_along_row = n.what == operation::sum || n.what == operation::largest;
             return is_along_row || has_rows_of(in, n.out) ? rows_at(u) : at(u).data;
           };
-          compute_rows(n, here, operand(n.a, n.in_a), n.reads_b() ? operand(n.b, n.in_b) : nullptr,
-                       width(n.a), n.reads_b() ? width(n.b) : 0, width(i),
-                       to.first + (to.is_scratch ? 0 : row * width(i)));
+          detail::compute_rows(mesh_, n, here, operand(n.a, n.in_a),
+                               n.reads_b() ? operand(n.b, n.in_b) : nullptr, width(n.a),
+                               n.reads_b() ? width(n.b) : 0, width(i),
+                               to.first + (to.is_scratch ? 0 : row * width(i)));
         }
       }
     }
@@ -375,35 +316,9 @@ class evaluation {
     if constexpr (std::is_same_v<T, accumulated>) std::fill_n(to.first, columns, T(0));
     else to.sums = std::make_unique<accumulated[]>(static_cast<std::size_t>(columns));
   }
-  static void add_rows(row_place& to, T const* x, std::int64_t rows, std::int64_t columns) {
-    accumulated* target = nullptr;
-    if constexpr (std::is_same_v<T, accumulated>) target = to.first;
-    else target = to.sums.get();
-    for (std::int64_t r = 0; r < rows; ++r, x += columns)
-      for (std::int64_t c = 0; c < columns; ++c) target[c] += static_cast<accumulated>(x[c]);
-  }
-
-  /// Computes `rows` rows of z from rows of u and v, or from one row that is repeated.
-  void compute_rows(node const& n, std::int64_t rows, T const* u, T const* v, std::int64_t u_width,
-                    std::int64_t v_width, std::int64_t z_width, T* z) {
-    auto const on = mesh_.processor();
-    auto const reduced = [&](reduction op) {
-      reduce_dim(on, mesh_.memory(), op, u, rows, u_width, 1, z);
-    };
-    if (n.what == operation::sum) return reduced(reduction::sum);
-    if (n.what == operation::largest) return reduced(reduction::max);
-    if (z_width == 0) return;
-    if (n.what == operation::softmax)
-      return ashlar::detail::softmax_rows(mesh_, u, rows, z_width, z);
-    ashlar::detail::repeated_loop loop{2, {rows, z_width}, {}, {}};
-    auto const strides = [&](dim_letters const& in, std::int64_t columns) {
-      bool const repeats = in.length == 0 || in.text[in.length - 1] == '1';
-      return stride_list{has_rows_of(in, n.out) ? columns : 0, repeats ? 0 : 1};
-    };
-    loop.x = strides(n.in_a, u_width);
-    if (n.what == operation::repeat) return repeat(loop, loop.x, u, z);
-    if (n.reads_b()) loop.y = strides(n.in_b, v_width);
-    compute_elements(n, loop, u, v, z);
+  static accumulated* sums_of(row_place const& to) {
+    if constexpr (std::is_same_v<T, accumulated>) return to.first;
+    else return to.sums.get();
   }
 
   /// Returns the strides of node `from` in the dims of node `to`: 0 where it is repeated.
@@ -416,52 +331,14 @@ class evaluation {
     if (elements(to) == 0) return;
     ashlar::detail::repeated_loop loop{g_[to].extents.rank(), {}, {}, {}};
     for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(to, d);
-    repeat(loop, strides_in(letters, from, to), at(from).data, z);
+    detail::repeat(mesh_, loop, strides_in(letters, from, to), at(from).data, z);
   }
-  /// Writes an array with the given strides to all elements of a loop.
-  void repeat(ashlar::detail::repeated_loop const& loop, stride_list const& strides, T const* from,
-              T* z) {
-    stride_list target{};
-    std::int64_t step = 1;
-    for (int d = loop.rank - 1; d >= 0; step *= loop.extents[static_cast<std::size_t>(d--)])
-      target[static_cast<std::size_t>(d)] = step;
-    copy_strided(mesh_.processor(), loop.rank, loop.extents.data(), from, strides.data(), z,
-                 target.data());
-  }
-
   /// Returns the extents of the shards of the operands, by the letters of their dims.
   ashlar::detail::letter_extents letter_extents_of(node const& n) const {
     ashlar::detail::letter_extents local;
     for (int d = 0; d < n.in_a.length; ++d) local.set(n.in_a.text[d], size(n.a, d));
     for (int d = 0; d < n.in_b.length; ++d) local.set(n.in_b.text[d], size(n.b, d));
     return local;
-  }
-
-  /// Computes z, the sum or the maximum of u over dims. Neighbouring dims are reduced together.
-  void reduce(int i, reduction op, T const* u, T* z) {
-    node const& n = g_[i];
-    int const rank = g_[n.a].extents.rank();
-    auto const summed = [&](int d) { return !n.out.has(n.in_a.text[d]); };
-    // Each round sums the last run of summed dims, so `inner` is what follows the run.
-    std::int64_t inner = 1, rest = elements(n.a);
-    std::unique_ptr<buffer<T>> previous;
-    for (int d = rank - 1; d >= 0;) {
-      if (!summed(d)) {
-        inner *= size(n.a, d--);
-        continue;
-      }
-      std::int64_t extent = 1, outer = 1;
-      for (; d >= 0 && summed(d); --d) extent *= size(n.a, d);
-      bool last = true;
-      for (int e = 0; e <= d; ++e) outer *= size(n.a, e), last = last && !summed(e);
-      rest = outer * inner;
-      if (last)
-        return reduce_dim(mesh_.processor(), mesh_.memory(), op, u, outer, extent, inner, z);
-      auto next = std::make_unique<buffer<T>>(mesh_.memory(), rest);
-      reduce_dim(mesh_.processor(), mesh_.memory(), op, u, outer, extent, inner, next->data());
-      previous = std::move(next);
-      u = previous->data();
-    }
   }
 
   /// Adds a product to the only place where it is wanted. Returns whether it did.
@@ -480,44 +357,10 @@ class evaluation {
     return false;
   }
 
-  /// Computes z = u v + beta z by matrices, as the letters say (signature/einsum.hpp). An operand or a
-  /// result that lies in another order is copied. Then beta must be 0.
+  /// Computes z = u v + beta z for a contraction.
   void multiply(int i, accumulated beta, T* z) {
     node const& n = g_[i];
-    auto const order = order_of_contraction(n);
-    auto const local = letter_extents_of(n);
-    auto const on = mesh_.processor();
-    auto const batch = local.product(order.batch), rows = local.product(order.m),
-               columns = local.product(order.n), inner = local.product(order.k);
-    T const *u = at(n.a).data, *v = at(n.b).data;
-    buffer<T> const left(mesh_.memory(), order.a.copied ? elements(n.a) : 0),
-        right(mesh_.memory(), order.b.copied ? elements(n.b) : 0),
-        made(mesh_.memory(), order.c.copied ? elements(i) : 0);
-    if (order.a.copied) {
-      ashlar::detail::copy_letters(on, local, n.in_a, u, order.a.order, left.data());
-      u = left.data();
-    }
-    if (order.b.copied) {
-      ashlar::detail::copy_letters(on, local, n.in_b, v, order.b.order, right.data());
-      v = right.data();
-    }
-    std::int64_t const in_u = order.a.transposed ? rows : inner,
-                       in_v = order.b.transposed ? inner : columns;
-    T* const target = order.c.copied ? made.data() : z;
-    auto const product = [&](bool transposed_a, bool transposed_b, std::int64_t m, std::int64_t k,
-                             T const* a, std::int64_t in_a, T const* b, std::int64_t in_b) {
-      if (batch == 1)
-        gemm(on, transposed_a, transposed_b, m, k, inner, 1, a, in_a, b, in_b, beta, target, k);
-      else
-        gemm_batched_strided<T>(on, transposed_a, transposed_b, batch, m, k, inner, 1, a, in_a,
-                                m * inner, b, in_b, inner * k, beta, target, k, m * k);
-    };
-    if (order.c.transposed)  // the transpose of z is that of v times that of u
-      product(!order.b.transposed, !order.a.transposed, columns, rows, v, in_v, u, in_u);
-    else product(order.a.transposed, order.b.transposed, rows, columns, u, in_u, v, in_v);
-    if (order.c.copied)
-      ashlar::detail::copy_letters(on, local, order.c.order, static_cast<T const*>(target), n.out,
-                                   z);
+    detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);
   }
 
   /// Writes or adds the values of a node that could not be computed in place.
