@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: formula: sum takes the dim as an argument: sum(u, 0), or -1 for the last dim.
+// expect: formula: sum takes dims as arguments: sum(u, 0), or -1 for the last dim.
 
 // Sums of tensors get the dim as a template argument.
 

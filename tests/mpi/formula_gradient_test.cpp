@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
-// thorough: ASHLAR_GRADIENT_PROGRAMS=1000 2 4
+// thorough: ASHLAR_GRADIENT_PROGRAMS=1000 1 2 3 4 5 6
 
 // Tests ashlar::gradient. Random programs run on tensors at random placements. Their values and
 // gradients are compared with those of one process, and these with finite differences.
@@ -49,12 +49,26 @@ struct random_program {
         case 6: all.push_back(0.5 * u); break;
         case 7: all.push_back(sum(u, s.dim)); break;
         case 8: all.push_back(sigmoid(u) * v); break;
+        case 9: all.push_back(softmax(u, s.dim)); break;
+        case 10: all.push_back(transpose(u) + v); break;
+        case 11: all.push_back(u * max(v, s.dim)); break;
+        case 12: all.push_back(einsum<"ab,cb->ca">(u, v)); break;
+        case 13: all.push_back(u / (1 + sum(v * v, 0, 1))); break;
         default: all.push_back(mean(matmul(u, v), s.dim)); break;
       }
     }
     return all.back();
   }
 };
+
+/// Returns the operators of a program and their operands, for messages.
+std::string text_of(random_program const& program) {
+  std::string text;
+  for (auto const& s : program.steps)
+    text += std::to_string(s.what) + "(" + std::to_string(s.u) + ", " + std::to_string(s.v) + ", " +
+            std::to_string(s.dim) + ") ";
+  return text;
+}
 
 constexpr std::int64_t extent = 3;  // every matrix is 3x3, so any two have a product
 
@@ -69,7 +83,7 @@ draw_program(std::mt19937& random) {
     random_program program;
     std::size_t const count = 2 + static_cast<std::size_t>(below(7));
     for (std::size_t i = 0; i < count; ++i)
-      program.steps.push_back({below(10), below(3 + i), below(3 + i), below(2)});
+      program.steps.push_back({below(15), below(3 + i), below(3 + i), below(2)});
     try {
       return {program, ashlar::detail::formula_of<2, 2, 2>(program, extents)};
     } catch (ashlar::error const&) {
@@ -105,10 +119,9 @@ double apart(std::vector<double> const& a, std::vector<double> const& b) {
   return difference / most;
 }
 
-/// Returns the gradients by differences at five points of the sum of all elements of y.
-matrices differences(random_program const& program, std::array<matrix, 3> const& x) {
+/// Returns the gradients by differences at five points, h apart, of the sum of all elements of y.
+matrices differences(random_program const& program, std::array<matrix, 3> const& x, double h) {
   matrices slopes;
-  double const h = 1e-3;
   for (std::size_t k = 0; k < 3; ++k)
     for (double& value : x[k].local()) {
       double const before = value;
@@ -139,9 +152,16 @@ TEST_CASE("random programs: finite differences on one process, and every mesh as
     auto const whole = placement::all_broadcast(1);
     auto const x = operands(alone, {whole, whole, whole}, seed);
     auto const known = results_of(program, x);
-    auto const numeric = differences(program, x);
-    INFO("program ", i);
-    for (std::size_t k = 1; k < 4; ++k) CHECK(apart(known[k], numeric[k]) < 1e-7);
+    INFO("program ", i, ": ", text_of(program));
+    // Two elements may be so near that the maximum of a row jumps between points that are far apart.
+    bool equal = false;
+    for (double const h : {1e-3, 1e-4, 1e-5}) {
+      if (equal) break;
+      auto const numeric = differences(program, x, h);
+      equal = true;
+      for (std::size_t k = 1; k < 4; ++k) equal = equal && apart(known[k], numeric[k]) < 1e-7;
+    }
+    CHECK(equal);
 
     std::vector<ashlar::training_row> all;  // those in which dy is what a sum of all elements gives
     ashlar::formulas::detail::row_search search(formula);

@@ -69,6 +69,45 @@ TEST_CASE("nn::verify finds nothing wrong with products of batches of matrices")
   CHECK(fault_of(batches, {2, 3, 3}) == nothing);
 }
 
+TEST_CASE("nn::verify finds nothing wrong with softmax, maxima and minima") {
+  auto const softmaxes = nn::formula(
+      "softmaxes", [](auto x, auto w) { return softmax(x * w) + softmax(x, 0) * w; },
+      nn::weight("w", {5}, nn::all_equal(1)));
+  CHECK(fault_of(softmaxes, {4, 5}) == nothing);
+  auto const extrema = nn::formula("extrema", [](auto x) {
+    return (x - max(x, -1)) / (1 + exp(max(x, 0, 2) - min(x, 1, 2))) * mean(x, 1, 2);
+  });
+  CHECK(fault_of(extrema, {3, 4, 5}) == nothing);
+}
+
+TEST_CASE("nn::verify finds nothing wrong with dims that change places") {
+  auto const moved = nn::formula(
+      "moved",
+      [](auto x, auto w) {
+        auto const turned = permute<1, 2, 0>(x) * 2 + transpose<0, 1>(permute<2, 1, 0>(x));
+        return permute<2, 0, 1>(turned) + matmul(x, transpose(w));
+      },
+      nn::weight("w", {4, 4}));
+  CHECK(fault_of(moved, {2, 3, 4}) == nothing);
+  auto const parts = nn::formula("parts", [](auto x) {
+    auto const four = split_dim(x, -1, {2, 3});
+    return flatten<1, 2>(transpose<1, 2>(four * sum(four, 2)));
+  });
+  CHECK(fault_of(parts, {3, 4, 6}) == nothing);
+}
+
+TEST_CASE("nn::verify finds nothing wrong with attention by letters") {
+  auto const attention = nn::formula(
+      "attention",
+      [](auto x, auto query, auto key, auto out) {
+        auto const q = einsum<"bsd,dhe->bhse">(x, query), k = einsum<"btd,dhe->bhte">(x, key);
+        auto const read = softmax(einsum<"bhse,bhte->bhst">(q, k) / 2);
+        return einsum<"bshe,hed->bsd">(einsum<"bhst,bhte->bshe">(read, k), out);
+      },
+      nn::weight("query", {4, 2, 3}), nn::weight("key", {4, 2, 3}), nn::weight("out", {2, 3, 4}));
+  CHECK(fault_of(attention, {2, 3, 4}) == nothing);
+}
+
 TEST_CASE("nn::verify finds nothing wrong with formulas that compute little") {
   CHECK(fault_of(nn::formula("identity", [](auto x) { return x; }), {4, 5}) == nothing);
   CHECK(fault_of(nn::formula("softmax", [](auto x) { return exp(x) / sum(exp(x), -1); }), {4, 5}) ==

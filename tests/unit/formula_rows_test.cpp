@@ -9,6 +9,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <support/formula_layers.hpp>
 #include <support/message_of.hpp>
 
 #include <ashlar/nn/activation.hpp>
@@ -63,6 +64,45 @@ TEST_CASE("functions have the rows of the activations") {
     CHECK(rows_of(nn::formula("f", [](auto u) { return silu(u); }).spec(x).rows) == hand);
     CHECK(rows_of(nn::formula("f", [](auto u) { return 1 / (1 + exp(-u)); }).spec(x).rows) == hand);
   }
+}
+
+TEST_CASE("layers by hand have the rows of their formulas") {
+  ashlar::shape const x{6, 4}, blocks{6, 3, 4};
+  CHECK(rows_of(as_formula::output_embedding(4, 9).spec(x).rows) ==
+        rows_of(nn::output_embedding(4, 9).spec(x).rows));
+  CHECK(rows_of(as_formula::layer_norm(4).spec(blocks).rows) ==
+        rows_of(nn::layer_norm(4).spec(blocks).rows));
+  auto const smooth = rows_of(nn::activation<ashlar::device::silu>().spec(x).rows);
+  CHECK(rows_of(as_formula::silu().spec(x).rows) == smooth);
+  CHECK(rows_of(as_formula::tanh().spec(x).rows) == smooth);
+  CHECK(rows_of(as_formula::sigmoid().spec(x).rows) == smooth);
+  CHECK(rows_of(as_formula::flatten().spec(blocks).rows) ==
+        rows_of(nn::flatten().spec(blocks).rows));
+}
+
+TEST_CASE("operators that move dims say where they split") {
+  // Heads are split with the weights that make them: x is whole and y a partial sum.
+  auto const heads = nn::formula(
+      "heads",
+      [](auto x, auto in, auto out) {
+        return einsum<"bshe,hed->bsd">(softmax(einsum<"bsd,dhe->bshe">(x, in)), out);
+      },
+      nn::weight("in", {4, 2, 3}), nn::weight("out", {2, 3, 4}));
+  auto const rows = rows_of(heads.spec({2, 3, 4}).rows);
+  auto const b = broadcast(), p = partial();
+  CHECK(rows.count(text({b, p, b, p, {split(1, 0), split(0, 0)}, {split(1, 0), split(0, 0)}})) ==
+        1);
+  auto const turned = nn::formula("f", [](auto x) { return permute<1, 0>(x); }).spec({4, 5});
+  CHECK(turned.y == ashlar::shape{5, 4});
+  CHECK(rows_of(turned.rows).count(text({split(0, 0), split(1, 0), split(1, 0), split(0, 0)})) ==
+        1);
+  CHECK(nn::formula("f", [](auto x) { return softmax(x, 0); }).why_not({4, 5}, split(0)) ==
+        "f with x S(0): softmax of 5x4 S(1) needs communication.");
+  CHECK(nn::formula("f", [](auto x) { return max(x, -1); }).why_not({4, 5}, split(1)) ==
+        "f with x S(1): max of 4x5 S(1) needs communication.");
+  CHECK(nn::formula("f", [](auto x) {
+          return split_dim(x, 1, {3, 2});
+        }).why_not({4, 6}, split(1)) == "f with x S(1): reshape of 4x6 S(1) needs communication.");
 }
 
 TEST_CASE("a map without parameters that is linear has the rows of the identity") {
@@ -187,11 +227,11 @@ TEST_CASE("costs and kept values follow from the operators") {
   CHECK(linear.backward_values == hand.backward_values);
   CHECK(linear.gradient_values == hand.gradient_values);
   CHECK(linear.gemm == hand.gemm);
-  // Adding a bias is a pass of its own, which reads the product and the bias and writes y.
+  // A bias is written to y before the product is added to it.
   auto const bias_added = nn::formula("f", product_and_bias, nn::weight("w", {4, 7}),
                                       nn::weight("b", {7}, zero))
                               .spec({2, 6, 4});
-  CHECK(bias_added.forward_values == 3 * 2 * 6 * 7 + 7);
+  CHECK(bias_added.forward_values == nn::linear(4, 7).spec({2, 6, 4}).forward_values);
   CHECK(bias_added.gemm == nn::linear(4, 7).spec({2, 6, 4}).gemm);
   auto const gelu = nn::formula("f", [](auto u) { return ashlar::formulas::gelu(u); });
   CHECK(gelu.spec({6, 4}).forward_values == nn::gelu().spec({6, 4}).forward_values);
@@ -261,6 +301,21 @@ TEST_CASE("formulas that cannot be right are refused") {
           "from the last one on.");
   refuses(nn::rms_norm(8), {5, 1}, "rms_norm: dim 1 of 5x1 must have the extent 8.");
   refuses(nn::rms_norm(1), {5, 4}, "rms_norm: dim 1 of 5x4 must have the extent 1.");
+  refuses(nn::formula("f", [](auto x) { return sum(x, 0, -2); }), {5, 3},
+          "f: sum over dim -2 of a tensor 5x3, which is named twice.");
+  refuses(nn::formula("f", [](auto x) { return permute<1, 1>(x); }), {5, 3},
+          "f: permute names each dim of 5x3 once: permute<1, 0>(u) for a tensor of two dims.");
+  refuses(nn::formula("f",
+                      [](auto x) {
+                        return split_dim(x, 1, {2, 2});
+                      }),
+          {5, 3},
+          "f: split_dim cannot divide dim 1 of 5x3 into 2x2: the product must be its extent, and a "
+          "tensor has at most 5 dims.");
+  refuses(nn::formula("f", [](auto x) { return einsum<"abc->cba">(x); }), {5, 3},
+          "f: einsum names 3 dims as abc of a tensor 5x3.");
+  refuses(nn::formula("f", [](auto x) { return einsum<"ab,bc->ac">(x, x); }), {5, 3},
+          "f: einsum of 5x3 and 5x3: the extents of letter b differ.");
   refuses(nn::formula("f", [](auto x) { return sum(x, 2); }), {5, 3},
           "f: sum over dim 2 of a tensor 5x3. Dims count from 0, and from the last one with -1.");
   refuses(nn::formula(

@@ -23,8 +23,9 @@
 // its extents but the last), as nn::linear does. The passes communicate nothing and run on the
 // host.
 //
-// Each operator is one pass over memory. Where a layer by hand fuses several, as nn::layer_norm
-// does, it is faster than its formula.
+// Operators on the same rows are computed together, a few rows at a time, but each is a loop of its
+// own. Where a layer by hand has fewer loops, as nn::layer_norm does, it is faster than its formula
+// (bench/formulas measures both).
 //
 // The spec counts a kept value as split with those dims of x for which this holds in every row. A
 // temporary counts as split like x or y, whichever is split less, if this holds in every row, and

@@ -22,30 +22,9 @@
 #include <string_view>
 
 #include <ashlar/signature/contraction.hpp>
+#include <ashlar/signature/dim_letters.hpp>
 
 namespace ashlar {
-
-/// The letters of an array's dims, up to max_rank.
-struct dim_letters {
-  char text[max_rank + 1]{};
-  int length = 0;
-
-  constexpr dim_letters() = default;
-  constexpr explicit dim_letters(std::string_view letters) {
-    for (char const letter : letters) push_back(letter);
-  }
-  constexpr void push_back(char letter) { text[length++] = letter; }
-  constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
-  constexpr bool has(char letter) const { return view().find(letter) != std::string_view::npos; }
-  constexpr dim_letters operator+(dim_letters const& more) const {
-    dim_letters sum = *this;
-    for (char const letter : more.view()) sum.push_back(letter);
-    return sum;
-  }
-  friend constexpr bool operator==(dim_letters const& a, dim_letters const& b) {
-    return a.view() == b.view();
-  }
-};
 
 /// The text of an einsum, in a form that can be a template argument. Keeps up to 24 characters. A
 /// longer text is refused by read_einsum.

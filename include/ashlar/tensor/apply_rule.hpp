@@ -55,7 +55,7 @@ auto apply(X const& x, Y const& y, F const& f) {
       return z;
     }
   }
-  auto const dims = match_dims(Rule::name, x, y);
+  auto const dims = match_operands(Rule::name, x, y);
   auto const value = repeated_result<Rule>(dims, x, y);
   auto const write = [&](auto const& p) {
     auto z = empty<T, rank>(x.mesh(), dims.extents, p);
@@ -100,7 +100,7 @@ X& apply_in_place(X& x, Y const& y, F const& f) {
       return x;
     }
   }
-  auto const dims = match_dims(Rule::name, x, y);
+  auto const dims = match_operands(Rule::name, x, y);
   if (!(dims.extents == x.extents()))
     throw error(Rule::name, "the extents differ: " + describe(x) + " cannot become " +
                                 to_string(dims.extents) + ", as it is with " + describe(y) + ".");

@@ -26,6 +26,7 @@
 
 #include <ashlar/signature/einsum.hpp>
 #include <ashlar/support/buffer.hpp>
+#include <ashlar/tensor/copy_letters.hpp>
 #include <ashlar/tensor/gemm_in_strips.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
@@ -59,22 +60,9 @@ concept einsum_operands = distributed<X> && distributed<Y> &&
                           std::same_as<typename X::value_type, typename Y::value_type> &&
                           std::same_as<typename X::processor_type, typename Y::processor_type>;
 
-/// The extent of each letter in the shards of this rank.
-struct letter_extents {
-  std::array<std::int64_t, 128> of{};
-
-  std::int64_t operator[](char letter) const { return of[static_cast<unsigned char>(letter)]; }
-  std::int64_t product(dim_letters const& letters) const {
-    std::int64_t n = 1;
-    for (char const letter : letters.view()) n *= (*this)[letter];
-    return n;
-  }
-};
-
 template <distributed X>
 void note_local(letter_extents& local, dim_letters const& letters, X const& x) {
-  for (int d = 0; d < X::rank; ++d)
-    local.of[static_cast<unsigned char>(letters.text[d])] = x.local_size(d);
+  for (int d = 0; d < X::rank; ++d) local.set(letters.text[d], x.local_size(d));
 }
 
 /// Returns the extents of the result. Throws ashlar::error if a letter has different extents in x
@@ -96,41 +84,19 @@ shape einsum_extents(einsum_letters const& of, X const& x, Y const& y) {
   return extents;
 }
 
-/// Copies the array x, whose dims have the letters `from`, to the array y, whose dims have the same
-/// letters in the order `to`.
-template <class Mesh, class T>
-void copy_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
-                  dim_letters const& to, T* y) {
-  std::array<std::int64_t, max_rank + 1> extents{}, source{}, target{};
-  std::int64_t step = 1;
-  for (int d = to.length - 1; d >= 0; --d) {
-    auto const i = static_cast<std::size_t>(d);
-    extents[i] = local[to.text[d]];
-    target[i] = step;
-    step *= extents[i];
-  }
-  if (step == 0) return;
-  step = 1;
-  for (int d = from.length - 1; d >= 0; --d) {
-    source[to.view().find(from.text[d])] = step;
-    step *= local[from.text[d]];
-  }
-  copy_strided(m.processor(), to.length, extents.data(), x, source.data(), y, target.data());
-}
-
 /// Sums the array x, whose dims have the letters `from`, over the letters `summed`, and writes the
 /// sums to y in the order `kept`. If the letters of x are not `kept` and then `summed`, x is first
 /// copied to this order.
 template <class Mesh, class T>
 void sum_letters(Mesh const& m, letter_extents const& local, dim_letters const& from, T const* x,
                  dim_letters const& kept, dim_letters const& summed, T* y) {
-  if (summed.length == 0) return copy_letters(m, local, from, x, kept, y);
+  if (summed.length == 0) return copy_letters(m.processor(), local, from, x, kept, y);
   auto const rows = local.product(kept), columns = local.product(summed);
   if (rows == 0) return;
   if (from == kept + summed)
     return reduce_dim(m.processor(), m.memory(), reduction::sum, x, rows, columns, 1, y);
   buffer<T> const copy(m.memory(), rows * columns);
-  copy_letters(m, local, from, x, kept + summed, copy.data());
+  copy_letters(m.processor(), local, from, x, kept + summed, copy.data());
   reduce_dim(m.processor(), m.memory(), reduction::sum, static_cast<T const*>(copy.data()), rows,
              columns, 1, y);
 }
@@ -163,7 +129,8 @@ void multiply_letters(Mesh const& mesh, letter_extents const& local, einsum_lett
     gemm_in_strips<T>(mesh, r.a.transposed, r.b.transposed, batch, m, n, k, a, lda, m * k, b, ldb,
                       k * n, false, target, n, m * n);
   if (r.c.copied)
-    copy_letters(mesh, local, r.batch + r.m + r.n, static_cast<T const*>(target), of.c, c);
+    copy_letters(mesh.processor(), local, r.batch + r.m + r.n, static_cast<T const*>(target), of.c,
+                 c);
 }
 
 }  // namespace detail

@@ -26,6 +26,7 @@
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/apply_rule.hpp>
 #include <ashlar/tensor/scalar_operators.hpp>
+#include <ashlar/tensor/softmax_rows.hpp>
 
 namespace ashlar {
 namespace detail {
@@ -204,28 +205,6 @@ ill_formed operator/(X const&, Y const&) {
   static_assert(!detail::combinable<X, Y> || detail::fails_as_repeated<X, Y>, ASHLAR_SAYS_DIVIDE);
   return {};
 }
-
-namespace detail {
-
-/// Computes the softmax of each row. The host's kernel works on accumulation_t<T>. So on the host
-/// each bfloat16 row is converted to float, and its result back to bfloat16.
-template <class Mesh, class T>
-void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t columns, T* y) {
-  using A = accumulation_t<T>;
-  auto const on = m.processor();
-  if constexpr (Mesh::processor_type::is_host && !std::same_as<T, A>) {
-    buffer<A> const row(m.memory(), columns);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      convert(on, x + r * columns, columns, row.data());
-      softmax_forward(on, static_cast<A const*>(row.data()), 1, columns, row.data());
-      convert(on, static_cast<A const*>(row.data()), columns, y + r * columns);
-    }
-  } else {
-    softmax_forward(on, x, rows, columns, y);
-  }
-}
-
-}  // namespace detail
 
 /// Returns the softmax over the last dimension. Communicates nothing.
 template <distributed X>

@@ -11,41 +11,19 @@
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
 // memory if it is wanted there, otherwise into the memory of one of its operands if that is no
 // longer needed, otherwise into a block of the mesh's memory that is released after its last use.
+// Groups of operators on the same rows are computed a few rows at a time, and what only they need is
+// never written to memory (signature/formula/row_groups.hpp).
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
 
 #include <ashlar/comm/mesh.hpp>
-#include <ashlar/device/function.hpp>
-#include <ashlar/device/functor.hpp>
-#include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/formula/passes.hpp>
-#include <ashlar/tensor/repeated.hpp>
+#include <ashlar/tensor/formula_kernels.hpp>
 
 namespace ashlar::formulas {
-
-namespace detail {
-
-/// Calls use(F) with the class of device/functor.hpp or device/function.hpp that computes `f`.
-template <class Use>
-void with_function(function f, Use const& use) {
-  switch (f) {
-    case function::exp: return use(device::exponential());
-    case function::log: return use(device::natural_log());
-    case function::sqrt: return use(device::square_root());
-    case function::rsqrt: return use(device::inverse_square_root());
-    case function::tanh: return use(device::hyperbolic_tangent());
-    case function::sigmoid: return use(device::logistic());
-    case function::silu: return use(device::silu());
-    case function::erf: return use(device::error_function());
-    case function::abs: return use(device::magnitude());
-    case function::relu: return use(device::relu());
-    case function::gelu: return use(device::gelu());
-  }
-}
-
-}  // namespace detail
 
 /// One pass of a formula on one rank. T is the type of all its tensors except the sums of
 /// gradients, which are of type accumulation_t<T>.
@@ -86,13 +64,21 @@ class evaluation {
       if (g_[i].reads_b()) ++at(g_[i].b).uses;
     }
     for (auto const& w : wanted_) ++at(w.node).uses;
-    for (int i = 0; i < g_.size(); ++i)
-      if (pass.computes[i]) compute(i);
+    auto const order = order_of(g_, pass.computes);
+    for (int first = 0; first < order.nodes.size();) {
+      int const end = order.end_of_group(first);
+      if (end - first > 1 && Processor::is_host) compute_group(&order.nodes[first], end - first);
+      else
+        for (int p = first; p < end; ++p) compute(order.nodes[p]);
+      first = end;
+    }
     for (auto& w : wanted_)
       if (!w.done) finish(w);
   }
 
  private:
+  using stride_list = detail::stride_list;
+
   /// A block of the mesh's memory.
   using memory_type = std::remove_reference_t<decltype(std::declval<mesh_type const&>().memory())>;
   struct releasing {
@@ -131,7 +117,8 @@ class evaluation {
       auto const in_a = n.in_a.view().find(letter), in_b = n.in_b.view().find(letter);
       if (letter == '1') extent = 1;
       else if (in_a != std::string_view::npos) extent = size(n.a, static_cast<int>(in_a));
-      else extent = size(n.b, static_cast<int>(in_b));
+      else if (in_b != std::string_view::npos) extent = size(n.b, static_cast<int>(in_b));
+      else extent = n.extents[d];  // a dim that a reshape makes, which is whole
     }
   }
 
@@ -145,7 +132,7 @@ class evaluation {
         return w.target;
       }
     node const& n = g_[i];
-    if (n.is_element_wise() && n.what != operation::repeat)
+    if (n.may_overwrite())
       for (int const from : {n.a, n.b})
         if (from >= 0 && at(from).own && at(from).uses == (n.a == n.b ? 2 : 1) &&
             elements(from) == elements(i)) {
@@ -168,122 +155,196 @@ class evaluation {
     node const& n = g_[i];
     if (n.what == operation::contract && adds_product(i)) return;
     T* const z = place(i);
-    T const *const u = at(n.a).data, *const v = n.b < 0 ? nullptr : at(n.b).data;
+    if (int const product = g_.joined(i); product >= 0) {
+      bool const is_first = product == n.a;
+      spread(is_first ? n.in_b : n.in_a, is_first ? n.b : n.a, i, z);
+      multiply(product, 1, z);
+      for (int const u : {n.a, n.b, g_[product].a, g_[product].b}) used(u);
+      return;
+    }
+    T const* const u = at(n.a).data;
     std::int64_t const count = elements(i);
-    auto const a = static_cast<accumulated>(n.number);
-    using A = accumulated;
-    auto const each = [&](auto const& f) { map(mesh_.processor(), f, u, count, z); };
-    auto const pairs = [&](auto const& f) { write_pairs(n, f, u, v, i, z); };
     switch (n.what) {
-      case operation::scale: each(device::scaled<A>{a}); break;
-      case operation::divide_by: each(device::divided<A>{a}); break;
-      case operation::shift: each(device::shifted<A>{a}); break;
-      case operation::divide_into: each(device::dividing<A>{a}); break;
-      case operation::power: each(device::raised<A>{a}); break;
-      case operation::apply:
-        detail::with_function(n.f, [&]<class F>(F) { each(device::value_of<F>{}); });
-        break;
-      case operation::power_gradient:
-        write_gradient(n, device::raised_gradient<A>{a}, u, v, i, z);
-        break;
-      case operation::apply_gradient:
-        detail::with_function(
-            n.f, [&]<class F>(F) { write_gradient(n, device::gradient_of<F>{}, u, v, i, z); });
-        break;
-      case operation::add: pairs(device::sum_of{}); break;
-      case operation::subtract: pairs(device::difference_of{}); break;
-      case operation::multiply: pairs(device::product_of{}); break;
-      case operation::divide: pairs(device::quotient_of{}); break;
       case operation::contract: multiply(i, 0, z); break;
-      case operation::sum: reduce(i, u, z); break;
+      case operation::sum:
+        detail::reduce(mesh_, n, letter_extents_of(n), reduction::sum, u, z);
+        break;
+      case operation::largest:
+        detail::reduce(mesh_, n, letter_extents_of(n), reduction::max, u, z);
+        break;
+      case operation::softmax:
+        if (std::int64_t const columns = size(i, n.extents.rank() - 1); count > 0)
+          ashlar::detail::softmax_rows(mesh_, u, count / columns, columns, z);
+        break;
+      case operation::permute:
+        ashlar::detail::copy_letters(mesh_.processor(), letter_extents_of(n), n.in_a, u, n.out, z);
+        break;
+      case operation::reshape:
+        if (z != u) copy_elements(mesh_.processor(), u, count, z);
+        break;
       case operation::repeat: spread(n.in_a, n.a, i, z); break;
-      default: break;  // a leaf is not computed
+      default: {
+        if (count == 0) break;
+        ashlar::detail::repeated_loop loop{n.extents.rank(), {}, strides_in(n.in_a, n.a, i), {}};
+        if (n.b >= 0) loop.y = strides_in(n.in_b, n.b, i);
+        for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(i, d);
+        detail::compute_elements(mesh_, n, loop, u, n.b < 0 ? nullptr : at(n.b).data, z);
+      }
     }
     used(n.a);
     if (n.reads_b()) used(n.b);
   }
 
-  /// Computes f of each pair of elements, of which one may be repeated.
-  template <class F>
-  void write_pairs(node const& n, F const& f, T const* u, T const* v, int i, T* z) {
-    if (n.in_a == n.out && n.in_b == n.out) return map(mesh_.processor(), f, u, v, elements(i), z);
-    if (elements(i) == 0) return;
-    ashlar::detail::repeated_loop loop{
-        n.extents.rank(), {}, strides_in(n.in_a, n.a, i), strides_in(n.in_b, n.b, i)};
-    for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(i, d);
-    ashlar::detail::map_repeated(mesh_, f, loop, u, v, z);
-  }
-  /// Computes a gradient, whose first operand has all extents. The second operand is first repeated
-  /// if it does not have them.
-  template <class F>
-  void write_gradient(node const& n, F const& f, T const* u, T const* v, int i, T* z) {
-    std::int64_t const count = elements(i);
-    if (n.in_b == n.out) return map(mesh_.processor(), f, u, v, count, z);
-    buffer<T> const whole(mesh_.memory(), count);
-    spread(n.in_b, n.b, i, whole.data());
-    map(mesh_.processor(), f, u, static_cast<T const*>(whole.data()), count, z);
+  /// The elements of the widest result of a group that are computed before the next result is, so
+  /// that those of the whole group fit into the first level of a cache.
+  static constexpr std::int64_t tile = 2048;
+
+  /// Where the rows of one node are while its group is computed.
+  struct row_place {
+    T* first = nullptr;       ///< of the rows that are being computed, or of all rows
+    bool is_scratch = false;  ///< whether only the rows that are being computed have a place
+    int slot = 0;             ///< the number of that place
+    std::unique_ptr<accumulated[]> sums;  ///< of a sum of rows in a wider type
+  };
+
+  /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time. Results
+  /// that no other node needs are never written to memory.
+  void compute_group(int const* nodes, int count) {
+    std::array<int, max_nodes> inside{};  // uses by nodes of the group that are still to come
+    std::int64_t widest = 1;
+    for (int p = 0; p < count; ++p) {
+      node const& n = g_[nodes[p]];
+      ++inside[static_cast<std::size_t>(n.a)];
+      if (n.reads_b()) ++inside[static_cast<std::size_t>(n.b)];
+      widest = std::max({widest, width(nodes[p]), width(n.a)});
+    }
+    int const some = sums_rows(g_, nodes[0]) ? g_[nodes[0]].a : nodes[0];
+    std::int64_t const rows = rows_of(some), step = std::max<std::int64_t>(1, tile / widest);
+    std::array<int, max_nodes> slot{};
+    inplace_vector<int, max_nodes> free_slots;
+    std::vector<row_place> places(static_cast<std::size_t>(count));
+    std::array<row_place*, max_nodes> place_of{};
+    int slots = 0;
+    for (int p = 0; p < count; ++p) {
+      int const i = nodes[p];
+      node const& n = g_[i];
+      row_place& here = places[static_cast<std::size_t>(p)];
+      place_of[static_cast<std::size_t>(i)] = &here;
+      here.is_scratch = at(i).uses == inside[static_cast<std::size_t>(i)];
+      // A slot is free after its last use, or before it where the result may replace the operand.
+      auto const release = [&](int u, bool before) {
+        auto const k = static_cast<std::size_t>(u);
+        if (place_of[k] == nullptr || !place_of[k]->is_scratch || inside[k] != 0 || slot[k] < 0)
+          return;
+        bool const replaces = n.may_overwrite() && (u != n.a || n.in_a == n.out) &&
+                              (u != n.b || n.in_b == n.out);
+        if (before && !replaces) return;
+        free_slots.push_back(slot[k]);
+        slot[k] = -1;
+      };
+      --inside[static_cast<std::size_t>(n.a)];
+      if (n.reads_b()) --inside[static_cast<std::size_t>(n.b)];
+      release(n.a, true);
+      if (n.reads_b()) release(n.b, true);
+      if (here.is_scratch) {
+        int& own = slot[static_cast<std::size_t>(i)];
+        if (free_slots.empty()) {
+          own = slots++;
+        } else {
+          own = free_slots.back();
+          free_slots.pop_back();
+        }
+        here.slot = own;
+      } else {
+        here.first = place(i);
+        if (sums_rows(g_, i)) begin_sum(here, width(i));
+      }
+      release(n.a, false);
+      if (n.reads_b()) release(n.b, false);
+    }
+    auto const scratch = std::make_unique_for_overwrite<T[]>(
+        static_cast<std::size_t>(slots * step * widest));
+    for (int p = 0; p < count; ++p)
+      if (auto& here = places[static_cast<std::size_t>(p)]; here.is_scratch)
+        here.first = scratch.get() + here.slot * step * widest;
+    for (std::int64_t row = 0; row < rows; row += step) {
+      std::int64_t const here = std::min(step, rows - row);
+      auto const rows_at = [&](int u) {
+        auto const* const in_group = place_of[static_cast<std::size_t>(u)];
+        if (in_group == nullptr) return at(u).data + row * width(u);
+        return static_cast<T const*>(in_group->first + (in_group->is_scratch ? 0 : row * width(u)));
+      };
+      for (int p = 0; p < count; ++p) {
+        row_place& to = places[static_cast<std::size_t>(p)];
+        int const i = nodes[p];
+        node const& n = g_[i];
+        if (sums_rows(g_, i)) detail::add_rows<T>(sums_of(to), rows_at(n.a), here, width(i));
+        else {
+          auto const operand = [&](int u, dim_letters const& in) {
+            bool const is_along_row = n.what == operation::sum || n.what == operation::largest;
+            return is_along_row || has_rows_of(in, n.out) ? rows_at(u) : at(u).data;
+          };
+          detail::compute_rows(mesh_, n, here, operand(n.a, n.in_a),
+                               n.reads_b() ? operand(n.b, n.in_b) : nullptr, width(n.a),
+                               n.reads_b() ? width(n.b) : 0, width(i),
+                               to.first + (to.is_scratch ? 0 : row * width(i)));
+        }
+      }
+    }
+    for (int p = 0; p < count; ++p) {
+      node const& n = g_[nodes[p]];
+      if (auto& here = places[static_cast<std::size_t>(p)]; here.sums)
+        convert(mesh_.processor(), static_cast<accumulated const*>(here.sums.get()),
+                width(nodes[p]), here.first);
+      used(n.a);
+      if (n.reads_b()) used(n.b);
+    }
   }
 
-  using stride_list = std::array<std::int64_t, max_rank + 1>;
+  /// Returns the extent of the last dim of a node, or 1 if it has no dims.
+  std::int64_t width(int i) const {
+    int const rank = g_[i].extents.rank();
+    return rank == 0 ? 1 : size(i, rank - 1);
+  }
+  std::int64_t rows_of(int i) const {
+    std::int64_t rows = 1;
+    for (int d = 0; d + 1 < g_[i].extents.rank(); ++d) rows *= size(i, d);
+    return rows;
+  }
+
+  static void begin_sum(row_place& to, std::int64_t columns) {
+    if constexpr (std::is_same_v<T, accumulated>) std::fill_n(to.first, columns, T(0));
+    else to.sums = std::make_unique<accumulated[]>(static_cast<std::size_t>(columns));
+  }
+  static accumulated* sums_of(row_place const& to) {
+    if constexpr (std::is_same_v<T, accumulated>) return to.first;
+    else return to.sums.get();
+  }
+
   /// Returns the strides of node `from` in the dims of node `to`: 0 where it is repeated.
   stride_list strides_in(dim_letters const& letters, int from, int to) const {
-    stride_list strides{};
-    int const rank = g_[from].extents.rank(), missing = g_[to].extents.rank() - rank;
-    std::int64_t step = 1;
-    for (int d = rank - 1; d >= 0; step *= size(from, d--))
-      if (letters.text[d] != '1') strides[static_cast<std::size_t>(d + missing)] = step;
-    return strides;
+    return ashlar::detail::repeated_strides(letters, g_[to].extents.rank(),
+                                            [&](int d) { return size(from, d); });
   }
   /// Writes node `from` to `z`, repeated to the extents of node `to`.
   void spread(dim_letters const& letters, int from, int to, T* z) {
     if (elements(to) == 0) return;
-    auto const strides = strides_in(letters, from, to);
-    stride_list extents{}, target{};
-    int const rank = g_[to].extents.rank();
-    std::int64_t step = 1;
-    for (int d = rank - 1; d >= 0; step *= size(to, d--)) {
-      target[static_cast<std::size_t>(d)] = step;
-      extents[static_cast<std::size_t>(d)] = size(to, d);
-    }
-    copy_strided(mesh_.processor(), rank, extents.data(), at(from).data, strides.data(), z,
-                 target.data());
+    ashlar::detail::repeated_loop loop{g_[to].extents.rank(), {}, {}, {}};
+    for (int d = 0; d < loop.rank; ++d) loop.extents[static_cast<std::size_t>(d)] = size(to, d);
+    detail::repeat(mesh_, loop, strides_in(letters, from, to), at(from).data, z);
   }
-
-  /// Computes z, the sum of u over dims. Neighbouring dims are summed together.
-  void reduce(int i, T const* u, T* z) {
-    node const& n = g_[i];
-    int const rank = g_[n.a].extents.rank();
-    auto const summed = [&](int d) {
-      return n.out.view().find(n.in_a.text[d]) == std::string_view::npos;
-    };
-    // Each round sums the last run of summed dims, so `inner` is what follows the run.
-    std::int64_t inner = 1, rest = elements(n.a);
-    std::unique_ptr<buffer<T>> previous;
-    for (int d = rank - 1; d >= 0;) {
-      if (!summed(d)) {
-        inner *= size(n.a, d--);
-        continue;
-      }
-      std::int64_t extent = 1, outer = 1;
-      for (; d >= 0 && summed(d); --d) extent *= size(n.a, d);
-      bool last = true;
-      for (int e = 0; e <= d; ++e) outer *= size(n.a, e), last = last && !summed(e);
-      rest = outer * inner;
-      if (last)
-        return reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer, extent,
-                          inner, z);
-      auto next = std::make_unique<buffer<T>>(mesh_.memory(), rest);
-      reduce_dim(mesh_.processor(), mesh_.memory(), reduction::sum, u, outer, extent, inner,
-                 next->data());
-      previous = std::move(next);
-      u = previous->data();
-    }
+  /// Returns the extents of the shards of the operands, by the letters of their dims.
+  ashlar::detail::letter_extents letter_extents_of(node const& n) const {
+    ashlar::detail::letter_extents local;
+    for (int d = 0; d < n.in_a.length; ++d) local.set(n.in_a.text[d], size(n.a, d));
+    for (int d = 0; d < n.in_b.length; ++d) local.set(n.in_b.text[d], size(n.b, d));
+    return local;
   }
 
   /// Adds a product to the only place where it is wanted. Returns whether it did.
   bool adds_product(int i) {
     if constexpr (std::is_same_v<T, accumulated>) {
-      if (at(i).uses != 1) return false;
+      if (at(i).uses != 1 || order_of_contraction(g_[i]).c.copied) return false;
       for (auto& w : wanted_)
         if (w.node == i && w.sum != nullptr) {
           multiply(i, 1, w.sum);
@@ -296,43 +357,10 @@ class evaluation {
     return false;
   }
 
-  /// Computes z = u v + beta z. The letters in both operands and in z count the matrices of a batch
-  /// and come first. The letters that z lacks are the inner extents of the product.
+  /// Computes z = u v + beta z for a contraction.
   void multiply(int i, accumulated beta, T* z) {
     node const& n = g_[i];
-    auto const has = [](dim_letters const& letters, char letter) {
-      return letters.view().find(letter) != std::string_view::npos;
-    };
-    std::int64_t batch = 1, rows = 1, inner = 1, columns = 1;
-    bool transposed_a = false, transposed_b = true, first = true;
-    for (int d = 0; d < g_[n.a].extents.rank(); ++d) {
-      char const letter = n.in_a.text[d];
-      if (!has(n.out, letter)) inner *= size(n.a, d);
-      else if (has(n.in_b, letter)) batch *= size(n.a, d);
-      else rows *= size(n.a, d);
-      if (has(n.out, letter) && has(n.in_b, letter)) continue;
-      if (first) transposed_a = !has(n.out, letter);
-      first = false;
-    }
-    first = true;
-    for (int d = 0; d < g_[n.b].extents.rank(); ++d) {
-      char const letter = n.in_b.text[d];
-      bool const is_column = has(n.out, letter) && !has(n.in_a, letter);
-      if (is_column) columns *= size(n.b, d);
-      if (has(n.out, letter) && has(n.in_a, letter)) continue;
-      if (first) transposed_b = is_column;
-      first = false;
-    }
-    std::int64_t const in_u = transposed_a ? rows : inner, in_v = transposed_b ? inner : columns;
-    auto const on = mesh_.processor();
-    T const *const u = at(n.a).data, *const v = at(n.b).data;
-    if (batch == 1)
-      gemm(on, transposed_a, transposed_b, rows, columns, inner, 1, u, in_u, v, in_v, beta, z,
-           columns);
-    else
-      gemm_batched_strided<T>(on, transposed_a, transposed_b, batch, rows, columns, inner, 1, u,
-                              in_u, rows * inner, v, in_v, inner * columns, beta, z, columns,
-                              rows * columns);
+    detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);
   }
 
   /// Writes or adds the values of a node that could not be computed in place.

@@ -5,12 +5,8 @@
 
 // Element-wise operators of two tensors with different extents: one tensor is repeated along some
 // dims of the other, as a bias is repeated for each row of a matrix. NumPy calls this broadcasting.
-// (In this library, broadcast is a placement.) The dims are matched from the last one on:
-//
-//   extents          result    the operand that is repeated
-//   512x8  +     8   512x8     the second one, along dim 0, which it lacks
-//   512x8  +   1x8   512x8     the second one, along dim 0, where its extent is 1
-//   512x1  *     8   512x8     both
+// (In this library, broadcast is a placement.) signature/dim_letters.hpp has the rule that matches
+// the dims, and examples.
 //
 // On a mesh axis that splits a dim of the result, an operand that is repeated along this dim is B,
 // even if it has the dim with extent 1. An operand that is not repeated is split too. Nothing is
@@ -23,6 +19,7 @@
 
 #include <array>
 
+#include <ashlar/signature/dim_letters.hpp>
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
@@ -93,40 +90,26 @@ inline constexpr bool fails_as_repeated = [] {
   else return !fails_as_partial(static_value<X>, static_value<Y>);
 }();
 
-/// The extents of the result of two operands, and the letters of the dims of each operand. A dim of
-/// extent 1 along which the operand is repeated has the letter '1'.
-struct matched_dims {
-  shape extents;
-  std::array<char, max_rank + 1> x{}, y{};
-};
-
 /// Matches the dims of x and y from the last one on. Throws ashlar::error if two extents differ and
 /// neither is 1.
 template <distributed X, distributed Y>
-matched_dims match_dims(char const* name, X const& x, Y const& y) {
-  constexpr int rank = X::rank > Y::rank ? X::rank : Y::rank;
-  matched_dims dims;
-  for (int d = 0; d < rank; ++d) {
-    int const i = d - (rank - X::rank), j = d - (rank - Y::rank);
-    std::int64_t const a = i < 0 ? 1 : x.extents()[i], b = j < 0 ? 1 : y.extents()[j];
-    if (a != b && a != 1 && b != 1)
-      throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
-    dims.extents.extent.push_back(a == 1 ? b : a);
-    char const letter = letters(rank)[static_cast<std::size_t>(d)];
-    if (i >= 0) dims.x[static_cast<std::size_t>(i)] = a == 1 && b != 1 ? '1' : letter;
-    if (j >= 0) dims.y[static_cast<std::size_t>(j)] = b == 1 && a != 1 ? '1' : letter;
-  }
+matched_dims match_operands(char const* name, X const& x, Y const& y) {
+  auto const dims = match_dims(x.extents(), y.extents());
+  if (dims.failing_dim >= 0)
+    throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
   return dims;
 }
 
-/// Returns the stride in the shard of x for each of the `rank` dims of the result. The stride is 0
-/// in dims along which x is repeated.
-template <distributed X>
-std::array<std::int64_t, max_rank + 1> repeated_strides(X const& x, char const* letters, int rank) {
+/// Returns the stride in a shard for each of the `rank` dims of the result. The dims of the shard
+/// have the letters `letters`, and its extent in dim d is size_of(d). The stride is 0 in dims along
+/// which the shard is repeated.
+template <class SizeOf>
+std::array<std::int64_t, max_rank + 1> repeated_strides(dim_letters const& letters, int rank,
+                                                        SizeOf const& size_of) {
   std::array<std::int64_t, max_rank + 1> strides{};
   std::int64_t step = 1;
-  for (int d = X::rank - 1; d >= 0; step *= x.local_size(d--))
-    if (letters[d] != '1') strides[static_cast<std::size_t>(d + rank - X::rank)] = step;
+  for (int d = letters.length - 1; d >= 0; step *= size_of(d--))
+    if (letters.text[d] != '1') strides[static_cast<std::size_t>(d + rank - letters.length)] = step;
   return strides;
 }
 
@@ -207,8 +190,8 @@ void write_repeated(matched_dims const& dims, X const& x, Y const& y, F const& f
   if (z.local_elements() == 0) return;
   repeated_loop loop{Z::rank,
                      {},
-                     repeated_strides(x, dims.x.data(), Z::rank),
-                     repeated_strides(y, dims.y.data(), Z::rank)};
+                     repeated_strides(dims.x, Z::rank, [&](int d) { return x.local_size(d); }),
+                     repeated_strides(dims.y, Z::rank, [&](int d) { return y.local_size(d); })};
   for (int d = 0; d < Z::rank; ++d) loop.extents[static_cast<std::size_t>(d)] = z.local_size(d);
   using T = typename X::value_type;
   map_repeated(z.mesh(), f, loop, static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
@@ -230,10 +213,8 @@ struct repeated_message {
 /// operands do not fit.
 template <class Rule, distributed X, distributed Y>
 placement repeated_result(matched_dims const& dims, X const& x, Y const& y) {
-  std::string_view const in_x(dims.x.data(), static_cast<std::size_t>(X::rank)),
-      in_y(dims.y.data(), static_cast<std::size_t>(Y::rank));
   return result_value<repeated_message<Rule>>(
-      Rule::table_for(in_x, in_y, letters(dims.extents.rank())), x, y);
+      Rule::table_for(dims.x.view(), dims.y.view(), letters(dims.extents.rank())), x, y);
 }
 
 }  // namespace ashlar::detail

@@ -16,6 +16,9 @@
 //   z = f(u)           du = dz f'(u)           z = u^a     du = dz a u^(a - 1)
 //   z = contract u v   du = contract dz v      dv = contract u dz
 //   z = sum u          du = dz, repeated
+//   z = max u          du = dz / n * m, where m is 1 where u = z and 0 elsewhere, and n is the sum of m
+//   z = softmax u      du = z * (dz - sum(dz * z))
+//   z = permute u      du = dz in the order of u; likewise z = reshape u
 //
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
@@ -24,6 +27,7 @@
 // has, in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
 // repeated explicitly where an operator needs all extents.
 
+#include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/graph.hpp>
 
 namespace ashlar::formulas {
@@ -32,6 +36,7 @@ namespace ashlar::formulas {
 struct differentiated_formula {
   graph g;
   int x = 0, y = 0, dy = 0, dx = 0;
+  int target = -1;                                         ///< of a loss: the node of its targets
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
   char const* noun = "weight";  ///< how errors call a weight, followed by its name
   inplace_vector<char const*, max_parameters> weight_names;
@@ -94,6 +99,21 @@ class differentiation {
         return give(n.b, add_contraction(g_, n.a, whole, n.in_a, n.out, n.in_b));
       }
       case operation::sum: return give(n.a, dz);
+      case operation::largest: {  // equal maxima share the gradient
+        int const mask = add_pair(g_, operation::equal, n.a, z);
+        unsigned dims = 0;
+        for (int d = 0; d < n.out.length; ++d)
+          if (n.out.text[d] == '1') dims |= 1u << d;
+        return give(n.a, product(quotient(dz, add_sum(g_, mask, dims, 0)), mask));
+      }
+      case operation::softmax: {
+        int const row_sum = add_sum(g_, product(dz, z), 1u << (n.extents.rank() - 1), 0);
+        return give(n.a, product(add_pair(g_, operation::subtract, dz, row_sum), z));
+      }
+      case operation::permute:
+      case operation::reshape:
+        return give(n.a,
+                    add_with_dims(g_, n.what, repeated(dz, z), n.out, n.in_a, g_[n.a].extents));
       default: throw error(g_.name, "a formula cannot contain gradients.");
     }
   }
@@ -133,7 +153,7 @@ class differentiation {
     n.b = like;
     n.extents = g_[like].extents;
     n.in_a = repeated_letters(g_[value].extents, n.extents);
-    n.in_b = n.out = all_letters(n.extents.rank());
+    n.in_b = n.out = first_letters(n.extents.rank());
     return g_.add(n);
   }
 
@@ -152,6 +172,31 @@ class differentiation {
 
 }  // namespace detail
 
+/// Finds the contractions whose only use is a sum with a tensor that is repeated, such as a bias.
+constexpr void find_joined(differentiated_formula& f) {
+  graph& g = f.g;
+  int uses[max_nodes]{};
+  for (int i = 0; i < g.size(); ++i) {
+    if (g[i].is_leaf()) continue;
+    ++uses[g[i].a];
+    if (g[i].reads_b()) ++uses[g[i].b];
+  }
+  for (int const result : {f.y, f.dx}) ++uses[result];
+  for (int const result : f.gradients) ++uses[result];
+  auto const fits = [&](int u, dim_letters const& in, dim_letters const& of_other,
+                        dim_letters const& out) {
+    node const& n = g[u];
+    return n.what == operation::contract && uses[u] == 1 && in == out && !(of_other == out) &&
+           !order_of_einsum({n.in_a, n.in_b, n.out, 2}).c.copied;
+  };
+  for (int i = 0; i < g.size(); ++i) {
+    node const& n = g[i];
+    if (n.what != operation::add) continue;
+    if (fits(n.a, n.in_a, n.in_b, n.out)) g.joins_sum[n.a] = true;
+    else if (fits(n.b, n.in_b, n.in_a, n.out)) g.joins_sum[n.b] = true;
+  }
+}
+
 /// Adds its gradient to a formula of which x, y and the weights are known. Throws ashlar::error if
 /// the formula does not use x or one of its weights, or has too many operators.
 constexpr void differentiate(differentiated_formula& f) {
@@ -161,6 +206,7 @@ constexpr void differentiate(differentiated_formula& f) {
   dy.extents = f.g[f.y].extents;
   f.dy = f.g.add(dy);
   detail::differentiation(f).run();
+  find_joined(f);
 }
 
 /// The nodes from which y and the gradients follow, and these themselves. A function may have

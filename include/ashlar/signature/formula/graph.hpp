@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include <ashlar/layout/shape.hpp>
+#include <ashlar/signature/dim_letters.hpp>
 #include <ashlar/signature/training_row.hpp>
 
 namespace ashlar::formulas {
@@ -27,6 +27,7 @@ namespace ashlar::formulas {
 /// The operators of formulas. Numbers are written as a, tensors as u and v.
 ///
 ///   input output_gradient weight   the tensors that a pass gets: x, the gradient of y, parameter k
+///   target         what a loss compares x with; it lies like x, and has no gradient
 ///   scale          a u             divide_by   u / a
 ///   shift          u + a           divide_into a / u
 ///   power          u^a             power_gradient  v a u^(a - 1), where v is the gradient of u^a
@@ -34,11 +35,17 @@ namespace ashlar::formulas {
 ///   add subtract multiply divide   of two tensors, of which each may be repeated along dims
 ///   contract       the products of u and v, summed over the dims whose letters the result lacks
 ///   sum            the sum over dims that the result lacks, or has with extent 1
+///   largest        the maximum over dims that the result has with extent 1
+///   equal          1 where u = v and 0 elsewhere; only in gradients, as it has none
+///   softmax        of each row of the last dim
+///   permute        u with its dims in another order
+///   reshape        u with some neighbouring dims divided or merged, in the order of its elements
 ///   repeat         u repeated to the extents of node b, of which nothing else is used
 enum class operation : signed char {
   input,
   output_gradient,
   weight,
+  target,
   scale,
   divide_by,
   shift,
@@ -53,6 +60,11 @@ enum class operation : signed char {
   divide,
   contract,
   sum,
+  largest,
+  equal,
+  softmax,
+  permute,
+  reshape,
   repeat
 };
 
@@ -79,34 +91,20 @@ constexpr char const* to_string(function f) {
   return names[static_cast<int>(f)];
 }
 constexpr char const* to_string(operation what) {
-  constexpr char const* names[] = {"x",
-                                   "the gradient of y",
-                                   "a weight",
-                                   "a * u",
-                                   "u / a",
-                                   "u + a",
-                                   "a / u",
-                                   "pow",
-                                   "the gradient of pow",
-                                   "apply",
-                                   "a gradient",
-                                   "u + v",
-                                   "u - v",
-                                   "u * v",
-                                   "u / v",
-                                   "matmul",
-                                   "sum",
-                                   "repeat"};
+  constexpr char const* names[] = {"x",        "the gradient of y",
+                                   "a weight", "the target",
+                                   "a * u",    "u / a",
+                                   "u + a",    "a / u",
+                                   "pow",      "the gradient of pow",
+                                   "apply",    "a gradient",
+                                   "u + v",    "u - v",
+                                   "u * v",    "u / v",
+                                   "matmul",   "sum",
+                                   "max",      "the comparison",
+                                   "softmax",  "permute",
+                                   "reshape",  "repeat"};
   return names[static_cast<int>(what)];
 }
-
-/// One letter for each dim of a tensor, as in the tables of signature/. The letter '1' stands for a
-/// dim of extent 1 along which the tensor is repeated.
-struct dim_letters {
-  char text[max_rank + 1]{};
-  constexpr std::string_view view() const { return text; }
-  friend constexpr bool operator==(dim_letters const&, dim_letters const&) = default;
-};
 
 struct node {
   operation what = operation::input;
@@ -125,7 +123,13 @@ struct node {
   /// Returns whether each element of the result follows from one element of each operand. Such a
   /// node costs little to compute again.
   constexpr bool is_element_wise() const {
-    return !is_leaf() && what != operation::contract && what != operation::sum;
+    return !is_leaf() && what != operation::contract && what != operation::sum &&
+           what != operation::largest && what != operation::softmax;
+  }
+  /// Returns whether the result may take the place of an operand of its size. It may, if element i of
+  /// the result needs nothing but element i of that operand.
+  constexpr bool may_overwrite() const {
+    return is_element_wise() && what != operation::repeat && what != operation::permute;
   }
 };
 
@@ -135,6 +139,16 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 struct graph {
   char const* name = "formula";  ///< for errors
   inplace_vector<node, max_nodes> nodes;
+  /// The contractions that are computed into the sum that is their only use: a bias is written to all
+  /// rows of the sum first, and the product is added to it. adjoint.hpp finds them.
+  bool joins_sum[max_nodes]{};
+
+  /// Returns the operand of node i that is computed into it, or -1.
+  constexpr int joined(int i) const {
+    node const& n = nodes[i];
+    if (n.what != operation::add) return -1;
+    return joins_sum[n.a] ? n.a : joins_sum[n.b] ? n.b : -1;
+  }
 
   constexpr int size() const { return nodes.size(); }
   constexpr node const& operator[](int i) const { return nodes[i]; }
@@ -158,31 +172,11 @@ constexpr double flops_of(graph const& g, int i) {
   if (n.what != operation::contract) return 0;
   double products = static_cast<double>(n.extents.elements());
   for (int d = 0; d < g[n.a].extents.rank(); ++d)
-    if (n.out.view().find(n.in_a.text[d]) == std::string_view::npos)
-      products *= static_cast<double>(g[n.a].extents[d]);
+    if (!n.out.has(n.in_a.text[d])) products *= static_cast<double>(g[n.a].extents[d]);
   return 2 * products;
 }
 
 namespace detail {
-
-constexpr char letter_of(int d) { return static_cast<char>('a' + d); }
-
-/// Returns letters for dims 0 to rank - 1 of the result of an element-wise operator.
-constexpr dim_letters all_letters(int rank) {
-  dim_letters l;
-  for (int d = 0; d < rank; ++d) l.text[d] = letter_of(d);
-  return l;
-}
-
-/// Returns the letters of an operand of extents `x` in a result of extents `out`, whose dims are
-/// matched from the last one on.
-constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
-  dim_letters l;
-  int const missing = out.rank() - x.rank();
-  for (int d = 0; d < x.rank(); ++d)
-    l.text[d] = x[d] == 1 && out[d + missing] != 1 ? '1' : letter_of(d + missing);
-  return l;
-}
 
 /// Adds an operator of one operand whose result has the same extents.
 constexpr int add_map(graph& g, operation what, int a, double number, function f = function::exp) {
@@ -192,7 +186,7 @@ constexpr int add_map(graph& g, operation what, int a, double number, function f
   n.a = a;
   n.number = number;
   n.extents = g[a].extents;
-  n.in_a = n.out = all_letters(n.extents.rank());
+  n.in_a = n.out = first_letters(n.extents.rank());
   return g.add(n);
 }
 
@@ -202,25 +196,22 @@ constexpr int add_map(graph& g, operation what, int a, double number, function f
 constexpr int add_pair(graph& g, operation what, int a, int b, double number = 0,
                        function f = function::exp) {
   shape const x = g[a].extents, y = g[b].extents;
-  int const rank = x.rank() > y.rank() ? x.rank() : y.rank();
+  auto const dims = match_dims(x, y);
+  if (dims.failing_dim >= 0)
+    throw error(g.name, std::string(to_string(what)) + " of " + to_string(x) + " and " +
+                            to_string(y) + ": the extents of dim " +
+                            std::to_string(dims.failing_dim) +
+                            " differ and neither is 1. Dims are matched from the last one on.");
   node n;
-  for (int d = 0; d < rank; ++d) {
-    int const i = d - (rank - x.rank()), j = d - (rank - y.rank());
-    std::int64_t const left = i < 0 ? 1 : x[i], right = j < 0 ? 1 : y[j];
-    if (left != right && left != 1 && right != 1)
-      throw error(g.name, std::string(to_string(what)) + " of " + to_string(x) + " and " +
-                              to_string(y) + ": the extents of dim " + std::to_string(d) +
-                              " differ and neither is 1. Dims are matched from the last one on.");
-    n.extents.extent.push_back(left == 1 ? right : left);
-  }
   n.what = what;
   n.f = f;
   n.a = a;
   n.b = b;
   n.number = number;
-  n.in_a = repeated_letters(x, n.extents);
-  n.in_b = repeated_letters(y, n.extents);
-  n.out = all_letters(rank);
+  n.extents = dims.extents;
+  n.in_a = dims.x;
+  n.in_b = dims.y;
+  n.out = first_letters(n.extents.rank());
   return g.add(n);
 }
 
@@ -256,12 +247,64 @@ constexpr int add_product(graph& g, int a, int b) {
     throw error(g.name, "matmul of " + to_string(x) + " and " + to_string(y) +
                             ": the last extent of the first must be the last but one of the "
                             "second, and the dims of a batch must be equal.");
-  dim_letters in_a, in_b, out;
-  for (int d = 0; d <= lead; ++d) in_a.text[d] = out.text[d] = letter_of(d);
-  for (int d = 0; d < batch; ++d) in_b.text[d] = letter_of(d);
-  in_a.text[lead + 1] = in_b.text[batch] = 'k';
-  in_b.text[batch + 1] = out.text[lead + 1] = 'n';
-  return add_contraction(g, a, b, in_a, in_b, out);
+  dim_letters const k("k"), n("n"), rows = first_letters(lead + 1);
+  return add_contraction(g, a, b, rows + k, first_letters(batch) + k + n, rows + n);
+}
+
+/// Adds an operator of one operand with other dims: those of letters `out` and extents `extents`.
+constexpr int add_with_dims(graph& g, operation what, int a, dim_letters const& in,
+                            dim_letters const& out, shape const& extents) {
+  node n;
+  n.what = what;
+  n.a = a;
+  n.extents = extents;
+  n.in_a = in;
+  n.out = out;
+  return g.add(n);
+}
+
+/// Adds the maximum over the dims of mask `dims`, which stay with extent 1.
+constexpr int add_largest(graph& g, int a, unsigned dims) {
+  shape extents = g[a].extents;
+  auto const in = first_letters(extents.rank());
+  auto out = in;
+  for (int d = 0; d < extents.rank(); ++d)
+    if ((dims >> d & 1u) != 0) extents.extent[d] = 1, out.text[d] = '1';
+  return add_with_dims(g, operation::largest, a, in, out, extents);
+}
+
+/// Adds u with its dim order[i] as dim i.
+constexpr int add_permutation(graph& g, int a, inplace_vector<int, max_rank> const& order) {
+  auto const in = first_letters(order.size());
+  dim_letters out;
+  shape extents;
+  for (int const d : order) {
+    out.push_back(in.text[d]);
+    extents.extent.push_back(g[a].extents[d]);
+  }
+  return add_with_dims(g, operation::permute, a, in, out, extents);
+}
+
+/// Adds u with the dims `first` to `last` replaced by dims of the extents `parts`. The letters of all
+/// other dims are the same before and after.
+constexpr int add_reshape(graph& g, int a, int first, int last, shape const& parts) {
+  shape const x = g[a].extents;
+  dim_letters in, out;
+  shape extents;
+  char next = 'A';
+  auto const keep = [&](int d) {
+    in.push_back(static_cast<char>('a' + d));
+    out.push_back(static_cast<char>('a' + d));
+    extents.extent.push_back(x[d]);
+  };
+  for (int d = 0; d < first; ++d) keep(d);
+  for (int d = first; d <= last; ++d) in.push_back(next++);
+  for (int d = 0; d < parts.rank(); ++d) {
+    out.push_back(next++);
+    extents.extent.push_back(parts[d]);
+  }
+  for (int d = last + 1; d < x.rank(); ++d) keep(d);
+  return add_with_dims(g, operation::reshape, a, in, out, extents);
 }
 
 /// Adds the sum over the dims of mask `dims`, which stay with extent 1, and then removes the first
@@ -272,11 +315,11 @@ constexpr int add_sum(graph& g, int a, unsigned dims, int removed) {
   n.what = operation::sum;
   n.a = a;
   shape const x = g[a].extents;
-  n.in_a = all_letters(x.rank());
+  n.in_a = first_letters(x.rank());
   for (int d = removed; d < x.rank(); ++d) {
     bool const summed = (dims >> d & 1u) != 0;
     n.extents.extent.push_back(summed ? 1 : x[d]);
-    n.out.text[d - removed] = summed ? '1' : letter_of(d);
+    n.out.push_back(summed ? '1' : n.in_a.text[d]);
   }
   return g.add(n);
 }

@@ -9,14 +9,17 @@
 //   x and the weights      are there
 //   element-wise results   are computed again from what they were computed from, as they cost one
 //                          pass over memory, which reading a kept value would cost, too
-//   products and sums      are kept
+//   products and sums      are kept, and so is the sum of a product and a bias
 //
 // Results that have no place of their own are temporaries. An element-wise result takes the place
-// of an operand of its size that nothing needs any more.
+// of an operand of its size that nothing needs any more. Results that only nodes of one group need
+// (row_groups.hpp) take no memory but a few rows, which do not count.
 //
 // All counts are for the whole formula, before it is distributed.
 
+#include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/adjoint.hpp>
+#include <ashlar/signature/formula/row_groups.hpp>
 
 namespace ashlar::formulas {
 
@@ -29,6 +32,11 @@ struct pass_nodes {
 /// The parts of a backward pass: a pass may compute dx, the gradients of the weights, or both.
 enum class backward_part : signed char { input, weights, both };
 
+/// Returns how a contraction becomes products of matrices.
+constexpr einsum_order order_of_contraction(node const& n) {
+  return order_of_einsum({n.in_a, n.in_b, n.out, 2});
+}
+
 namespace detail {
 
 /// Marks what a pass needs to compute node i: nodes from `recomputed_from` on are computed, and of
@@ -36,7 +44,8 @@ namespace detail {
 constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
   if (i < 0 || pass.computes[i] || pass.reads[i]) return;
   node const& n = g[i];
-  if (n.is_leaf() || (i < recomputed_from && !n.is_element_wise())) {
+  bool const is_kept = !n.is_element_wise() || g.joined(i) >= 0;
+  if (n.is_leaf() || (i < recomputed_from && is_kept)) {
     pass.reads[i] = true;
     return;
   }
@@ -99,29 +108,56 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
   auto const used = [&](int i) {
     if (--uses[i] == 0 && owns[i]) held -= size(i);
   };
-  for (int i = 0; i < g.size(); ++i) {
-    if (!pass.computes[i]) continue;
-    node const& n = g[i];
-    int reused = -1;
-    if (n.is_element_wise() && n.what != operation::repeat)
-      for (int const from : {n.b, n.a})
-        if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) &&
-            g[from].extents.elements() == n.extents.elements() && alike(i, from))
-          reused = from;
-    bool const is_added = n.what == operation::contract && uses[i] == 1 && added.contains(i);
-    if (reused >= 0 && !placed.contains(i)) {
-      owns[reused] = false;
-      owns[i] = true;
-    } else if (!is_added && !placed.contains(i)) {
-      owns[i] = true;
-      held += size(i);
+  auto const computed = order_of(g, pass.computes);
+  for (int first = 0; first < computed.nodes.size();) {
+    int const end = computed.end_of_group(first);
+    int inside[max_nodes]{};  // the uses by nodes of the group
+    if (end - first > 1)
+      for (int p = first; p < end; ++p) {
+        ++inside[g[computed.nodes[p]].a];
+        if (g[computed.nodes[p]].reads_b()) ++inside[g[computed.nodes[p]].b];
+      }
+    for (int p = first; p < end; ++p) {
+      int const i = computed.nodes[p];
+      node const& n = g[i];
+      if (uses[i] == inside[i] && !placed.contains(i)) continue;
+      int reused = -1;
+      if (n.may_overwrite())
+        for (int const from : {n.b, n.a})
+          if (from >= 0 && owns[from] && uses[from] == (n.a == n.b ? 2 : 1) &&
+              g[from].extents.elements() == n.extents.elements() && alike(i, from))
+            reused = from;
+      einsum_order order;
+      int const product = g.joined(i);
+      if (n.what == operation::contract) order = order_of_contraction(n);
+      else if (product >= 0) order = order_of_contraction(g[product]);
+      bool const is_added = n.what == operation::contract && !order.c.copied && uses[i] == 1 &&
+                            added.contains(i);
+      if (reused >= 0 && !placed.contains(i)) {
+        owns[reused] = false;
+        owns[i] = true;
+      } else if (!is_added && !placed.contains(i)) {
+        owns[i] = true;
+        held += size(i);
+      }
+      bool const is_gradient = n.what == operation::apply_gradient ||
+                               n.what == operation::power_gradient;
+      double copies = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
+      node const& multiplied = product >= 0 ? g[product] : n;
+      if (order.a.copied) copies += size(multiplied.a);
+      if (order.b.copied) copies += size(multiplied.b);
+      if (order.c.copied) copies += size(i);
+      if (held + copies > most) most = held + copies;
     }
-    bool const is_gradient = n.what == operation::apply_gradient ||
-                             n.what == operation::power_gradient;
-    double const repeated = is_gradient && !(n.in_b == n.out) ? size(i) : 0;
-    if (held + repeated > most) most = held + repeated;
-    used(n.a);
-    if (n.reads_b()) used(n.b);
+    for (; first < end; ++first) {
+      node const& n = g[computed.nodes[first]];
+      used(n.a);
+      if (n.reads_b()) used(n.b);
+      if (int const product = g.joined(computed.nodes[first]); product >= 0) {
+        used(g[product].a);
+        used(g[product].b);
+      }
+    }
   }
   return most;
 }
@@ -147,11 +183,13 @@ constexpr pass_work work_of(differentiated_formula const& f, pass_nodes const& p
     if (n.what == operation::contract) {
       bool const is_dv = n.b >= f.forward;  // the contraction of u and dz
       work.flops += flops_of(g, i);
+      if (g.joins_sum[i]) continue;  // the sum counts the elements
       if (i < f.forward) work.values += static_cast<double>(n.extents.elements());
       else if (is_dv) work.values += static_cast<double>(g[n.b].extents.elements());
       continue;
     }
     work.values += static_cast<double>(n.extents.elements());
+    if (g.joined(i) >= 0) continue;  // as that of nn::linear
     work.values += static_cast<double>(g[n.a].extents.elements());
     if (n.reads_b() && n.b != n.a) work.values += static_cast<double>(g[n.b].extents.elements());
   }

@@ -60,7 +60,18 @@ constexpr signature_table table_of(graph const& g, int i) {
     case operation::multiply: return multiply_signatures(a, b, out);
     case operation::divide: return divide_signatures(a, b, out);
     case operation::contract: return contraction_signatures(a, b, out);
-    case operation::sum: return sum_signatures(a, out);
+    case operation::sum:
+    case operation::permute: return sum_signatures(a, out);
+    case operation::largest:  // without the rows of P(max), which training has no use for
+      return only(sum_signatures(a, out), [](signature const& row) {
+        return !row.in[0].is_partial() && !row.out.is_partial();
+      });
+    case operation::reshape:  // whether shards of the dims that change fit depends on their extents
+      return only(sum_signatures(a, out), [](signature const& row) {
+        return row.in[0].is_partial() == row.out.is_partial();
+      });
+    case operation::equal: return alike_signatures(a, b, out);
+    case operation::softmax: return softmax_signatures(rank, rank - 1);
     case operation::repeat: return repeat_signatures(a, out);
     default: throw error(g.name, "a tensor of a pass has no signature table.");
   }
@@ -110,6 +121,7 @@ class row_search {
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
     needed_nodes const needed(f);
+    if (f.target >= 0) visit(f.x);  // says where the targets lie
     for (int i = 0; i < f.forward; ++i)
       if (needed.has[i] && !g_[i].is_leaf()) visit(i);
     visit(f.y);  // which may be x itself
@@ -179,6 +191,8 @@ class row_search {
       role_[i] = role;
       try_from(position + 1);
     };
+    if (n.what == operation::target)
+      return with(role_[f_.x].is_split() ? role_[f_.x] : broadcast());
     if (n.what == operation::output_gradient && role_[f_.y].is_split()) return with(role_[f_.y]);
     with(broadcast());
     if (n.what != operation::output_gradient)

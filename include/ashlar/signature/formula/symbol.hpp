@@ -13,79 +13,23 @@
 //   matmul(u, v)                  u [.., k] times v [k, n], or a batch [.., k, n] of matrices
 //   exp log sqrt rsqrt tanh sigmoid silu erf abs relu gelu (u)    of each element
 //   pow(u, a)                     each element to the power of the number a
-//   sum(u, d)  mean(u, d)         over dim d, which stays with extent 1; d = -1 is the last dim
+//   sum(u, d..)  mean(u, d..)     over the dims d.., which stay with extent 1; -1 is the last dim
+//   max(u, d..)  min(u, d..)      the same; equal maxima share the gradient
+//   softmax(u)  softmax(u, d)     along the last dim, or along dim d
+//   einsum<"bsd,df->bsf">(u, v)   products and sums by letters, as for tensors; einsum<"bsd->sbd">(u)
+//   permute<1, 0, 2>(u)           dims 1, 0 and 2 of u become dims 0, 1 and 2
+//   transpose<0, 2>(u)            with dims 0 and 2 swapped; transpose(u) of a matrix
+//   split_dim(u, d, {4, 8})       dim d of extent 32 becomes two dims of 4 and 8
+//   flatten<1, 2>(u)              dims 1 to 2 become one dim
 //
 //   expect_extent(u, d, n)        refuses u unless its dim d has extent n
 //
 // Nothing else compiles on symbols. For other operators of ashlar/tensor.hpp the compiler says
 // which ones formulas have. Extents that do not fit throw ashlar::error.
 
-#include <concepts>
-#include <type_traits>
-
-#include <ashlar/signature/formula/graph.hpp>
-
-#define ASHLAR_SAYS_FORMULA_OPERATOR(NAME)                                                         \
-  "formula: " NAME                                                                                 \
-  " is not an operator of formulas. They have + - * / of tensors and numbers, matmul(u, v), "      \
-  "sum(u, dim), mean(u, dim), pow(u, number) and exp, log, sqrt, rsqrt, tanh, sigmoid, silu, "     \
-  "erf, abs, relu and gelu. Write a layer of your own for other operators: see nn/layer.hpp."
+#include <ashlar/signature/formula/symbol_dims.hpp>
 
 namespace ashlar::formulas {
-
-/// The rank of a symbol whose number of dims the compiler does not know.
-inline constexpr int any_rank = -1;
-
-/// A tensor of `Rank` dims in a formula, or of any number of dims. It refers to the formula's
-/// graph, which must outlive it.
-template <int Rank>
-struct symbol {
-  static constexpr int rank = Rank;
-  graph* in = nullptr;
-  int node = -1;
-};
-
-template <class Type>
-inline constexpr bool is_symbol = false;
-template <int Rank>
-inline constexpr bool is_symbol<symbol<Rank>> = true;
-
-namespace detail {
-
-template <class...>
-inline constexpr bool never = false;
-
-template <int A, int B>
-using larger = symbol<(A == any_rank || B == any_rank ? any_rank
-                       : A > B                        ? A
-                                                      : B)>;
-
-template <int A, int B>
-constexpr larger<A, B> pair(operation what, symbol<A> u, symbol<B> v) {
-  return {u.in, add_pair(*u.in, what, u.node, v.node)};
-}
-template <int Rank>
-constexpr symbol<Rank> with_number(operation what, symbol<Rank> u, double a) {
-  return {u.in, add_map(*u.in, what, u.node, a)};
-}
-template <int Rank>
-constexpr symbol<Rank> applied(function f, symbol<Rank> u) {
-  return {u.in, add_map(*u.in, operation::apply, u.node, 0, f)};
-}
-
-/// Returns dim `dim` of u counted from 0. Throws ashlar::error if u does not have it.
-template <int Rank>
-constexpr int dim_of(symbol<Rank> u, int dim, char const* name) {
-  int const rank = u.in->nodes[u.node].extents.rank();
-  int const d = dim < 0 ? dim + rank : dim;
-  if (d < 0 || d >= rank)
-    throw error(u.in->name, std::string(name) + " over dim " + std::to_string(dim) +
-                                " of a tensor " + to_string(u.in->nodes[u.node].extents) +
-                                ". Dims count from 0, and from the last one with -1.");
-  return d;
-}
-
-}  // namespace detail
 
 template <int A, int B>
 constexpr auto operator+(symbol<A> u, symbol<B> v) {
@@ -175,17 +119,35 @@ constexpr symbol<A> matmul(symbol<A> u, symbol<B> v) {
   return {u.in, detail::add_product(*u.in, u.node, v.node)};
 }
 
-/// Returns the sum of u over dim `dim`, which stays with extent 1.
-template <int Rank>
-constexpr symbol<Rank> sum(symbol<Rank> u, int dim) {
-  int const d = detail::dim_of(u, dim, "sum");
-  return {u.in, detail::add_sum(*u.in, u.node, 1u << d, 0)};
+/// Returns the sum of u over dims, which stay with extent 1.
+template <int Rank, std::same_as<int>... Dim>
+  requires(sizeof...(Dim) > 0)
+constexpr symbol<Rank> sum(symbol<Rank> u, Dim... dims) {
+  return {u.in, detail::add_sum(*u.in, u.node, detail::dims_of(u, "sum", dims...), 0)};
 }
-/// Returns the mean of u over dim `dim`, which stays with extent 1.
-template <int Rank>
-constexpr symbol<Rank> mean(symbol<Rank> u, int dim) {
-  int const d = detail::dim_of(u, dim, "mean");
-  return sum(u, d) / static_cast<double>(u.in->nodes[u.node].extents[d]);
+/// Returns the mean of u over dims, which stay with extent 1.
+template <int Rank, std::same_as<int>... Dim>
+  requires(sizeof...(Dim) > 0)
+constexpr symbol<Rank> mean(symbol<Rank> u, Dim... dims) {
+  unsigned const mask = detail::dims_of(u, "mean", dims...);
+  std::int64_t count = 1;
+  shape const& extents = u.in->nodes[u.node].extents;
+  for (int d = 0; d < extents.rank(); ++d)
+    if ((mask >> d & 1u) != 0) count *= extents[d];
+  return sum(u, dims...) / static_cast<double>(count);
+}
+/// Returns the maximum of u over dims, which stay with extent 1.
+template <int Rank, std::same_as<int>... Dim>
+  requires(sizeof...(Dim) > 0)
+constexpr symbol<Rank> max(symbol<Rank> u, Dim... dims) {
+  return {u.in, detail::add_largest(*u.in, u.node, detail::dims_of(u, "max", dims...))};
+}
+/// Returns the minimum of u over dims, which stay with extent 1.
+template <int Rank, std::same_as<int>... Dim>
+  requires(sizeof...(Dim) > 0)
+constexpr symbol<Rank> min(symbol<Rank> u, Dim... dims) {
+  detail::dims_of(u, "min", dims...);
+  return -max(-u, dims...);
 }
 
 /// Throws ashlar::error if dim `dim` of u does not have the extent `expected`. The last dim is -1.
@@ -203,13 +165,14 @@ constexpr void expect_extent(symbol<Rank> u, int dim, std::int64_t expected) {
   template <int... Number, int Rank>                                                               \
   constexpr symbol<Rank> name(symbol<Rank> u) {                                                    \
     static_assert(detail::never<symbol<Rank>>,                                                     \
-                  "formula: " #name " takes the dim as an argument: " #name                        \
-                  "(u, 0), or -1 for the "                                                         \
+                  "formula: " #name " takes dims as arguments: " #name "(u, 0), or -1 for the "    \
                   "last dim.");                                                                    \
     return u;                                                                                      \
   }
 ASHLAR_SAYS_FORMULA_DIM(sum)
 ASHLAR_SAYS_FORMULA_DIM(mean)
+ASHLAR_SAYS_FORMULA_DIM(max)
+ASHLAR_SAYS_FORMULA_DIM(min)
 #undef ASHLAR_SAYS_FORMULA_DIM
 
 #define ASHLAR_NO_FORMULA_ASSIGNMENT(op)                                                           \
@@ -234,19 +197,26 @@ ASHLAR_NO_FORMULA_ASSIGNMENT(/=)
     static_assert(detail::never<symbol<Rank>, More...>, ASHLAR_SAYS_FORMULA_OPERATOR(#name));      \
     return u;                                                                                      \
   }
-ASHLAR_NO_FORMULA_FUNCTION(softmax)
-ASHLAR_NO_FORMULA_FUNCTION(max)
-ASHLAR_NO_FORMULA_FUNCTION(min)
 ASHLAR_NO_FORMULA_FUNCTION(dot)
 ASHLAR_NO_FORMULA_FUNCTION(norm)
 ASHLAR_NO_FORMULA_FUNCTION(map)
-ASHLAR_NO_FORMULA_FUNCTION(permute)
-ASHLAR_NO_FORMULA_FUNCTION(transpose)
 ASHLAR_NO_FORMULA_FUNCTION(transposed)
 ASHLAR_NO_FORMULA_FUNCTION(reshape)
 ASHLAR_NO_FORMULA_FUNCTION(slice)
 ASHLAR_NO_FORMULA_FUNCTION(concat)
 ASHLAR_NO_FORMULA_FUNCTION(redistribute)
 #undef ASHLAR_NO_FORMULA_FUNCTION
+
+// max and min are also functions of two tensors, which formulas do not have.
+#define ASHLAR_NO_FORMULA_EXTREMUM(name)                                                           \
+  template <int Rank, class V>                                                                     \
+    requires(!std::same_as<V, int>)                                                                \
+  constexpr symbol<Rank> name(symbol<Rank> u, V const&) {                                          \
+    static_assert(detail::never<V>, ASHLAR_SAYS_FORMULA_OPERATOR(#name " of two tensors"));        \
+    return u;                                                                                      \
+  }
+ASHLAR_NO_FORMULA_EXTREMUM(max)
+ASHLAR_NO_FORMULA_EXTREMUM(min)
+#undef ASHLAR_NO_FORMULA_EXTREMUM
 
 }  // namespace ashlar::formulas

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A loss that is written as its formula:
+//
+//   constexpr auto huber = nn::formula_loss("huber", [](auto y, auto target) {
+//     return sqrt(1 + pow(y - target, 2)) - 1;
+//   });
+//   nn::chain(nn::linear(8, 64), nn::gelu(), nn::linear(64, 2), huber)
+//
+// The function gets a symbol for the output of the net and one for its targets, which have the same
+// extents. The loss is the mean over all elements of what it returns: over all elements if it works
+// element by element, and over the rows if it returns one number a row, as sum(.., -1) does. Its rows
+// and its gradient follow from the operators, as those of nn::formula do (nn/formula.hpp).
+
+#include <ashlar/nn/formula.hpp>
+#include <ashlar/nn/loss.hpp>
+
+namespace ashlar::nn {
+
+/// A loss for x [..] and targets of the same extents and of type accumulation_t<T>, in which it
+/// computes. Its passes communicate nothing and run on the host. The backward pass computes again what
+/// it needs of the forward pass.
+template <class F>
+class formula_loss_layer {
+ public:
+  static constexpr bool is_loss = true;
+  template <class T>
+  using target = accumulation_t<T>;
+  template <int XRank>
+  static constexpr int target_rank = XRank;
+
+  constexpr formula_loss_layer(char const* name, F const& f) : name_(name), f_(f) {}
+
+  static constexpr shape target_extents(shape const& x) { return x; }
+
+  constexpr step::layer_spec spec(shape const& x) const {
+    auto const made = differentiated(x);
+    auto const& f = made.f;
+    step::layer_spec s;
+    s.name = name_;
+    s.x = x;
+    s.y = {};
+    auto const rows = formulas::training_rows(f);
+    for (auto const& row : rows.table)
+      if (row.dy.is_broadcast()) s.rows.push_back(row);  // the gradient of the sum is known to all
+    s.couples_rows = rows.couples_rows && couples_rows(s.rows);
+    auto const forward = forward_nodes(made), backward = backward_nodes(made);
+    s.forward_values = formulas::work_of(f, forward).values;
+    s.backward_values = formulas::work_of(f, backward).values;
+    s.forward_flops = formulas::work_of(f, forward).flops;
+    s.backward_flops = formulas::work_of(f, backward).flops;
+    s.saved_values = 2 * static_cast<double>(x.elements());
+    auto const all = [](int) { return true; };
+    auto const alike = [](int, int) { return true; };
+    double const in_forward = formulas::temporaries_of(f.g, forward, {}, {}, all, alike) +
+                              static_cast<double>(f.g[made.losses].extents.elements());
+    double const in_backward = formulas::temporaries_of(f.g, backward, {}, {}, all, alike) +
+                               static_cast<double>(x.elements());
+    s.temporary_values = in_forward > in_backward ? in_forward : in_backward;
+    return s;
+  }
+
+  /// Returns a sentence that names the operator for which no row of the loss has x at `at` along a mesh
+  /// axis, for an input of extents `x`. Returns an empty text if there is such a row.
+  std::string why_not(shape const& x, axis_placement const& at) const {
+    return formulas::refusal(differentiated(x).f, at);
+  }
+
+  template <class Call>
+  auto forward(Call const& c) const {
+    using A = typename Call::accumulated;
+    auto const& x = c.x();
+    auto const targets = c.template targets<A, Call::x_rank>();
+    if (is_representative(as_value(c.at().y()), c.mesh().coordinate())) {
+      auto const made = differentiated(c.spec().x);
+      formulas::evaluation<A, typename Call::processor_type> pass(c.mesh(), made.f);
+      auto const values = prepare(c, made, x, targets, pass);
+      std::int64_t const count = pass.elements(made.losses);
+      buffer<A> const losses(c.memory(), count);
+      pass.write_to(made.losses, losses.data());
+      pass.run(forward_nodes(made));
+      double sum = 0;
+      add_sum(c.processor(), c.memory(), static_cast<A const*>(losses.data()), count, &sum);
+      *c.total() += sum * made.per_element;
+    }
+    return made_of(x, targets, c.scale());
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    using T = typename Call::value_type;
+    using A = typename Call::accumulated;
+    auto const& x = c.template kept<0>();
+    auto const made = differentiated(c.spec().x);
+    auto dx = c.make_dx();
+    formulas::evaluation<A, typename Call::processor_type> pass(c.mesh(), made.f);
+    auto const values = prepare(c, made, x, c.template kept<1>(), pass);
+    A const slope = static_cast<A>(c.template kept<2>() * made.per_element);
+    pass.read(made.f.dy, &slope);
+    buffer<A> const wide(c.memory(), std::is_same_v<T, A> ? 0 : x.local_elements());
+    if constexpr (std::is_same_v<T, A>) pass.write_to(made.f.dx, dx.data());
+    else pass.write_to(made.f.dx, wide.data());
+    pass.run(backward_nodes(made));
+    if constexpr (!std::is_same_v<T, A>)
+      convert(c.processor(), static_cast<A const*>(wide.data()), x.local_elements(), dx.data());
+    return dx;
+  }
+
+ private:
+  /// The sum of all losses as a formula with its gradient.
+  struct summed_formula {
+    formulas::differentiated_formula f;
+    int losses = 0;  ///< the node that the function returned
+    double per_element =
+        1;  ///< targets per element of it, as the loss of a step is divided by targets
+  };
+
+  constexpr summed_formula differentiated(shape const& x) const {
+    summed_formula made;
+    auto& f = made.f;
+    f.g.name = name_.text;
+    formulas::node leaf;
+    leaf.extents = x;
+    f.x = f.g.add(leaf);
+    leaf.what = formulas::operation::target;
+    f.target = f.g.add(leaf);
+    using any = formulas::symbol<formulas::any_rank>;
+    static_assert(std::is_invocable_v<F const&, any, any>,
+                  "nn::formula_loss: the function takes a symbol for the output of the net and one "
+                  "for its targets, each by value: [](auto y, auto target) { .. }.");
+    auto const losses = f_(any{&f.g, f.x}, any{&f.g, f.target});
+    static_assert(formulas::is_symbol<std::remove_cvref_t<decltype(losses)>>,
+                  "nn::formula_loss: the function must return the symbol of the losses.");
+    made.losses = losses.node;
+    shape const extents = f.g[made.losses].extents;
+    made.per_element = static_cast<double>(x.elements()) / static_cast<double>(extents.elements());
+    f.y = formulas::detail::add_sum(f.g, made.losses, (1u << extents.rank()) - 1, 0);
+    formulas::differentiate(f);
+    if (!forward_nodes(made).reads[f.target])
+      throw error(name_.text, "the formula of the loss does not use the targets of extents " +
+                                  to_string(x) + ".");
+    return made;
+  }
+
+  static constexpr formulas::pass_nodes forward_nodes(summed_formula const& made) {
+    formulas::pass_nodes pass;
+    formulas::detail::need(made.f.g, made.losses, 0, pass);
+    return pass;
+  }
+  static constexpr formulas::pass_nodes backward_nodes(summed_formula const& made) {
+    formulas::pass_nodes pass;
+    formulas::detail::need(made.f.g, made.f.dx, 0, pass);
+    return pass;
+  }
+  static constexpr bool couples_rows(training_table const& rows) {
+    for (auto const& row : rows)
+      if (row.x.is_split_of(0)) return false;
+    return true;
+  }
+
+  /// Gives a pass x and the targets. The result holds x in the type of the sums until the pass is over.
+  template <class Call, class X, class Targets, class Pass>
+  static auto prepare(Call const& c, summed_formula const& made, X const& x, Targets const& targets,
+                      Pass& pass) {
+    using T = typename Call::value_type;
+    using A = typename Call::accumulated;
+    auto values = std::make_unique<buffer<A>>(c.memory(),
+                                              std::is_same_v<T, A> ? 0 : x.local_elements());
+    std::array<std::int64_t, max_rank> sizes{};
+    for (int d = 0; d < X::rank; ++d) sizes[static_cast<std::size_t>(d)] = x.local_size(d);
+    pass.set_extents(made.f.x, sizes);
+    pass.set_extents(made.f.target, sizes);
+    pass.infer_extents();
+    if constexpr (std::is_same_v<T, A>) {
+      pass.read(made.f.x, x.data());
+    } else {
+      convert(c.processor(), static_cast<T const*>(x.data()), x.local_elements(), values->data());
+      pass.read(made.f.x, values->data());
+    }
+    pass.read(made.f.target, targets.data());
+    return values;
+  }
+  template <class X, class Targets>
+  static auto made_of(X const& x, Targets const& targets, double scale) {
+    return nn::made(no_output{}, x, targets, scale);
+  }
+
+  step::label name_;
+  F f_;
+};
+
+/// Returns the loss that is the mean over all elements of f(y, target). `f` is a function of symbols, and
+/// `name` names the loss in plans and errors. Throws ashlar::error, when the net is described, if the
+/// extents of its operators do not fit.
+template <class F>
+constexpr formula_loss_layer<F> formula_loss(char const* name, F const& f) {
+  return {name, f};
+}
+
+}  // namespace ashlar::nn

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which nodes of a pass are computed together, a few rows at a time, so that results between them stay
+// in the cache and are never written to memory. A row is a line of the last dim; all dims before it count
+// the rows. In a group of nodes whose tensors have the same rows, these are computed row by row:
+//
+//   element-wise    of operands with the same rows, which may be repeated along the last dim, and of
+//                   constants: operands that are repeated along all dims before the last one, as a bias
+//   along a row     sum and max over the last dim, softmax
+//   sum of rows     over all dims before the last one: complete after the group's last row
+//
+// The nodes of a group are computed at the place of its last one. A node that needs a sum of rows of the
+// group comes after it. Every element is computed by the operations, in the order, that it would be
+// without groups, so groups change no bits.
+
+#include <ashlar/signature/formula/graph.hpp>
+
+namespace ashlar::formulas {
+
+/// Returns whether an operand has the rows of a result: the same dims before the last one.
+constexpr bool has_rows_of(dim_letters const& operand, dim_letters const& out) {
+  if (operand.length != out.length || out.length < 2) return false;
+  for (int d = 0; d + 1 < out.length; ++d)
+    if (operand.text[d] != out.text[d]) return false;
+  return true;
+}
+/// Returns whether an operand is one row that is repeated for every row of the result.
+constexpr bool is_one_row(dim_letters const& operand) {
+  for (int d = 0; d + 1 < operand.length; ++d)
+    if (operand.text[d] != '1') return false;
+  return true;
+}
+/// Returns whether node i is the sum over all dims before the last one, and over no other.
+constexpr bool sums_rows(graph const& g, int i) {
+  node const& n = g[i];
+  if (n.what != operation::sum || n.in_a.length < 2 || n.out.length == 0) return false;
+  shape const& x = g[n.a].extents;
+  std::int64_t rows = 1;
+  for (int d = 0; d + 1 < x.rank(); ++d) rows *= x[d];
+  return rows != 1 && x[x.rank() - 1] != 1 && is_one_row(n.out) &&
+         n.out.text[n.out.length - 1] == n.in_a.text[n.in_a.length - 1];
+}
+/// Returns whether node i can be computed row by row, and is no sum of rows.
+constexpr bool is_of_rows(graph const& g, int i) {
+  node const& n = g[i];
+  if (n.is_leaf() || n.extents.rank() < 2 || g.joined(i) >= 0) return false;
+  switch (n.what) {
+    case operation::contract:
+    case operation::permute:
+    case operation::reshape: return false;
+    case operation::softmax: return true;
+    case operation::sum:
+    case operation::largest: return has_rows_of(n.in_a, n.out);
+    default: break;
+  }
+  auto const fits = [&](dim_letters const& in) { return has_rows_of(in, n.out) || is_one_row(in); };
+  return fits(n.in_a) && (!n.reads_b() || fits(n.in_b));
+}
+
+/// The nodes of a pass in an order in which they are computed. Neighbours of one group are computed
+/// together.
+struct pass_order {
+  inplace_vector<int, max_nodes> nodes;  ///< without products that are computed with their sum
+  inplace_vector<int, max_nodes> group;  ///< of each of them; -1 if it is computed alone
+
+  /// Returns the position after the group of the node at position `first`.
+  constexpr int end_of_group(int first) const {
+    int end = first + 1;
+    while (group[first] >= 0 && end < nodes.size() && group[end] == group[first]) ++end;
+    return end;
+  }
+};
+
+namespace detail {
+
+/// Forms the groups of a pass.
+class row_grouping {
+ public:
+  constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {
+    for (int i = 0; i < g.size(); ++i) like_[i] = i;
+    // A node that is not computed says nothing about where its operands lie.
+    for (int i = 0; i < g.size(); ++i) {
+      if (!computes[i] || !is_of_rows(g, i)) continue;
+      node const& n = g[i];
+      if (has_rows_of(n.in_a, n.out)) join(i, n.a);
+      if (n.b >= 0 && has_rows_of(n.in_b, n.out)) join(i, n.b);
+    }
+    for (int i = 0; i < g.size(); ++i)
+      if (computes[i] && !g.joins_sum[i]) add(i);
+    close();
+  }
+
+  constexpr pass_order const& order() const { return order_; }
+
+ private:
+  // Nodes whose rows are divided over the ranks alike, since an operator has both.
+  constexpr int first_like(int i) const {
+    while (like_[i] != i) i = like_[i];
+    return i;
+  }
+  constexpr void join(int i, int j) { like_[first_like(i)] = first_like(j); }
+
+  constexpr void add(int i) {
+    node const& n = g_[i];
+    bool const sums = sums_rows(g_, i);
+    bool needs = false, needs_sum = false;
+    auto const reads = [&](int u) {
+      if (u < 0 || !open_.contains(u)) return;
+      needs = true;
+      needs_sum = needs_sum || sums_rows(g_, u);
+    };
+    reads(n.a);
+    if (n.reads_b()) reads(n.b);
+    if (int const product = g_.joined(i); product >= 0) {
+      reads(g_[product].a);
+      reads(g_[product].b);
+    }
+    if (!sums && !is_of_rows(g_, i)) {  // comes before the open group if it can
+      if (needs) close();
+      order_.nodes.push_back(i);
+      order_.group.push_back(-1);
+      return;
+    }
+    int const rows = first_like(sums ? n.a : i);
+    if (needs_sum || rows != rows_) close();
+    rows_ = rows;
+    open_.push_back(i);
+  }
+  constexpr void close() {
+    int const group = open_.size() > 1 ? groups_++ : -1;
+    for (int const i : open_) {
+      order_.nodes.push_back(i);
+      order_.group.push_back(group);
+    }
+    open_.clear();
+  }
+
+  graph const& g_;
+  int like_[max_nodes]{};
+  inplace_vector<int, max_nodes> open_;  ///< the group that is being formed
+  int rows_ = -1;                        ///< what its nodes are like
+  int groups_ = 0;
+  pass_order order_;
+};
+
+}  // namespace detail
+
+/// Returns the order in which a pass computes the nodes with computes[i].
+constexpr pass_order order_of(graph const& g, bool const* computes) {
+  return detail::row_grouping(g, computes).order();
+}
+
+}  // namespace ashlar::formulas

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The kernels with which evaluate.hpp computes operators of formulas on shards. Nothing is communicated.
+
+#include <array>
+#include <memory>
+
+#include <ashlar/device/function.hpp>
+#include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/operations.hpp>
+#include <ashlar/signature/formula/passes.hpp>
+#include <ashlar/tensor/copy_letters.hpp>
+#include <ashlar/tensor/repeated.hpp>
+#include <ashlar/tensor/softmax_rows.hpp>
+
+namespace ashlar::formulas::detail {
+
+using stride_list = std::array<std::int64_t, max_rank + 1>;
+
+/// Calls use(F) with the class of device/functor.hpp or device/function.hpp that computes `f`.
+template <class Use>
+void with_function(function f, Use const& use) {
+  switch (f) {
+    case function::exp: return use(device::exponential());
+    case function::log: return use(device::natural_log());
+    case function::sqrt: return use(device::square_root());
+    case function::rsqrt: return use(device::inverse_square_root());
+    case function::tanh: return use(device::hyperbolic_tangent());
+    case function::sigmoid: return use(device::logistic());
+    case function::silu: return use(device::silu());
+    case function::erf: return use(device::error_function());
+    case function::abs: return use(device::magnitude());
+    case function::relu: return use(device::relu());
+    case function::gelu: return use(device::gelu());
+  }
+}
+
+/// Writes an array with the given strides to all elements of a loop.
+template <class Mesh, class T>
+void repeat(Mesh const& m, ashlar::detail::repeated_loop const& loop, stride_list const& strides,
+            T const* from, T* z) {
+  stride_list target{};
+  std::int64_t step = 1;
+  for (int d = loop.rank - 1; d >= 0; step *= loop.extents[static_cast<std::size_t>(d--)])
+    target[static_cast<std::size_t>(d)] = step;
+  copy_strided(m.processor(), loop.rank, loop.extents.data(), from, strides.data(), z,
+               target.data());
+}
+
+/// Computes z, each element from one of u and, if the operator has two operands, one of v.
+template <class Mesh, class T>
+void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loop const& loop,
+                      T const* u, T const* v, T* z) {
+  using A = accumulation_t<T>;
+  auto const a = static_cast<A>(n.number);
+  std::int64_t const count = loop.elements();
+  auto const each = [&](auto const& f) { map(m.processor(), f, u, count, z); };
+  auto const pairs = [&](auto const& f) {
+    if (n.in_a == n.out && n.in_b == n.out) map(m.processor(), f, u, v, count, z);
+    else ashlar::detail::map_repeated(m, f, loop, u, v, z);
+  };
+  auto const gradient = [&](auto const& f) {  // u has all extents, v may be repeated
+    if (n.in_b == n.out) return map(m.processor(), f, u, v, count, z);
+    buffer<T> const whole(m.memory(), count);
+    repeat(m, loop, loop.y, v, whole.data());
+    map(m.processor(), f, u, static_cast<T const*>(whole.data()), count, z);
+  };
+  switch (n.what) {
+    case operation::scale: return each(device::scaled<A>{a});
+    case operation::divide_by: return each(device::divided<A>{a});
+    case operation::shift: return each(device::shifted<A>{a});
+    case operation::divide_into: return each(device::dividing<A>{a});
+    case operation::power: return each(device::raised<A>{a});
+    case operation::apply:
+      return with_function(n.f, [&]<class F>(F) { each(device::value_of<F>{}); });
+    case operation::power_gradient: return gradient(device::raised_gradient<A>{a});
+    case operation::apply_gradient:
+      return with_function(n.f, [&]<class F>(F) { gradient(device::gradient_of<F>{}); });
+    case operation::add: return pairs(device::sum_of{});
+    case operation::subtract: return pairs(device::difference_of{});
+    case operation::multiply: return pairs(device::product_of{});
+    case operation::divide: return pairs(device::quotient_of{});
+    case operation::equal: return pairs(device::equal_of{});
+    default: return;  // the others are no operators of single elements
+  }
+}
+
+/// Adds rows of x to `target`, a row of `columns` sums.
+template <class T>
+void add_rows(accumulation_t<T>* target, T const* x, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; ++r, x += columns)
+    for (std::int64_t c = 0; c < columns; ++c) target[c] += static_cast<accumulation_t<T>>(x[c]);
+}
+
+/// Computes `rows` rows of z from rows of u and v, or from one row that is repeated.
+template <class Mesh, class T>
+void compute_rows(Mesh const& m, node const& n, std::int64_t rows, T const* u, T const* v,
+                  std::int64_t u_width, std::int64_t v_width, std::int64_t z_width, T* z) {
+  auto const on = m.processor();
+  auto const reduced = [&](reduction op) {
+    reduce_dim(on, m.memory(), op, u, rows, u_width, 1, z);
+  };
+  if (n.what == operation::sum) return reduced(reduction::sum);
+  if (n.what == operation::largest) return reduced(reduction::max);
+  if (z_width == 0) return;
+  if (n.what == operation::softmax) return ashlar::detail::softmax_rows(m, u, rows, z_width, z);
+  ashlar::detail::repeated_loop loop{2, {rows, z_width}, {}, {}};
+  auto const strides = [&](dim_letters const& in, std::int64_t columns) {
+    bool const repeats = in.length == 0 || in.text[in.length - 1] == '1';
+    return stride_list{has_rows_of(in, n.out) ? columns : 0, repeats ? 0 : 1};
+  };
+  loop.x = strides(n.in_a, u_width);
+  if (n.what == operation::repeat) return repeat(m, loop, loop.x, u, z);
+  if (n.reads_b()) loop.y = strides(n.in_b, v_width);
+  compute_elements(m, n, loop, u, v, z);
+}
+
+/// Computes z, the sum or the maximum of u over dims. Neighbouring dims are reduced together.
+template <class Mesh, class T>
+void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, reduction op,
+            T const* u, T* z) {
+  int const rank = n.in_a.length;
+  auto const size = [&](int d) { return local[n.in_a.text[d]]; };
+  auto const summed = [&](int d) { return !n.out.has(n.in_a.text[d]); };
+  // Each round sums the last run of summed dims, so `inner` is what follows the run.
+  std::int64_t inner = 1, rest = local.product(n.in_a);
+  std::unique_ptr<buffer<T>> previous;
+  for (int d = rank - 1; d >= 0;) {
+    if (!summed(d)) {
+      inner *= size(d--);
+      continue;
+    }
+    std::int64_t extent = 1, outer = 1;
+    for (; d >= 0 && summed(d); --d) extent *= size(d);
+    bool last = true;
+    for (int e = 0; e <= d; ++e) outer *= size(e), last = last && !summed(e);
+    rest = outer * inner;
+    if (last) return reduce_dim(m.processor(), m.memory(), op, u, outer, extent, inner, z);
+    auto next = std::make_unique<buffer<T>>(m.memory(), rest);
+    reduce_dim(m.processor(), m.memory(), op, u, outer, extent, inner, next->data());
+    previous = std::move(next);
+    u = previous->data();
+  }
+}
+
+/// Computes z = u v + beta z by matrices, as the letters say (signature/einsum.hpp). An operand or a
+/// result that lies in another order is copied; if the result does, beta must be 0.
+template <class Mesh, class T>
+void multiply(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, T const* u,
+              T const* v, accumulation_t<T> beta, T* z) {
+  auto const order = order_of_contraction(n);
+  auto const on = m.processor();
+  auto const batch = local.product(order.batch), rows = local.product(order.m),
+             columns = local.product(order.n), inner = local.product(order.k);
+  buffer<T> const left(m.memory(), order.a.copied ? local.product(n.in_a) : 0),
+      right(m.memory(), order.b.copied ? local.product(n.in_b) : 0),
+      made(m.memory(), order.c.copied ? local.product(n.out) : 0);
+  if (order.a.copied) {
+    ashlar::detail::copy_letters(on, local, n.in_a, u, order.a.order, left.data());
+    u = left.data();
+  }
+  if (order.b.copied) {
+    ashlar::detail::copy_letters(on, local, n.in_b, v, order.b.order, right.data());
+    v = right.data();
+  }
+  std::int64_t const in_u = order.a.transposed ? rows : inner,
+                     in_v = order.b.transposed ? inner : columns;
+  T* const target = order.c.copied ? made.data() : z;
+  auto const product = [&](bool transposed_a, bool transposed_b, std::int64_t height,
+                           std::int64_t k, T const* a, std::int64_t in_a, T const* b,
+                           std::int64_t in_b) {
+    if (batch == 1)
+      gemm(on, transposed_a, transposed_b, height, k, inner, 1, a, in_a, b, in_b, beta, target, k);
+    else
+      gemm_batched_strided<T>(on, transposed_a, transposed_b, batch, height, k, inner, 1, a, in_a,
+                              height * inner, b, in_b, inner * k, beta, target, k, height * k);
+  };
+  if (order.c.transposed)  // the transpose of z is that of v times that of u
+    product(!order.b.transposed, !order.a.transposed, columns, rows, v, in_v, u, in_u);
+  else product(order.a.transposed, order.b.transposed, rows, columns, u, in_u, v, in_v);
+  if (order.c.copied)
+    ashlar::detail::copy_letters(on, local, order.c.order, static_cast<T const*>(target), n.out, z);
+}
+
+}  // namespace ashlar::formulas::detail

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: formula: max of two tensors is not an operator of formulas.
+
+// Tensors have the larger of two tensors, but formulas have only the maximum over dims.
+
+#include <ashlar/signature/formula/symbol.hpp>
+
+using ashlar::formulas::symbol;
+
+#ifdef ASHLAR_CONTROL
+auto f(symbol<2> u) { return max(u, -1); }
+#else
+auto f(symbol<2> u) { return max(u, u); }
+#endif
