@@ -138,13 +138,13 @@ done >>"$work/missing"
 
 # Prints the string literals of the headers, with continuation lines joined. In sentences.hpp, each
 # line has one literal.
-join='{ text = text $0 "\n" } END { gsub(/"[ \t]*\\?\n[ \t]*"/, "", text); printf "%s", text }'
-find include/ashlar -name '*.hpp' -exec cat {} + | awk "$join" >"$work/sentences"
+join='s/"[ \t]*\\?\n[ \t]*"//g'
+find include/ashlar -name '*.hpp' -exec cat {} + | perl -0777 -pe "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then
   sed -n 's/^| `\([^`]*\)` |.*/\1/p' docs/errors.md | while IFS= read -r sentence; do
     grep -qF -- "${sentence//|/|}" "$work/sentences" || echo "docs/errors.md: in no header: $sentence"
   done >>"$work/missing"
-  awk "$join" include/ashlar/tensor/sentences.hpp | sed -n 's/^.*[ \t]"\(.*\)"$/\1/p' |
+  perl -0777 -pe "$join" include/ashlar/tensor/sentences.hpp | sed -n 's/^.*[ \t]"\(.*\)"$/\1/p' |
     while IFS= read -r sentence; do
       sentence="${sentence%%[.,(]*}"
       grep -qF -- "${sentence:0:60}" docs/errors.md || echo "docs/errors.md: lacks: $sentence"
