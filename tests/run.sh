@@ -151,6 +151,8 @@ options=(-DASHLAR_WERROR="$werror")
 # At -O3, compiling examples and benchmarks takes half of the build time. The tests check only their
 # results, so -O1 suffices.
 case "$preset" in default | clang) options+=(-DASHLAR_PROGRAM_OPTIONS=-O1) ;; esac
+# Without a GPU no kernel runs, so it suffices to compile the kernels to PTX, without machine code.
+if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DASHLAR_CUDA_ARCHITECTURES=90-virtual); fi
 if [ -n "$mpi" ]; then options+=(-B "$build" "-DASHLAR_MPI=$mpi"); fi
 # MPICH is slow if ranks share cores and waiting ranks cannot be made to yield.
 if [ "$mpi" = mpich ]; then
