@@ -217,9 +217,9 @@ inline void throw_first(mesh const& m, int piece, std::string const& mine) {
 
 }  // namespace detail
 
-/// Tries every row of a layer's rules on an input of extents x, in elements of type T (double or
-/// float). Small extents make splits uneven and keep the test fast.
-/// Communicates nothing. Throws ashlar::error for the first row or pass that is wrong.
+/// Tries every signature row of a layer on an input of extents x, in elements of type T (double or
+/// float). Small extents make splits uneven and keep the test fast. Communicates nothing. Throws
+/// ashlar::error for the first row or pass that is wrong.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank],
             verify_options const& options = {}) {
