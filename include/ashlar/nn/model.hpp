@@ -84,7 +84,7 @@ class model {
   /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Returns the program of a whole step in serial order: nothing overlaps.
+  /// Returns the program of a whole step in serial order: no communication overlaps computation.
   step::program program() const { return state_->program_of(state_->problem, state_->pipeline); }
   /// Returns an executor of a program of this model. The model and the program must outlive the
   /// executor.
@@ -95,7 +95,7 @@ class model {
   std::uint64_t seed() const { return state_->seed; }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
-  /// Returns what the net's mixtures of experts tell about their passes.
+  /// Returns the log of the net's mixtures of experts (mixture_log.hpp).
   mixture_log& mixtures() const { return state_->mixtures; }
 
   /// Tensors that hold the data of one micro-batch in the memory of the mesh, at fixed addresses. A
@@ -134,8 +134,8 @@ class model {
     check(inputs);
   }
 
-  /// Makes the input of an executor from data in host memory. The gradients are those of the mean
-  /// loss over all targets of a step.
+  /// Makes the input of an executor from data in host memory. The executor then computes the
+  /// gradients of the mean loss over all targets of a step.
   ///
   ///   inputs, targets   all micro-batches, one after the other; the same on every rank. The
   ///                     context of a micro-batch follows its input.

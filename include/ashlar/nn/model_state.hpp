@@ -74,7 +74,7 @@ struct model_state {
   search::plan plan;
   shape targets, context;  ///< the extents of a micro-batch's targets and of its context
   std::uint64_t seed;
-  bool is_synchronized = false;    ///< since the last clear_gradients
+  bool is_synchronized = false;    ///< whether synchronize() ran after clear_gradients()
   bool renews_before_use = false;  ///< whether stored parameters are older than updated ones
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   input_check check_input;

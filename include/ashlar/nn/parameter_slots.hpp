@@ -21,7 +21,7 @@ class parameter_slots {
   using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
 
  public:
-  /// Both references must outlive this object.
+  /// `elements` and `p` must outlive this object.
   parameter_slots(nodes const& elements, step::program const& p)
       : elements_(&elements), program_(&p) {
     for (std::size_t v = 0; v < p.values.size(); ++v)

@@ -15,7 +15,8 @@
 // skips, one inside the other, and a block after each skip that reads its output. A block is
 //
 //   convolutions      x + convolve(gelu(group_norm(convolve(gelu(group_norm(x)))))), 3 x 3
-//   and attention     among pixels, to the context and a perceptron, each as x + f(layer_norm(x))
+//   and attention     among pixels, attention to the context, then a perceptron, each of the three
+//                     as x + f(layer_norm(x))
 //
 // A convolution of 1 x 1 before a block changes its input to the number of channels of the level.
 // Only the first block of the outermost level needs no such convolution. The blocks of the
