@@ -11,7 +11,6 @@
 //   bert_moe   ids of a vocabulary of 33,278 words; the last matrix is not shared with the
 //              embedding. 89 + 19 n million parameters
 //   vit_moe    the patches of images; 38 + 38 n million parameters
-//   vit_moe    the patches of images; 38 + 38 n million parameters
 //
 // SGMoE nets choose two experts for each token (Shazeer et al. 2017), Switch nets one (Fedus et al.
 // 2021). The paper gives neither the vocabulary nor the patches. The vocabulary follows from the

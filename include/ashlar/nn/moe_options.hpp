@@ -23,8 +23,9 @@ struct moe_options {
   /// The number of features between the two products of an expert. 0: four times as many as a token
   /// has.
   std::int64_t hidden = 0;
-  /// The factor of the balance loss: experts · Σ f p over the experts. f is the part of all routes of
-  /// the micro-batch that lead to the expert, p the mean of its probability over all tokens.
+  /// The factor of the balance loss: experts · Σ f p over the experts. f is the share of the
+  /// micro-batch's routes that lead to an expert, p the mean of the expert's probability over all
+  /// tokens.
   double balance = 0;
   /// The factor of the router's z-loss, which keeps logits small: the mean over all tokens of the
   /// micro-batch of log(Σ exp(logit))².

@@ -30,7 +30,6 @@ struct net_builder {
   bool names_next = true;  ///< false: the path leaves out the next composite
   /// In a pipeline, for each stage: the part of the mesh that has the stage, and the number of the
   /// first element after the stage.
-  /// it.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
   inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
 

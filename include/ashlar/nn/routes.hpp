@@ -7,7 +7,6 @@
 // numbers of experts in ascending order, and with a capacity also the gates of these experts. All
 // ranks have the choices of all tokens, so that all ranks find the same routes, the same tokens to
 // drop and the same faults.
-// faults.
 
 #include <algorithm>
 #include <cmath>

@@ -12,14 +12,14 @@
 // layer gives it. Its initial values are those of the first layer.
 //
 //   gradients    Each use has a gradient sum of its own. Both sums are reduced over the ranks to
-//                the placement at which the parameter is stored. Then the sum of the last layer is
-//                added to the sum of the first one. This order is the same with and without pipeline
-//                stages, and so are the bits.
+//                the placement at which the parameter is updated. Then the sum of the last layer is
+//                added to the sum of the first one. This order is the same with and without
+//                pipeline stages, and so are the bits.
 //   placements   A plan may let the two layers read the parameter at different placements. Its
 //                stored placement is the same for both (search/tied_storage.hpp).
 //   pipelines    If the two layers are in stages on different ranks, the parameter crosses to the
 //                last layer at the begin of each step, and the gradient of the last layer crosses
-//                back at its end (step/build_stage.hpp).
+//                back at the end of the step (step/build_stage.hpp).
 
 #include <utility>
 
@@ -63,7 +63,7 @@ constexpr bool last_is_single() {
 }  // namespace detail
 
 /// Returns a sequence of layers, such as a GPT, whose first and last layer have one parameter in
-/// common: parameter 0 of both. Their extents must be equal.
+/// common: parameter 0 of both. The extents of the two parameters 0 must be equal.
 template <class First, class Second, class... Rest>
 constexpr auto tied(First first, Second second, Rest... rest) {
   static_assert(blueprint<First> && detail::last_is_single<First, Second, Rest...>(),

@@ -15,7 +15,7 @@ namespace ashlar::nn::detail {
 
 /// Computes the function to be differentiated from the results of a forward pass: the summed loss,
 /// or the sum of y · dy. Trials pass their results to a judge, which compares them (judge.hpp).
-/// This class has the same interface, but compares nothing.
+/// This class has the interface of a judge, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;
