@@ -7,8 +7,8 @@
 // placements of the plan:
 //
 //   input     the box of the input that remains on the rank after the redistributions of the
-//             input. The whole input if the program also reads the input in another way, such as
-//             in a send.
+//             input. This box is the whole input if the program also reads the input in another
+//             way, such as in a send.
 //   context   the samples (indices of dim 0) of those layers on the rank that read a context
 //   target    the box of the targets that belong to the rank's rows of the loss's input
 //

@@ -47,8 +47,9 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// A list of numbers of dims: one per parameter of a layer, or one per statistic. A statistic is a
-/// tensor that the plan redistributes between two parts of a forward pass.
+/// A list with the number of dims of each parameter of a layer, such as ranks<2, 1> for a matrix
+/// and a bias, or of each statistic. A statistic is a tensor that the plan redistributes between
+/// two parts of a forward pass.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));

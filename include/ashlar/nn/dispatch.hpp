@@ -12,9 +12,10 @@
 //   row      = (x, p of the expert), one row for each of the token's experts
 //
 // The result is a routed tensor [tokens.., experts, features + 1]. The last feature of a row is its
-// gate, which the experts apply. As a statistic that the plan gathers, every rank gets the choices
-// of all tokens (layout/routing.hpp): `chosen` numbers per token, twice as many with a capacity. So
-// each rank knows which rows will travel, and no messages are needed to count them.
+// gate, which the experts apply. The choices are a statistic, which the plan gathers, so that every
+// rank gets the choices of all tokens (layout/routing.hpp): `chosen` numbers per token, or twice as
+// many with a capacity. So each rank knows which rows will travel, and no messages are needed to
+// count these rows.
 //
 // The gradient of the balance loss is added to the gradient of the probabilities, and the gradient
 // of the z-loss to the gradient of the logits (moe_options.hpp). Both depend only on the logits and
@@ -136,9 +137,9 @@ class dispatch {
     for (int d = 0; d + 1 < X::rank; ++d) n *= x.local_size(d);
     return n;
   }
-  /// Calls visit(row, expert, token) for each row of this rank, with three numbers: of the row
-  /// among this rank's rows, of the expert among all experts and of the token among this rank's
-  /// tokens.
+  /// Calls visit(row, expert, token) for each row of this rank. The three arguments are the index
+  /// of the row among this rank's rows, the number of the expert among all experts, and the index
+  /// of the token among this rank's tokens.
   template <class Visit>
   static void for_each_row(routed_rows const& rows, Visit const& visit) {
     auto const experts = rows.experts();
@@ -223,8 +224,8 @@ class dispatch {
 
   /// The derivatives of the two losses: of the balance loss with respect to the probability of each
   /// expert (the same for all tokens), and of the z-loss with respect to the square of a token's
-  /// log(Σ exp(logit)). If dx is a partial sum, one rank adds the derivatives, and they are 0 on
-  /// the others.
+  /// log(Σ exp(logit)). If dx is a partial sum, the derivatives are 0 on all ranks but one, since
+  /// the sum over the ranks must contain them once.
   struct router_losses {
     std::vector<double> by_probability;
     double by_square = 0;

@@ -96,9 +96,10 @@ class executor {
     perform(first, last, input);
   }
 
-  /// Redistributes parameters that are updated apart from their storage to where they are stored.
-  /// Must be called after the updates of a step, and counts as a part of the last run. Does nothing
-  /// if the program makes these redistributions at the begin of a step (program::renews_first).
+  /// Redistributes each parameter whose placements of update and of storage differ to its placement
+  /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
+  /// Does nothing if the program makes these redistributions at the begin of a step
+  /// (program::renews_first).
   /// Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;
@@ -341,8 +342,8 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Empties all slots except those of gradient sums and of parameters that no redistribution
-  /// renews.
+  /// Ends a run: empties all slots except those of gradient sums and those of parameters that no
+  /// redistribution renews.
   void forget() {
     for (auto& run : moving_) run = {};
     crossings_.forget();

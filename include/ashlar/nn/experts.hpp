@@ -138,8 +138,8 @@ class experts {
   }
 
  private:
-  /// Adds two numbers to the report of the step: the rows of the fullest rank, and the mean number
-  /// of rows of a rank.
+  /// Adds two numbers to the report of the step: the number of rows of the rank that has most, and
+  /// the mean number of rows of a rank.
   template <class Call>
   static void tell_loads(Call const& c, routing const& routes) {
     auto* const log = c.pass().mixtures;

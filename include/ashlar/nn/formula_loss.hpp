@@ -46,7 +46,7 @@ class formula_loss_layer {
     s.y = {};
     auto const rows = formulas::training_rows(f);
     for (auto const& row : rows.table)
-      if (row.dy.is_broadcast()) s.rows.push_back(row);  // every rank has the gradient of the sum
+      if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
     s.couples_rows = rows.couples_rows && couples_rows(s.rows);
     auto const forward = forward_nodes(made), backward = backward_nodes(made);
     s.forward_values = formulas::work_of(f, forward).values;

@@ -62,12 +62,13 @@ struct mixture_sums {
 };
 
 struct mixture_log {
-  /// The sums of each pass and element. If micro-batches are interleaved, passes report in another
-  /// order. sums() adds in the order of the keys, so its bits do not depend on the order of the
-  /// reports.
+  /// The numbers that each pass of each element reported. Interleaved micro-batches report in
+  /// another order than serial ones. sums() adds in the order of the map's keys, so the bits of its
+  /// result do not depend on the order of the reports.
   std::map<mixture_pass, mixture_sums> told;
-  /// Whether a pass whose router makes logits that are not finite stores this in `fault` and goes
-  /// on. Otherwise such a pass throws, except in a pipeline, where it goes on silently.
+  /// What a pass does if its router makes logits that are not finite. True: the pass stores the
+  /// fault in `fault` and goes on. False: the pass throws, except in a pipeline, where it goes on
+  /// silently.
   bool notes_faults = false;
   /// The first pass of a step with logits that are not finite, and the number of the first such
   /// token.
@@ -86,8 +87,8 @@ struct mixture_log {
   }
 };
 
-/// Makes a log that of one step while the object exists: clears the sums and the fault, and lets
-/// passes store faults instead of throwing.
+/// Prepares a log for one step. The constructor clears the log's sums and fault. While the object
+/// exists, passes store faults in the log instead of throwing.
 class step_of_mixtures {
  public:
   explicit step_of_mixtures(mixture_log& log) : log_(log) {

@@ -227,16 +227,16 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
-  /// Redistributes parameters that are updated apart from their storage to where they are stored.
-  /// Needed after code other than a trainer has changed values. Communicates: these
-  /// redistributions.
+  /// Redistributes each parameter whose placements of update and of storage differ to its placement
+  /// of storage. Must be called after code other than a trainer has changed values of parameters.
+  /// Communicates: these redistributions.
   void renew() {
     if (!search::updates_apart(state_->plan)) return;
     state_->renews_before_use = true;
     state_->one_micro_batch();
   }
-  /// Lets the model call renew() when it reads parameters next. A trainer whose steps renew
-  /// parameters at the begin of a step calls this after its updates. Communicates nothing.
+  /// Makes the model call renew() before it next reads parameters. A trainer whose steps renew
+  /// parameters at the begin of a step calls this function after its updates. Communicates nothing.
   void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
   /// Calls renew() if renew_before_use() was called after the last renewal.
   void renew_if_due() {

@@ -35,7 +35,9 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
-/// The parameter of an earlier element that is parameter `index` of this element too, or null.
+/// What an element knows about its tied parameter. `first` is the parameter of the earlier element
+/// that has it in common with this element, or null if there is none. In this element it is
+/// parameter number `index`.
 template <class Processor>
 struct tied_parameter {
   parameter<Processor> const* first = nullptr;

@@ -33,7 +33,8 @@ struct net_builder {
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
   inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
 
-  /// Returns the parameter of an earlier element that element number `element` reads too.
+  /// Returns the parameter that element number `element` has in common with an earlier element.
+  /// Its `first` is null if there is none.
   tied_parameter<Processor> tied_of(int element) const {
     for (auto const& t : ties)
       if (t.later == element)

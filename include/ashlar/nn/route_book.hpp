@@ -15,11 +15,11 @@
 // A rank of a pipeline records the mixtures of its own stages. Merge the books of all stages before
 // you replay them in another pipeline.
 //
-// A book names a pass of a mixture by the number of the pass, step · micro-batches + micro-batch,
-// and by the element `dispatch` in the net (mixture_pass). If the book has no routes for a pass,
-// the router chooses them. Passes that do not train, such as those of predict(), never record or
-// replay. A pass that replays routes is recorded, too. A pass whose router's logits are not finite
-// is not recorded.
+// A book names a pass of a mixture by two numbers (mixture_pass): the number of the pass, which is
+// step · micro-batches + micro-batch, and the number of the mixture's `dispatch` among the elements
+// of the net. If the book has no routes for a pass, the router chooses them. Passes that do not
+// train, such as those of predict(), never record or replay. A pass that replays routes is
+// recorded, too. A pass whose router's logits are not finite is not recorded.
 
 #include <string>
 

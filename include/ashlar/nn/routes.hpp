@@ -77,8 +77,9 @@ void drop_beyond_capacity(moe_options const& o, A const* choices, routing& route
 }  // namespace detail
 
 /// Returns the routes that follow from the choices of all tokens. If the probabilities of a token
-/// were not finite, the token gets the experts with the lowest numbers, and *fault the number of
-/// the first such token. Throws ashlar::error if there is such a token and `fault` is null.
+/// were not finite, the token gets the experts with the lowest numbers, and *fault becomes the
+/// number of the first such token. Throws ashlar::error if there is such a token and `fault` is
+/// null.
 template <class A>
 routes_and_loads routes_from(moe_options const& o, A const* choices, std::int64_t tokens,
                              std::optional<std::int64_t>* fault = nullptr) {

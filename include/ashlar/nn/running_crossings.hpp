@@ -37,7 +37,8 @@ class running_crossings {
     auto& run = running_[static_cast<std::size_t>(a.crossing)];
     run.tensor = sent != nullptr ? *sent
                                  : any_tensor<Processor>(m, after.extents, after.from, type);
-    // The numbers of these crossings are even, and those that next_crossing() gives are odd.
+    // The crossings of a program have even numbers. Crossings outside of programs have odd ones
+    // (mesh::next_crossing), so no two crossings under way have the same number.
     run.under_way = m.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
                                      static_cast<std::size_t>(size_of(run.tensor.type())),
                                      2 * c.number);

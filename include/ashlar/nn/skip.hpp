@@ -10,9 +10,10 @@
 //
 // Only the extent of this dim may differ between x and f(x). In a plan a skip consists of a begin
 // element, the elements of f and an end element, as a residual does (residual.hpp), and both ends
-// have the same placements. At both ends, no mesh axis splits the joined dim, so the end copies
-// within each rank. In the backward pass, the end cuts its gradient into those of both branches,
-// and the begin adds them. The skipped value and its gradient are never redistributed.
+// have the same placements. At both ends, no mesh axis splits the dim that is concatenated, so the
+// end only copies within each rank. In the backward pass, the end cuts its gradient into those of
+// both branches, and the begin adds them. The skipped value and its gradient are never
+// redistributed.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/branched_net.hpp>

@@ -7,7 +7,7 @@
 // tensors into the shards that the ranks would have, and compare shards with whole tensors.
 //
 //   cut           Fills a rank's shard from a whole tensor, according to the shard's placement. The
-//                 addends of a partial sum are uneven and have both signs. For a partial maximum
+//                 ranks' addends of a partial sum differ in size and in sign. For a partial maximum
 //                 (minimum), one rank has the value and the others have less (more). Which rank has
 //                 the value differs between elements.
 //   halos_added   Removes the halos of gradients: adds the values that several ranks have for the
