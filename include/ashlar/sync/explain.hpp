@@ -30,8 +30,8 @@
 
 namespace ashlar::sync {
 
-/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner along
-/// gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
+/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner
+/// along gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
 inline std::string strategy_text(search::parameter_choice const& p, topology const& t) {
   auto const& at = p.updated_at();
   std::string axes;
