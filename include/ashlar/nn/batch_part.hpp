@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The part of a micro-batch that one rank reads. It follows from the rank's program and the
+// The part of a micro-batch that one rank reads. The part follows from the rank's program and the
 // placements of the plan:
 //
-//   input     the box that the moves of the input leave on the rank. If the program uses the input
-//             in any other way, such as in a layer that takes it whole or in a send, all of it.
-//   context   the indices of dim 0 that the layers with a context have on the rank
-//   target    the box of the rows that the loss has on the rank
+//   input     the box of the input that remains on the rank after the redistributions of the
+//             input. This box is the whole input if the program also reads the input in another
+//             way, such as in a send.
+//   context   the samples (indices of dim 0) of those layers on the rank that read a context
+//   target    the box of the targets that belong to the rank's rows of the loss's input
 //
-// In a pipeline, a rank whose stages read none of these has an empty box.
+// In a pipeline, each of these boxes is empty on a rank whose stages do not read the data.
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ struct batch_part {
 
 namespace detail {
 
-/// Lets `a` be the smallest box that has the indices of both boxes.
+/// Replaces `a` by the smallest box that contains both boxes.
 inline void add_box(box& a, box const& b) {
   if (b.elements() == 0) return;
   if (a.elements() == 0) a = b;
@@ -41,7 +42,8 @@ inline void add_box(box& a, box const& b) {
   }
 }
 
-/// Returns the placement of data that are split like the first `dims` dims of a layer's input.
+/// Returns the placement of data that are split like the first `dims` dims of a layer's input. `p`
+/// is the placement of that input.
 inline placement split_like(placement p, int dims) {
   for (int a = 0; a < p.axes(); ++a)
     if (!p[a].is_split() || p[a].dim >= dims) p.axis[a] = broadcast();

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The encoder of BERT (Devlin et al. 2019) with the head of its masked language model. It has
-// attention over the whole sequence, layer norm after each sum, and no dropout.
+// The encoder of BERT (Devlin et al. 2019) with the head of its masked language model. The encoder
+// has attention over the whole sequence, layer norm after each residual, and no dropout.
 //
 //   embedding, layer norm, blocks, then linear, gelu, layer norm, linear to the vocabulary
 //
-// Compared with the published BERT-large, it lacks the parts that need a second input or a second
-// loss: the two segment vectors, the pooler and the next-sentence classifier. Its last matrix is a
-// separate parameter, whereas BERT shares it with the embedding. It has 366,426,938 parameters at
-// 512 positions; the published net with the heads of both losses has 336,226,108.
+// Compared with the published BERT-large, this net lacks the parts that need a second input or a
+// second loss: the two segment vectors, the pooler and the next-sentence classifier. Its last
+// matrix is a separate parameter, whereas BERT shares this matrix with the embedding. The net has
+// 366,426,938 parameters at 512 positions; the published net with the heads of both losses has
+// 336,226,108.
 
 #include <ashlar/nn/gpt.hpp>
 
@@ -33,7 +34,7 @@ constexpr auto bert_block(std::int64_t features, std::int64_t heads) {
 }
 
 /// Returns the whole net. Input: token_batch; output: [batch, seq, vocabulary]. A target < 0 marks
-/// a token that is not masked; as everywhere in ashlar, it adds nothing to the loss.
+/// a token that is not masked; such a target adds nothing to the loss.
 constexpr auto bert(bert_options const& o) {
   return chain(embedding(o.vocabulary, o.features), layer_norm(o.features),
                repeat(o.layers, bert_block(o.features, o.heads)), linear(o.features, o.features),

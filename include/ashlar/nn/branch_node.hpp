@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x). A
-// plan has an element for each of them, besides the elements of f:
+// Executes the two ends of a residual y = x + f(x), and of a skip, which concatenates x and f(x).
+// In a plan, each of the two ends is an element, besides the elements of f:
 //
 // - The begin passes x to f and to the skip branch. In the backward pass, it adds the gradients of
 //   both branches.

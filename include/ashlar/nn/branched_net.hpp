@@ -3,9 +3,9 @@
 
 #pragma once
 
-// What nets have in common that pass x both to an inner net and to their own end (residual.hpp,
-// skip.hpp). In a plan they consist of a begin element, the elements of the inner net and an end
-// element. Tensors keep their number of dims.
+// The base class of residuals and skips (residual.hpp, skip.hpp): nets that pass x both to an inner
+// net and to their own end. In a plan, such a net consists of a begin element, the elements of the
+// inner net and an end element. The output has as many dims as x.
 
 #include <utility>
 

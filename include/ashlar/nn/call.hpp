@@ -47,8 +47,9 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// A list of numbers of dims: one per parameter of a layer, or one per statistic. A statistic is a
-/// tensor that the plan redistributes between two parts of a forward pass.
+/// A list with the number of dims of each parameter of a layer, such as ranks<2, 1> for a matrix
+/// and a bias, or of each statistic. A statistic is a tensor that the plan redistributes between
+/// two parts of a forward pass.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
@@ -157,8 +158,8 @@ class forward_call : public layer_call<Types> {
       : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch),
         context_(context) {}
 
-  /// Returns the input. If the layer has a halo (layer_spec::halo) and the plan splits its dim, the
-  /// input has its halo: local_box() is what this rank's windows cover.
+  /// Returns the input. If the layer has a halo (layer_spec::halo) and the plan splits the halo's
+  /// dim, the input includes the halo: local_box() is the box that this rank's windows cover.
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
   /// Returns the number of the layer's first stream of random numbers. A layer declares in
@@ -184,8 +185,8 @@ class forward_call : public layer_call<Types> {
   tensor<Target, Rank, dynamic, processor_type> targets() const {
     return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
   }
-  /// Returns the context of the elements of the batch that this rank has. Only a layer whose spec
-  /// has a context may call this (layer_spec::context).
+  /// Returns the context of the samples that this rank has. Only a layer whose spec has a context
+  /// may call this (layer_spec::context).
   template <int Rank>
   tensor<typename Types::value_type, Rank, dynamic, processor_type> context() const {
     return context_
@@ -223,7 +224,7 @@ class backward_call : public layer_call<Types> {
   }
   /// Makes a tensor for the gradient of the input. Its elements are not initialized. If the layer
   /// has a halo, the tensor has the same box as x in the forward pass: the step's program then adds
-  /// what several ranks compute for one element.
+  /// up the values that several ranks compute for the same element.
   typename Types::input_gradient make_dx() const {
     using made = typename Types::input_gradient;
     if (dx_with_halo_ != nullptr)

@@ -9,8 +9,8 @@
 //   channels_last()      [batch, channels, height, width] -> [batch, height, width, channels]
 //   channels_first()     [batch, height, width, channels] -> [batch, channels, height, width]
 //
-// Plans may split any dim, and both layers accept a partial input and make a partial output. A
-// split of a dim becomes a split of the same dim at its new place.
+// Plans may split any dim, and a split of a dim becomes a split of the same dim at its new place.
+// Both layers also make a partial output from a partial input.
 
 #include <ashlar/device/host/strided_copy.hpp>
 #include <ashlar/nn/layer.hpp>

@@ -63,8 +63,8 @@ class run_time_choice {
 };
 
 /// The placements of one parameter, as types: where the layer reads it (use), where backward passes
-/// make its gradient (grad), where it is stored (store), and where it is updated if it is not there
-/// (update).
+/// make its gradient (grad), where it is stored (store), and where it is updated if not where it is
+/// stored (update).
 template <class Use, class Grad, class Store, class Update = sbp<>>
 struct typed_parameter {
   using use = Use;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The last layer of a mixture of experts: the result of a token is the sum of its rows, in the order
-// of the experts. A rank that has some of the experts makes partial sums.
+// The last layer of a mixture of experts. A token has one row from each of its experts, and its
+// result is the sum of these rows, added in the order of the experts. If a plan splits the experts,
+// each rank makes partial sums.
 
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/routed.hpp>

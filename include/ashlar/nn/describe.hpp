@@ -78,8 +78,8 @@ constexpr auto with_loss(Net const& net) {
   else return chain(net, softmax_cross_entropy());
 }
 
-/// Returns the extents of the context that layers of the net read, [batch, ..], or no dims if none
-/// does. Each micro-batch has one context.
+/// Returns the extents of the context that layers of the net read, [batch, ..], or a shape without
+/// dims if no layer reads a context. Each micro-batch has one context.
 template <int N>
 constexpr shape context_extents(search::basic_problem<N> const& problem) {
   shape context;

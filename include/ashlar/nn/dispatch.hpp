@@ -3,22 +3,24 @@
 
 #pragma once
 
-// The first layer of a mixture of experts: routes each token to `chosen` of the experts.
+// The first layer of a mixture of experts: routes each token to `chosen` of the experts. It
+// computes for a token x:
 //
-//   logits   = x router        in accumulation_t, in the order of the features
+//   logits   = x router        summed in accumulation_t, in the order of the features
 //   p        = softmax(logits)
-//   experts  = those with the largest p; of equal ones those with the lower numbers
-//   row      = (x, p of the expert), for each token and each of its experts
+//   experts  = the `chosen` experts with the largest p; among equal p, those with lower numbers
+//   row      = (x, p of the expert), one row for each of the token's experts
 //
 // The result is a routed tensor [tokens.., experts, features + 1]. The last feature of a row is its
-// gate, which the experts apply. Every rank gets the choices of all tokens (layout/routing.hpp), as a
-// statistic that the plan gathers: `chosen` numbers a token, twice as many with a capacity. So ranks
-// need no messages for the numbers of rows that later travel.
+// gate, which the experts apply. The choices are a statistic, which the plan gathers, so that every
+// rank gets the choices of all tokens (layout/routing.hpp): `chosen` numbers per token, or twice as
+// many with a capacity. So each rank knows which rows will travel, and no messages are needed to
+// count these rows.
 //
-// The gradients of the balance loss and of the z-loss (moe_options.hpp) are added to those of the
-// probabilities and of the logits. They depend on how many tokens of the whole micro-batch chose each
-// expert, and so neither on mesh nor on plan. The report of a step has both losses apart from the
-// loss of the net.
+// The gradient of the balance loss is added to the gradient of the probabilities, and the gradient
+// of the z-loss to the gradient of the logits (moe_options.hpp). Both depend only on the logits and
+// on how many tokens of the whole micro-batch chose each expert, so they depend neither on the mesh
+// nor on the plan. The report of a step lists both losses apart from the loss of the net.
 
 #include <cmath>
 
@@ -77,8 +79,8 @@ class dispatch {
     return normal_deviates(1 / std::sqrt(static_cast<double>(features_)));
   }
 
-  /// Part 0 computes the probabilities, part 1 the choices of this rank's tokens. After that, all
-  /// ranks have all choices, and part 2 makes the rows.
+  /// Part 0 computes the probabilities, and part 1 the choices of this rank's tokens. Then the plan
+  /// gives every rank the choices of all tokens, and part 2 makes the rows.
   template <int Part, class Call>
   auto forward(Call const& c) const {
     if constexpr (Part == 0) return probabilities(c);
@@ -135,8 +137,9 @@ class dispatch {
     for (int d = 0; d + 1 < X::rank; ++d) n *= x.local_size(d);
     return n;
   }
-  /// Calls visit(row, expert, token) for each row: the numbers of the expert among all and of the
-  /// token among this rank's.
+  /// Calls visit(row, expert, token) for each row of this rank. The three arguments are the index
+  /// of the row among this rank's rows, the number of the expert among all experts, and the index
+  /// of the token among this rank's tokens.
   template <class Visit>
   static void for_each_row(routed_rows const& rows, Visit const& visit) {
     auto const experts = rows.experts();
@@ -193,8 +196,8 @@ class dispatch {
     return made(y, c.x(), p, losses_of(c, p, made_routes));
   }
 
-  /// Returns the routes of all tokens: those that are given for this pass, or those that the router
-  /// chooses.
+  /// Returns the routes of all tokens. If the log has given routes for this pass (route_book.hpp),
+  /// returns these, otherwise the routes that the router chooses.
   template <class Call, class Choices>
   routes_and_loads routes_of(Call const& c, Choices const& all) const {
     auto* const log = c.pass().training ? c.pass().mixtures : nullptr;
@@ -204,7 +207,7 @@ class dispatch {
         if (log->records && !c.pass().is_recomputed) log->recorded[here] = given->second;
         return given->second;
       }
-    // Other parts of a pipeline would wait for a rank that throws.
+    // In a pipeline no rank may throw here, since the other parts of the mesh would wait for it.
     bool const goes_on = log != nullptr && log->notes_faults;
     std::optional<std::int64_t> fault;
     auto chosen = routes_from(o_, all.data(), tokens_of(all),
@@ -219,9 +222,10 @@ class dispatch {
     return chosen;
   }
 
-  /// The gradients of the balance loss by the probability of each expert, which is the same for all
-  /// tokens, and of the z-loss by the square of a token's log(Σ exp(logit)). They are 0 where another
-  /// rank adds them to the same partial sum.
+  /// The derivatives of the two losses: of the balance loss with respect to the probability of each
+  /// expert (the same for all tokens), and of the z-loss with respect to the square of a token's
+  /// log(Σ exp(logit)). If dx is a partial sum, the derivatives are 0 on all ranks but one, since
+  /// the sum over the ranks must contain them once.
   struct router_losses {
     std::vector<double> by_probability;
     double by_square = 0;
@@ -274,8 +278,8 @@ class dispatch {
     }
   }
 
-  /// Returns how many numbers the first statistic has of a token: the probabilities, and with a
-  /// z-loss log(Σ exp(logit)).
+  /// Returns the number of values per token in the first statistic: one probability per expert, and
+  /// with a z-loss also log(Σ exp(logit)).
   constexpr std::int64_t width() const { return o_.experts + (o_.z_loss > 0 ? 1 : 0); }
 
   std::int64_t features_;

@@ -40,7 +40,7 @@ struct execution {
   nn::pass pass;
   bool saves = true;  ///< whether a backward pass follows
   loss_batch<Processor> batch;
-  any_tensor<Processor> context;  ///< that of the pass, if the element reads it
+  any_tensor<Processor> context;  ///< the micro-batch's context, if the element reads it
 
   any_tensor<Processor> const& tensor(int value) const {
     return slots[static_cast<std::size_t>(value)].tensor;

@@ -96,9 +96,11 @@ class executor {
     perform(first, last, input);
   }
 
-  /// Redistributes updated parameters to where they are stored, if a parameter is updated
-  /// elsewhere. Must be called after the updates of a step, and counts as a part of the last run.
-  /// Does nothing if the program does this at its begin. Communicates: these redistributions.
+  /// Redistributes each parameter whose placements of update and of storage differ to its placement
+  /// of storage. Must be called after the updates of a step, and counts as a part of the last run.
+  /// Does nothing if the program makes these redistributions at the begin of a step
+  /// (program::renews_first).
+  /// Communicates: these redistributions.
   void renew() {
     if (program_->renews_first) return;
     int const first = first_of([](auto const& a) { return a.phase == step::phase::renew; });
@@ -118,7 +120,7 @@ class executor {
     for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
       auto const& a = actions[static_cast<std::size_t>(i)];
       // Receives of gradients begin early (step/build_stage.hpp). Receives of activations happen
-      // even if no element here reads them, because they are sent.
+      // even if no element here reads them, because another rank sends them.
       if (a.crossing >= 0 && a.phase != step::phase::forward) continue;
       if (a.crossing < 0 && (a.phase != step::phase::forward || a.element >= end)) break;
       i += do_action(i, input);
@@ -340,8 +342,8 @@ class executor {
     context_of_ = targets_of_ = -1;
   }
 
-  /// Empties all slots except those of parameters, which no redistribution renews, and of gradient
-  /// sums.
+  /// Ends a run: empties all slots except those of gradient sums and those of parameters that no
+  /// redistribution renews.
   void forget() {
     for (auto& run : moving_) run = {};
     crossings_.forget();
@@ -360,8 +362,8 @@ class executor {
   execution<Processor> on_;
   int context_of_ = -1, targets_of_ = -1;  // the micro-batch whose data are in on_; -1: none
   profile_ranges<Processor> ranges_;
-  std::vector<std::string> names_;       // of the moves
-  std::vector<std::string> halo_names_;  // per action, of its exchange of halos
+  std::vector<std::string> names_;       // one per move of the program
+  std::vector<std::string> halo_names_;  // one per action: the name of its halo exchange
   parameter_slots<Processor> parameters_;
   /// A pending redistribution: the running transfer of its bucket (redistributions that share their
   /// messages), and the position of the redistribution in the bucket.
@@ -372,7 +374,7 @@ class executor {
   std::vector<move_run> moving_;  // one per move of the program
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by a bucket's first move
   running_crossings<Processor> crossings_;
-  std::vector<halo_transfers> halos_;  // as program::halos
+  std::vector<halo_transfers> halos_;  // in the order of program::halos
   std::vector<step::time_span> times_;
   stopwatch begun_;
   double waited_ = 0;

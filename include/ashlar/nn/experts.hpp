@@ -3,14 +3,17 @@
 
 #pragma once
 
-// The experts of a mixture: each is two products with gelu in between, and computes the rows of the
-// tokens that are routed to it (dispatch.hpp).
+// The experts of a mixture. Each expert is a perceptron, two products with gelu in between, and
+// computes the rows of the tokens that are routed to it (dispatch.hpp):
 //
-//   y = gate · gelu(x in[e]) out[e]        x: the row without its last feature, which is the gate
+//   y = gate · gelu(x in[e]) out[e]
 //
-// The gate is applied here, so that the combination of the rows is a plain sum. If the hidden features
-// are split, both products of a row are, and y and the gradient of x are partial sums, as is that of
-// the gate.
+// Here x is a row without its last feature, the gate is this last feature, and in[e] and out[e] are
+// the matrices of expert e.
+//
+// Because the gate is applied here, combining the rows of a token is a plain sum. If a plan splits
+// the hidden features, each rank computes a part of the hidden features of a row. Then y and the
+// gradients of x and of the gate are partial sums.
 
 #include <algorithm>
 #include <cmath>
@@ -25,8 +28,8 @@
 
 namespace ashlar::nn {
 
-/// Computes routed rows [tokens.., experts, features + 1], of which the last feature is the gate. The
-/// result has one feature less. Communicates nothing.
+/// Computes routed rows [tokens.., experts, features + 1], whose last feature is the gate. The
+/// result has the extents [tokens.., experts, features]. Communicates nothing.
 class experts {
  public:
   static constexpr bool takes_rows = true;
@@ -135,7 +138,8 @@ class experts {
   }
 
  private:
-  /// Adds the rows of the fullest rank, and of all ranks in the mean, to the report of the step.
+  /// Adds two numbers to the report of the step: the number of rows of the rank that has most, and
+  /// the mean number of rows of a rank.
   template <class Call>
   static void tell_loads(Call const& c, routing const& routes) {
     auto* const log = c.pass().mixtures;
@@ -152,7 +156,8 @@ class experts {
   static T const* constant(T const* values) {
     return values;
   }
-  /// Returns the matrix of this rank's expert number e. Those of parameters are not written to.
+  /// Returns a pointer to the matrix of this rank's expert number e in `w`, which is a parameter or
+  /// the sum of its gradient.
   template <class Weight>
   static auto of(Weight const& w, std::int64_t e) {
     return w.data() + e * w.local_size(1) * w.local_size(2);

@@ -8,7 +8,8 @@
 //
 // Plans may split the batch only, because a balanced split of the channels is not a balanced split
 // of all features of a sample. To keep channels split, leave out this layer and let the linear
-// layer accept the separate dims. Its parameters have the same number of elements in both cases:
+// layer accept the separate dims. The linear layer's parameters have the same number of elements in
+// both cases:
 //
 //   chain(.., flatten(), linear(512 * 7 * 7, 4096))      input replicated, or split by images
 //   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         also split by channels, rows, columns

@@ -19,19 +19,19 @@
 //   kept values     x if the backward pass reads it, products and sums; element-wise results are
 //                   computed again (signature/formula/passes.hpp)
 //
-// Initialization: a weight says its values, or gets normal deviates of variance 1 / (the product of
-// its extents but the last), as nn::linear does. The passes communicate nothing and run on the
-// host.
+// Initialization: a weight has the initial values that its weight_spec states. Without such values
+// it gets normal deviates of variance 1 / (the product of all its extents but the last), as in
+// nn::linear. The passes communicate nothing and run on the host.
 //
-// Operators on the same rows are computed together, a few rows at a time, but each is a loop of its
-// own. Where a layer by hand has fewer loops, as nn::layer_norm does, it is faster than its formula
-// (bench/formulas measures both).
+// Operators on the same rows are computed together, a few rows at a time, but each operator is a
+// loop of its own. A layer written by hand with fewer loops, such as nn::layer_norm, is faster than
+// the same layer as a formula (bench/formulas measures both).
 //
-// The spec counts a kept value as split with those dims of x for which this holds in every row. A
-// temporary counts as split like x or y, whichever is split less, if this holds in every row, and
-// otherwise as whole. What is split by a weight instead, as the hidden features of an MLP are,
-// takes less. Values of weights' extents, such as a product of two weights, count as whole where
-// the rows of x are split.
+// The spec predicts memory with two rules. A kept value counts as split along a dim of x if every
+// signature row that splits this dim also splits the value. A temporary counts as split, like x or
+// y, whichever is split less, if every row that splits x or every row that splits y also splits the
+// temporary. All else counts as whole. So a value that is split only because a weight is, such as
+// the hidden features of an MLP, takes less memory than predicted.
 
 #include <cmath>
 #include <tuple>
@@ -61,8 +61,8 @@ constexpr weight_spec<Rank> weight(char const* name, std::int64_t const (&extent
                                    initial_values const& initial) {
   return {name, ashlar::detail::shape_of(extents), initial, true};
 }
-/// Describes a weight that starts with normal deviates of variance 1 / (the product of its extents
-/// but the last).
+/// Describes a weight that starts with normal deviates of variance 1 / (the product of all its
+/// extents but the last).
 template <int Rank>
 constexpr weight_spec<Rank> weight(char const* name, std::int64_t const (&extents)[Rank]) {
   static_assert(Rank >= 2,
@@ -144,8 +144,9 @@ class formula_layer {
     return s;
   }
 
-  /// Returns a sentence that names the operator for which no row of the layer has x at `at` along a
-  /// mesh axis, for an input of extents `x`. Returns an empty text if there is such a row.
+  /// Returns an empty text if the layer has a row in which x is at `at` along a mesh axis, for an
+  /// input of extents `x`. Otherwise returns a sentence that names the operator that prevents such
+  /// a row.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x), at);
   }
@@ -270,12 +271,12 @@ class formula_layer {
       s.saved_beside.push_back({values, dims});
       return;
     }
-    s.saved_beside.back().values += values;  // which counts too much rather than too little
+    s.saved_beside.back().values += values;  // the list is full: predicts too much
     s.saved_beside.back().dims &= dims;
   }
 
-  /// Returns the most elements that temporaries of one of the passes have, of the nodes i with
-  /// counts(i).
+  /// Returns the number of elements of the temporaries of the pass that needs most. Only nodes i
+  /// with counts(i) are included.
   template <class Counts>
   static constexpr double temporaries(formulas::differentiated_formula const& f,
                                       formulas::formula_rows const& rows, Counts const& counts) {

@@ -11,18 +11,19 @@
 //   nn::chain(nn::linear(8, 64), nn::gelu(), nn::linear(64, 2), huber)
 //
 // The function gets a symbol for the output of the net and one for its targets, which have the same
-// extents. The loss is the mean over all elements of what it returns: over all elements if it works
-// element by element, and over the rows if it returns one number a row, as sum(.., -1) does. Its rows
-// and its gradient follow from the operators, as those of nn::formula do (nn/formula.hpp).
+// extents. The loss is the mean over all elements of the symbol that the function returns. There is
+// one element for each element of the output if the function works element by element, and one for
+// each row if the function reduces rows to numbers, as sum(.., -1) does. The signature rows and the
+// gradient of the loss follow from the operators, as with nn::formula (nn/formula.hpp).
 
 #include <ashlar/nn/formula.hpp>
 #include <ashlar/nn/loss.hpp>
 
 namespace ashlar::nn {
 
-/// A loss for x [..] and targets of the same extents and of type accumulation_t<T>, in which it
-/// computes. Its passes communicate nothing and run on the host. The backward pass computes again what
-/// it needs of the forward pass.
+/// A loss for x [..] and targets of the same extents. The targets are of type accumulation_t<T>,
+/// and the loss computes in this type. Its passes communicate nothing and run on the host. The
+/// backward pass recomputes the values of the forward pass that it needs.
 template <class F>
 class formula_loss_layer {
  public:
@@ -45,7 +46,7 @@ class formula_loss_layer {
     s.y = {};
     auto const rows = formulas::training_rows(f);
     for (auto const& row : rows.table)
-      if (row.dy.is_broadcast()) s.rows.push_back(row);  // the gradient of the sum is known to all
+      if (row.dy.is_broadcast()) s.rows.push_back(row);  // dy is one number: every rank has it
     s.couples_rows = rows.couples_rows && couples_rows(s.rows);
     auto const forward = forward_nodes(made), backward = backward_nodes(made);
     s.forward_values = formulas::work_of(f, forward).values;
@@ -63,8 +64,9 @@ class formula_loss_layer {
     return s;
   }
 
-  /// Returns a sentence that names the operator for which no row of the loss has x at `at` along a mesh
-  /// axis, for an input of extents `x`. Returns an empty text if there is such a row.
+  /// Returns an empty text if the loss has a row in which x is at `at` along a mesh axis, for an
+  /// input of extents `x`. Otherwise returns a sentence that names the operator that prevents such
+  /// a row.
   std::string why_not(shape const& x, axis_placement const& at) const {
     return formulas::refusal(differentiated(x).f, at);
   }
@@ -113,8 +115,9 @@ class formula_loss_layer {
   struct summed_formula {
     formulas::differentiated_formula f;
     int losses = 0;  ///< the node that the function returned
-    double per_element =
-        1;  ///< targets per element of it, as the loss of a step is divided by targets
+    /// The number of targets per element of node `losses`. Since a step divides its loss by the
+    /// number of targets, this factor makes the loss a mean over the elements.
+    double per_element = 1;
   };
 
   constexpr summed_formula differentiated(shape const& x) const {
@@ -160,7 +163,8 @@ class formula_loss_layer {
     return true;
   }
 
-  /// Gives a pass x and the targets. The result holds x in the type of the sums until the pass is over.
+  /// Gives x and the targets to `pass`. If T is not accumulation_t<T>, the result holds x converted
+  /// to accumulation_t<T>, and must exist until the pass is over.
   template <class Call, class X, class Targets, class Pass>
   static auto prepare(Call const& c, summed_formula const& made, X const& x, Targets const& targets,
                       Pass& pass) {
@@ -191,9 +195,9 @@ class formula_loss_layer {
   F f_;
 };
 
-/// Returns the loss that is the mean over all elements of f(y, target). `f` is a function of symbols, and
-/// `name` names the loss in plans and errors. Throws ashlar::error, when the net is described, if the
-/// extents of its operators do not fit.
+/// Returns the loss that is the mean over all elements of f(y, target). `f` is a function of
+/// symbols, and `name` names the loss in plans and errors. Describing a net with this loss throws
+/// ashlar::error if the extents in the operators of `f` do not fit.
 template <class F>
 constexpr formula_loss_layer<F> formula_loss(char const* name, F const& f) {
   return {name, f};

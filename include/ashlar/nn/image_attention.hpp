@@ -10,11 +10,11 @@
 //   cross_attention(64, 4, {16, 32})          every pixel attends to the 16 tokens of 32 features
 //                                             of its image's context (context_attention.hpp)
 //
-// They map images [batch, channels, height, width] to images of the same extents: the channels move
+// Both map images [batch, channels, height, width] to images of the same extents: the channels move
 // behind the pixels, linear layers project before and after the attention, and the channels move
-// back. pixel_attention and pixel_cross_attention are the same without the moves, for images whose
-// channels are last already. Heads have a dim of their own between the projections, so that plans
-// can split whole heads.
+// back. pixel_attention and pixel_cross_attention do not move channels: their images have the
+// channels last already. Heads have a dim of their own between the projections, so that plans can
+// split whole heads.
 
 #include <ashlar/nn/attention.hpp>
 #include <ashlar/nn/chain.hpp>

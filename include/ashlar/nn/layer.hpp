@@ -41,16 +41,16 @@
 //   halves           weight_gradient and input_gradient
 //   gradients_only   weight_gradient
 //
-// A layer whose window slides along a split dim has a halo (layer_spec::halo). Its x has all that its
-// windows cover, and make_dx() makes dx with the same box (call.hpp).
+// A layer whose window slides along a split dim has a halo (layer_spec::halo). Its x then contains
+// all elements that the rank's windows cover, and make_dx() makes dx with the same box (call.hpp).
 //
 // The forward pass of a layer with statistics consists of parts: template <int Part> forward(call)
 // returns statistic number Part, and the last part returns y.
 //
-// A layer that sets runs_on_devices and calls only operations of the processor
-// (device/host/operations.hpp, unqualified) runs on the host and on GPUs. A layer that loops over
-// shards itself runs on the host only. T is the element type of x, of y and of the parameters as
-// the layer reads them. The type accumulation_t<T> is used for gradients of parameters, for
+// A layer that sets runs_on_devices and calls only operations of the processor (unqualified calls
+// of the functions in device/host/operations.hpp) runs on the host and on GPUs. A layer that loops
+// over shards itself runs on the host only. T is the element type of x, of y and of the parameters
+// as the layer reads them. The type accumulation_t<T> is used for gradients of parameters, for
 // statistics, and for kept values that exist once per row, such as means. A loss is a layer, too
 // (loss.hpp).
 
@@ -183,9 +183,9 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   ASHLAR_RETURN(check_spec_here(spec, x, ranks), check_spec_at_run_time(spec, x, ranks));
 }
 
-/// Returns the layer's spec for an input of extents `x`. In a constant expression a compiler shows
-/// no text of an error, but it shows the arguments of this call. They are copies, because it would
-/// only show the names of references.
+/// Returns the layer's spec for an input of extents `input`. If spec() throws in a constant
+/// expression, the compiler does not show the text of the error, but shows the arguments of this
+/// call. The parameters are values, because a compiler shows only the names of references.
 template <class Layer>
 constexpr search::layer_spec spec_for(Layer const layer, shape const input) {
   return layer.spec(input);

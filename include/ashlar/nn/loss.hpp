@@ -17,10 +17,9 @@
 //                                                            loss, multiplied by the scale() of
 //                                                            the forward call (a kept value)
 //
-// Targets are split like the input along the dims that the targets have. They are replicated over
-// all other mesh axes. These are the axes that split no dim of the input, and the axes that split a
-// dim that the targets do not have. A net that does not end in a loss gets softmax_cross_entropy
-// (describe.hpp).
+// A mesh axis that splits a dim of the input also splits the same dim of the targets, if the
+// targets have this dim. Along all other mesh axes the targets are replicated. A net that does not
+// end in a loss gets softmax_cross_entropy (describe.hpp).
 
 #include <type_traits>
 

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// What the mixtures of experts of a placed net tell about their training passes, and the routes that
-// they are given. The passes get the log by pass::mixtures.
+// The log of the mixtures of experts of a placed net. It has what their training passes report, and
+// the routes that passes are given to replay. A pass reaches the log by pass::mixtures.
 //
-//   mixture_sums   addends of the report of a step. The sums over all ranks are those of the step.
+//   mixture_sums   numbers that one rank reports; the report of a step has the sums over all ranks
 //   route_book     the routes of passes
-//   mixture_log    both, and the first token of a step whose router made no finite numbers
+//   mixture_log    both, and the first token of a step whose router's logits were not finite
 //
-// A pass that is recomputed tells nothing again.
+// A recomputed pass does not report a second time.
 
 #include <array>
 #include <cstdint>
@@ -32,8 +32,9 @@ struct routes_and_loads {
   std::vector<std::int64_t> chosen_by;
 };
 
-/// A mixture of experts in a training pass: the number of the pass (nn/pass.hpp) and that of the
-/// element `dispatch` in the net. Neither depends on mesh or plan.
+/// Names an element of a mixture of experts in one training pass, by the number of the pass
+/// (nn/pass.hpp) and the number of the element in the net. In books of routes, the element is
+/// `dispatch`. Neither number depends on mesh or plan.
 struct mixture_pass {
   std::int64_t pass = 0;
   int element = 0;
@@ -45,11 +46,11 @@ using route_book = std::map<mixture_pass, routes_and_loads>;
 /// Every member is summed over all mixtures, micro-batches and ranks.
 struct mixture_sums {
   static constexpr std::int64_t count = 7;
-  double balance_loss = 0, z_loss = 0;  ///< with their factors, as means over the micro-batches
-  double fullest = 0;  ///< rows of the rank that has the most rows of a mixture in a pass
-  double mean = 0;     ///< rows of a rank, as a mean over all ranks
-  double routes = 0;   ///< chosen experts of all tokens
-  double dropped = 0;  ///< those of them that a capacity dropped
+  double balance_loss = 0, z_loss = 0;  ///< times their factors / (number of micro-batches)
+  double fullest = 0;                   ///< the rows of the fullest rank in each pass of a mixture
+  double mean = 0;                      ///< the mean number of rows of a rank
+  double routes = 0;   ///< the number of pairs of a token and an expert that it chose
+  double dropped = 0;  ///< the number of routes that a capacity dropped
   double faults = 0;   ///< passes in which the router's logits are not finite
 
   std::array<double, count> values() const {
@@ -61,13 +62,16 @@ struct mixture_sums {
 };
 
 struct mixture_log {
-  /// The sums of each pass, by the element that tells them. Micro-batches that take turns tell them in
-  /// another order than others. So they are added by sums(), whose bits do not depend on this order.
+  /// The numbers that each pass of each element reported. Interleaved micro-batches report in
+  /// another order than serial ones. sums() adds in the order of the map's keys, so the bits of its
+  /// result do not depend on the order of the reports.
   std::map<mixture_pass, mixture_sums> told;
-  /// Whether a pass notes its first token with logits that are not finite, and goes on with gates
-  /// that are not finite either. Otherwise it throws.
+  /// What a pass does if its router makes logits that are not finite. True: the pass stores the
+  /// fault in `fault` and goes on. False: the pass throws, except in a pipeline, where it goes on
+  /// silently.
   bool notes_faults = false;
-  /// The first fault of a step, and its token.
+  /// The first pass of a step with logits that are not finite, and the number of the first such
+  /// token.
   std::optional<std::pair<mixture_pass, std::int64_t>> fault;
   bool records = false;
   route_book recorded;
@@ -83,8 +87,8 @@ struct mixture_log {
   }
 };
 
-/// While an object of this class exists, a log is that of one step: the sums begin at 0, and faults
-/// are noted.
+/// Prepares a log for one step. The constructor clears the log's sums and fault. While the object
+/// exists, passes store faults in the log instead of throwing.
 class step_of_mixtures {
  public:
   explicit step_of_mixtures(mixture_log& log) : log_(log) {

@@ -6,9 +6,9 @@
 // A net placed on a mesh by a plan (nn/place.hpp), ready for training.
 //
 // The net computes on the processor of its mesh, the host or a GPU. The first layer determines the
-// kind of batch (describe.hpp), and the loss the targets. For softmax_cross_entropy, they are one
-// class per row of the net's output. If layers read a context (context_attention.hpp), its values
-// follow the input of each micro-batch.
+// kind of batch (describe.hpp), and the loss determines the targets. For softmax_cross_entropy, the
+// targets are one class per row of the net's output. If layers read a context
+// (context_attention.hpp), the values of the context follow the input of each micro-batch.
 //
 // A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
 // whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
@@ -54,8 +54,8 @@ class model {
 
   using state = model_state<T, Processor, Input>;
 
-  /// `stage` is the part of the mesh that computes here, or the whole mesh. `pipeline` says what it
-  /// runs of a pipeline.
+  /// `stage` is the part of the mesh on which this rank computes, or the whole mesh. `pipeline`
+  /// describes the pipeline and this rank's part of it, if there is a pipeline.
   model(mesh_type const& m, mesh_type const& stage, std::optional<step::pipeline_part> pipeline,
         search::problem problem, search::plan plan, std::uint64_t seed,
         std::vector<std::unique_ptr<element_node<Processor>>> nodes,
@@ -67,9 +67,9 @@ class model {
 
   /// Returns the mesh of all ranks that train.
   mesh_type const& mesh() const { return state_->mesh; }
-  /// Returns what this rank computes on: the whole mesh, or the part of it that has its stages.
+  /// Returns the mesh on which this rank computes: the whole mesh, or the part with its stages.
   mesh_type const& stage_mesh() const { return state_->stage; }
-  /// Returns what this rank runs of a pipeline, or null if the model has none.
+  /// Returns this rank's part of the pipeline, or null if the model has no pipeline.
   step::pipeline_part const* pipeline() const {
     return state_->pipeline ? &*state_->pipeline : nullptr;
   }
@@ -84,9 +84,10 @@ class model {
   /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Returns the program of a whole step in serial order: nothing overlaps.
+  /// Returns the program of a whole step in serial order: no communication overlaps computation.
   step::program program() const { return state_->program_of(state_->problem, state_->pipeline); }
-  /// Returns an executor of a program of this model. The model and the program must outlive it.
+  /// Returns an executor of a program of this model. The model and the program must outlive the
+  /// executor.
   executor<Processor> make_executor(step::program const& p) const {
     return state_->make_executor(p);
   }
@@ -94,7 +95,7 @@ class model {
   std::uint64_t seed() const { return state_->seed; }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
-  /// Returns what the net's mixtures of experts tell about their passes.
+  /// Returns the log of the net's mixtures of experts (mixture_log.hpp).
   mixture_log& mixtures() const { return state_->mixtures; }
 
   /// Tensors that hold the data of one micro-batch in the memory of the mesh, at fixed addresses. A
@@ -133,8 +134,8 @@ class model {
     check(inputs);
   }
 
-  /// Makes the input of an executor from data in host memory. The gradients are those of the mean
-  /// loss over all targets of a step.
+  /// Makes the input of an executor from data in host memory. The executor then computes the
+  /// gradients of the mean loss over all targets of a step.
   ///
   ///   inputs, targets   all micro-batches, one after the other; the same on every rank. The
   ///                     context of a micro-batch follows its input.
@@ -195,10 +196,11 @@ class model {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
-  /// Returns the output of the net for a batch of any number of samples, without dropout: first the
-  /// inputs of all samples, then their contexts. Every rank passes the same batch and gets the
-  /// whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
-  /// ashlar::error if `inputs` are no whole samples. Communicates: a forward pass for each.
+  /// Returns the output of the net for a batch of any number of samples, without dropout. `inputs`
+  /// has the inputs of all samples, then their contexts. Every rank passes the same batch and gets
+  /// the whole output. The net runs on one micro-batch after another (sample_parts.hpp). Throws
+  /// ashlar::error if `inputs` are no whole samples. Communicates: a forward pass for each
+  /// micro-batch.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
     return detail::in_parts(inputs, state_->problem, input_extents(), context_extents(),
                             [this](std::span<Input const> part) { return predict_one(part); });
@@ -212,9 +214,10 @@ class model {
     });
   }
 
-  /// Reduces the gradient sums of all parameters to where these are updated. Communicates: one
-  /// redistribution of each sum that is not there. Throws ashlar::error if a net with ties does so
-  /// twice without clear_gradients() in between, which would count later uses twice.
+  /// Reduces the gradient sum of each parameter to the placement at which the parameter is updated.
+  /// Communicates: one redistribution of each sum that is at another placement. Throws
+  /// ashlar::error if a net with tied parameters calls this twice without clear_gradients() in
+  /// between, since this would add the gradient of a later use twice.
   void synchronize() {
     if (state_->is_synchronized && !state_->problem.ties.empty())
       throw error("model", "the gradients of a net with tied parameters are synchronized already. "
@@ -224,15 +227,16 @@ class model {
     one.run(one.first_synchronization(), one.first_update(), {});
     one.hand_out_gradients();
   }
-  /// Moves parameters that are updated apart from their storage to where they are stored, which is
-  /// needed after code other than a trainer has changed values. Communicates: just these moves.
+  /// Redistributes each parameter whose placements of update and of storage differ to its placement
+  /// of storage. Must be called after code other than a trainer has changed values of parameters.
+  /// Communicates: these redistributions.
   void renew() {
     if (!search::updates_apart(state_->plan)) return;
     state_->renews_before_use = true;
     state_->one_micro_batch();
   }
-  /// Lets the model call renew() when it reads parameters next. A trainer whose steps renew
-  /// parameters at their begin calls this after its updates. Communicates nothing.
+  /// Makes the model call renew() before it next reads parameters. A trainer whose steps renew
+  /// parameters at the begin of a step calls this function after its updates. Communicates nothing.
   void renew_before_use() { state_->renews_before_use = search::updates_apart(state_->plan); }
   /// Calls renew() if renew_before_use() was called after the last renewal.
   void renew_if_due() {
@@ -243,7 +247,8 @@ class model {
     for (auto& node : state_->nodes)
       for (auto& p : node->parameters()) p.clear();
   }
-  /// Calls f(parameter) for each parameter, in the order of the net: a tied one at its first use.
+  /// Calls f(parameter) for each parameter, in the order of the net. A tied parameter has the place
+  /// of its first use.
   template <class F>
   void for_each_parameter(F f) {
     for (auto& node : state_->nodes)
@@ -251,7 +256,7 @@ class model {
         if (!p.is_tied()) f(p);
   }
 
-  /// Returns the number of elements of all parameters; what several ranks store counts once.
+  /// Returns the number of elements of all parameters. A replicated element counts once.
   std::int64_t parameter_count() {
     std::int64_t n = 0;
     for_each_parameter([&](parameter<Processor> const& p) { n += p.value().extents().elements(); });
@@ -270,11 +275,11 @@ class model {
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
-  /// Returns the position of the part that makes the output of the net, which the loss reads.
+  /// Returns the position in the pipeline of the part that makes the net's output for the loss.
   int output_position() const {
     return state_->pipeline->position_of_element(state_->problem.size() - 2);
   }
-  /// Gives every rank the output of the net, which the ranks of one part have.
+  /// Gives every rank the output of the net, which only the ranks of one part of the mesh have.
   void share_output(std::vector<T>& values) const {
     auto const& part = *state_->pipeline;
     auto size = static_cast<std::int64_t>(values.size());
@@ -330,8 +335,8 @@ class model {
   Tensor whole(shape const& extents) const {
     return {stage_mesh(), extents, placement::all_broadcast(stage_mesh().axes())};
   }
-  /// Returns a replicated tensor of values, in its element type. Ranks may differ outside of what
-  /// they read (train/local_batch.hpp).
+  /// Returns a replicated tensor with these values, converted to its element type. Elements that a
+  /// rank never reads may differ between ranks (train/local_batch.hpp).
   template <class Tensor, class Value>
   Tensor made_of(std::span<Value const> values, shape const& extents) const {
     auto made = whole<Tensor>(extents);

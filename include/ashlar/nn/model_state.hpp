@@ -21,7 +21,7 @@
 
 namespace ashlar::nn {
 
-/// What a placed net consists of. It has an object of its own because its address must not change
+/// The members of a model. They form an object of their own because their addresses must not change
 /// when the model is moved.
 template <class T, class Processor, class Input>
 struct model_state {
@@ -36,8 +36,8 @@ struct model_state {
         plan(std::move(chosen)), context(context_extents(problem)), seed(s),
         nodes(std::move(elements)), check_input(std::move(first)) {}
 
-  /// Returns the program of a step of this problem on the whole mesh, or on `part` of it. Nothing
-  /// overlaps in it.
+  /// Returns the program of a step of the problem `net`, on the whole mesh or on `part` of a
+  /// pipeline. The program is in serial order: no communication overlaps with computation.
   step::program program_of(search::problem const& net,
                            std::optional<step::pipeline_part> const& part) const {
     return part ? step::build_stage(net, plan, mesh.machine(), *part)
@@ -68,13 +68,13 @@ struct model_state {
     return *one_walker;
   }
 
-  mesh_type mesh, stage;  ///< all ranks that train; those that compute here (model::stage_mesh)
+  mesh_type mesh, stage;  ///< all ranks that train; this rank's part (model::stage_mesh)
   std::optional<step::pipeline_part> pipeline;
   search::problem problem;
   search::plan plan;
   shape targets, context;  ///< the extents of a micro-batch's targets and of its context
   std::uint64_t seed;
-  bool is_synchronized = false;    ///< since the last clear_gradients
+  bool is_synchronized = false;    ///< whether synchronize() ran after clear_gradients()
   bool renews_before_use = false;  ///< whether stored parameters are older than updated ones
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   input_check check_input;

@@ -3,14 +3,16 @@
 
 #pragma once
 
-// Mixtures of experts, in short MoE: a feed-forward net of which each token takes only a part.
+// Mixtures of experts, in short MoE. A mixture is a feed-forward net of many experts, of which each
+// token uses only a few.
 //
 //   moe         dispatch, experts, combine
 //   moe_block   a block of a transformer whose feed-forward net is a mixture of experts
 //   moe_gpt     a GPT in which every second block has experts
 //
-// Between these layers, rows of tokens go to the ranks that have their experts and back. These are
-// redistributions as others are: the plan says where tokens, experts and hidden features are split.
+// Between dispatch, experts and combine, the rows of tokens travel to the ranks that have their
+// experts, and back. These are redistributions like all others: the plan says where tokens, experts
+// and hidden features are split.
 
 #include <ashlar/nn/combine.hpp>
 #include <ashlar/nn/dispatch.hpp>
@@ -29,7 +31,7 @@ constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options 
   return chain(residual(chain(layer_norm(features), self_attention(features, heads))),
                residual(chain(layer_norm(features), moe(features, o))));
 }
-/// Returns the same block with dropout after both parts, with probability `p`.
+/// Returns the same block with dropout of probability `p` at the end of both residuals.
 constexpr auto moe_block(std::int64_t features, std::int64_t heads, moe_options const& o,
                          double p) {
   return chain(residual(chain(layer_norm(features), self_attention(features, heads), dropout(p))),

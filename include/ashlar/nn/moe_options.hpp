@@ -20,26 +20,30 @@ inline constexpr double dropless = std::numeric_limits<double>::infinity();
 struct moe_options {
   int experts = 8;
   int chosen = 2;  ///< the experts of each token
-  /// The features between the two products of an expert. 0: four times those of a token.
+  /// The number of features between the two products of an expert. 0: four times as many as a token
+  /// has.
   std::int64_t hidden = 0;
-  /// The factor of the balance loss: experts · Σ f p over the experts. f is the part of all routes of
-  /// the micro-batch that lead to the expert, p the mean of its probability over all tokens.
+  /// The factor of the balance loss: experts · Σ f p over the experts. f is the share of the
+  /// micro-batch's routes that lead to an expert, p the mean of the expert's probability over all
+  /// tokens.
   double balance = 0;
-  /// The factor of the router's z-loss: the mean over all tokens of the micro-batch of
-  /// log(Σ exp(logit))², which keeps logits small.
+  /// The factor of the router's z-loss, which keeps logits small: the mean over all tokens of the
+  /// micro-batch of log(Σ exp(logit))².
   double z_loss = 0;
-  /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up: those with the
-  /// largest gates, and of gates that are equal bit for bit those that come first in the micro-batch.
+  /// An expert takes at most capacity · chosen · tokens / experts tokens, rounded up. It takes the
+  /// tokens with the largest gates; among gates that are equal bit for bit, the tokens that come
+  /// first in the micro-batch.
   double capacity = dropless;
-  /// The tokens of the fullest rank over the mean of all ranks, where experts are split. Predicted
-  /// seconds, bytes and memory count with it; what runs does not depend on it. At most 1000.
+  /// The number of tokens of the fullest rank divided by the mean over all ranks, where a plan
+  /// splits the experts. Only predictions of seconds, bytes and memory use this number. From 1 to
+  /// 1000.
   double imbalance = 1;
 
   friend constexpr bool operator==(moe_options const&, moe_options const&) = default;
 };
 
 /// Returns an imbalance in thousandths, rounded up (shape::fullest). A number with at most three
-/// decimals is not rounded: 1.1 is 1100, although the double is a little larger than 1.1.
+/// decimals is not rounded: 1.1 gives 1100, although the double is a little larger than 1.1.
 constexpr int thousandths(double imbalance) {
   auto n = static_cast<int>(imbalance * evenly_full);
   while (double(n) / evenly_full < imbalance) ++n;

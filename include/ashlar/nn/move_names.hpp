@@ -6,7 +6,8 @@
 // The names of a program's moves, for the watchdog's messages (comm/watch/watchdog.hpp):
 //
 //   1.3.0.weight               a parameter, before the layer computes with it
-//   gradient of 1.3.0.weight   the sum of its gradient over the ranks
+//   gradient of 1.3.0.weight   the gradient of a parameter, summed over the ranks
+//   updated 1.3.0.weight       a parameter, on its way to where it is stored
 //   x of 4.gpt_attention       an activation on its way to element 4
 //   dy of 4.gpt_attention      the gradient of an activation
 //   statistic of 7.linear      a statistic, such as a maximum over a split dim

@@ -4,8 +4,8 @@
 #pragma once
 
 // A layer of a placed net. The executor keeps the tensors of a step in slots. The node calls the
-// layer's passes with tensors from slots and stores their results in slots. It owns the layer's
-// parameters.
+// layer's passes with tensors from slots and stores their results in slots. The node owns the
+// layer's parameters.
 //
 // The template arguments of a node are
 //
@@ -35,7 +35,9 @@ struct stream_counter {
   std::uint64_t next = 0;
 };
 
-/// The parameter of an earlier element that is parameter `index` of this element too, or null.
+/// What an element knows about its tied parameter. `first` is the parameter of the earlier element
+/// that has it in common with this element, or null if there is none. In this element it is
+/// parameter number `index`.
 template <class Processor>
 struct tied_parameter {
   parameter<Processor> const* first = nullptr;
@@ -224,8 +226,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets or the context, split like the first `dims` dims of the input. `whole` has
-  /// all of it on every rank, so this communicates nothing.
+  /// Returns the targets or the context (`whole`), split like the first `dims` dims of the input.
+  /// Communicates nothing, because `whole` is replicated.
   any_tensor<processor> moved_to_x(any_tensor<processor> const& whole, int dims) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)
@@ -262,7 +264,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   step::layer_spec spec_;
   At at_;
   std::uint64_t stream_ = 0;
-  std::optional<box> dx_with_halo_;  // of this rank's dx, if it has a halo
+  std::optional<box> dx_with_halo_;  // the box of this rank's dx, if dx has a halo
 };
 
 }  // namespace ashlar::nn

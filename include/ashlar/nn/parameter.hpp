@@ -13,8 +13,8 @@
 //   gradient()   the sum, redistributed to the placement of the value, for the optimizer
 //
 // If a plan stores the parameter at another placement than that of the update, source() is a copy
-// at that placement. After the updates of a step the program replaces it: it redistributes
-// updated() to where the parameter is stored, and calls set_stored().
+// at the placement of storage. After the updates of a step, the program replaces this copy: it
+// redistributes updated() to the placement of storage, and calls set_stored() with the result.
 //
 // The class is the same for every layer, number of dims and placement. So code that works on all
 // parameters (optimizers, norms, checkpoints) is compiled once.
@@ -39,7 +39,7 @@ namespace ashlar::nn {
 /// The shards of a parameter, as an optimizer reads and writes them. T is float or double.
 template <class T>
 struct parameter_shards {
-  std::int64_t elements;  ///< of each of the following arrays
+  std::int64_t elements;  ///< the length of each of the following arrays
   T* value;
   T const* gradient;
   bfloat16* copy;  ///< the value rounded to bfloat16, or null if the net computes with T
@@ -51,8 +51,8 @@ class parameter {
   using tensor_type = any_tensor<Processor>;
 
   /// Makes a parameter with this value, and a gradient sum of zero at placement `grad`. `rounded`
-  /// must be true if the net computes with bfloat16. `stored` is the same value at the placement at
-  /// which it is stored, or empty if that is where it is updated.
+  /// must be true if the net computes with bfloat16. `stored` is the same value at the placement of
+  /// storage, or empty if the parameter is stored where it is updated.
   parameter(step::label const& name, std::string const& path, int element, tensor_type value,
             placement const& grad, bool decays, bool rounded, tensor_type stored = {})
       : name_(name), path_(path + name.text), element_(element), decays_(decays),

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The slots of parameters and of their gradient sums in an execution of a program. Their tensors
-// exist between runs, and so their slots are filled once. The exception is a parameter that is
-// updated apart from its storage. A redistribution renews it in each step, which replaces its
-// tensor (nn/parameter.hpp). Its slot is filled when a run begins, and emptied when the run ends,
-// so that no execution keeps an old tensor.
+// The slots of parameters and of their gradient sums in an execution of a program. The tensors of
+// these slots exist between runs, so the slots are filled only once. The exception is a parameter
+// that is updated apart from its storage: in each step, a redistribution renews the parameter and
+// replaces its tensor (nn/parameter.hpp). The slot of such a parameter is filled when a run begins
+// and emptied when the run ends, so that no execution keeps an old tensor.
 
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ class parameter_slots {
   using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
 
  public:
-  /// Both references must outlive this object.
+  /// `elements` and `p` must outlive this object.
   parameter_slots(nodes const& elements, step::program const& p)
       : elements_(&elements), program_(&p) {
     for (std::size_t v = 0; v < p.values.size(); ++v)
@@ -50,13 +50,14 @@ class parameter_slots {
   void take(execution<Processor>& on) const {
     for (int const v : renewed_) on.set(v, parameter_of(program_->value_of(v)).source());
   }
-  /// Empties these slots.
+  /// Empties the slots of parameters that redistributions renew.
   void drop(execution<Processor>& on) const {
     for (int const v : renewed_) on.set(v, {});
   }
 
-  /// Stores the result of a redistribution: in its slot, or in the parameter that it renews, which
-  /// later actions of the run then read.
+  /// Stores `made`, the result of a redistribution. If the redistribution renews a parameter,
+  /// `made` becomes the parameter's stored value, which later actions of the run read. Otherwise
+  /// the slot of `value` holds `made`.
   void put(execution<Processor>& on, int value, any_tensor<Processor> made) const {
     auto const& is = program_->value_of(value);
     if (is.kind != step::value_kind::renewed) return on.set(value, std::move(made));

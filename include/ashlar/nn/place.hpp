@@ -54,8 +54,8 @@ auto place_with(Net const& net, net_builder<Processor> built, search::problem pr
                                             std::move(built.nodes), check_input);
 }
 
-/// Returns a builder that places a net on a mesh. If a loss is appended to the user's net, the
-/// names of parameters do not show the chain of the two.
+/// Returns a builder that places a net on a mesh. If with_loss() wraps the user's net and a loss in
+/// a chain, the names of parameters leave out the position in this chain.
 template <class Layer, class Processor>
 net_builder<Processor> builder_for(basic_mesh<Processor> const& m, std::uint64_t seed) {
   return {m, {seed}, {}, {}, ends_in_loss<Layer>};
@@ -69,12 +69,12 @@ ASHLAR_INLINE void check_plan(search::plan const& plan, search::problem const& p
 /// Throws ashlar::error if the stages of a pipeline, or its schedule, do not fit the net.
 ASHLAR_INLINE void check_pipeline(search::pipeline_plan const& p, search::problem const& problem);
 
-/// Returns what the first part of the mesh runs of a pipeline.
+/// Returns the description of a pipeline for the ranks of the first part of the mesh.
 ASHLAR_INLINE step::pipeline_part part_of_pipeline(search::pipeline_plan const& p,
                                                    topology const& whole);
 
 /// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
-/// ashlar::error if the plan does not fit. `planned_for` is the mesh of all its ranks.
+/// ashlar::error if the plan does not fit. `planned_for` is the mesh of all ranks of the plan.
 template <class T, class Layer, class Processor>
 search::problem checked_problem(Layer const& net, basic_mesh<Processor> const& m,
                                 search::plan const& plan, std::uint64_t seed,
@@ -234,7 +234,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_pl
         "micro-batches cannot take turns in a pipeline, whose schedule orders them. Set the "
         "plan's interleaved to 1.");
   auto chosen = p.chosen;
-  chosen.recomputed = 0;  // each stage has a number of its own, which check_pipeline looks at
+  chosen.recomputed = 0;  // each stage has its own number, which check_pipeline checks
   m.require_agreement(search::fingerprint(p), "nn::place", "the ranks have different plans");
   auto problem = detail::checked_problem<T>(net, m, chosen, seed, search::whole_mesh(p));
   detail::check_pipeline(p, problem);

@@ -27,13 +27,14 @@ struct net_builder {
   stream_counter streams;
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
   std::string path;
-  bool names_next = true;  ///< false: the parts of the next composite are not named
-  /// In a pipeline: the part of the mesh that has each stage, and the number of the element behind
-  /// it.
+  bool names_next = true;  ///< false: the path leaves out the next composite
+  /// In a pipeline, for each stage: the part of the mesh that has the stage, and the number of the
+  /// first element after the stage.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
   inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
 
-  /// Returns the parameter of an earlier element that element number `element` reads too.
+  /// Returns the parameter that element number `element` has in common with an earlier element.
+  /// Its `first` is null if there is none.
   tied_parameter<Processor> tied_of(int element) const {
     for (auto const& t : ties)
       if (t.later == element)
@@ -43,8 +44,8 @@ struct net_builder {
     return {};
   }
 
-  /// Returns the mesh of an element. In a pipeline every rank has all elements, but outside of
-  /// their meshes their shards are empty.
+  /// Returns the mesh of an element. In a pipeline, every rank has a node for each element. On
+  /// ranks outside of an element's mesh, the shards of its parameters are empty.
   basic_mesh<Processor> const& mesh_of(int element) const {
     for (auto const& [part, end] : stages)
       if (element < end) return part;
@@ -58,7 +59,8 @@ struct net_builder {
     return mesh;
   }
 
-  /// Calls place(), which places part number `index` of a composite.
+  /// Calls place(), which places part number `index` of a composite. During the call, `path` is the
+  /// position of this part.
   template <class Place>
   void inside(std::size_t index, Place place) {
     auto const outside = path.size();

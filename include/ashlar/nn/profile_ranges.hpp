@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Named ranges that show a step in the profile of a device: one for each pass of a micro-batch, and
-// inside it one for each computation, such as "12.linear forward". On the host they do nothing.
+// Named ranges that show a step in the profile of a device. There is a range for each pass of a
+// micro-batch, and within it one for each computation, such as "12.linear forward". On the host
+// there are no ranges.
 
 #include <memory>
 #include <optional>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The routes of training passes as data: they can be recorded, given and replayed. Routes are by
-// global token and expert, and so independent of mesh and plan. Gates are not recorded: they follow
-// from the router's parameters.
+// The routes of training passes as data: they can be recorded, given and replayed. Routes name
+// tokens and experts by their numbers in the whole micro-batch and the whole mixture, so routes do
+// not depend on mesh and plan. Gates are not recorded: they follow from the router's parameters.
 //
 //   nn::record_routes(model);                     // from now on
 //   trainer.step(batch);
@@ -15,10 +15,11 @@
 // A rank of a pipeline records the mixtures of its own stages. Merge the books of all stages before
 // you replay them in another pipeline.
 //
-// A pass is named by its number, step · micro-batches + micro-batch, and by the element `dispatch` in
-// the net (mixture_pass). A pass for which the book has no routes gets those that the router chooses.
-// Passes that do not train, as those of predict(), never record or replay. A pass that replays is
-// recorded, too. A pass whose router fails is not.
+// A book names a pass of a mixture by two numbers (mixture_pass): the number of the pass, which is
+// step · micro-batches + micro-batch, and the number of the mixture's `dispatch` among the elements
+// of the net. If the book has no routes for a pass, the router chooses them. Passes that do not
+// train, such as those of predict(), never record or replay. A pass that replays routes is
+// recorded, too. A pass whose router's logits are not finite is not recorded.
 
 #include <string>
 
@@ -29,8 +30,8 @@
 
 namespace ashlar::nn {
 
-/// Returns routes as a book has them. If a capacity dropped some, the balance loss does not count
-/// them. Throws ashlar::error for experts that do not exist.
+/// Returns an entry of a book with the routes `r`. The balance loss does not count routes that a
+/// capacity dropped (-1). Throws ashlar::error for experts that do not exist.
 inline routes_and_loads given_routes(routing const& r) {
   check_routes(r);
   std::vector<std::int64_t> chosen_by(static_cast<std::size_t>(r.experts));
@@ -39,8 +40,8 @@ inline routes_and_loads given_routes(routing const& r) {
   return {std::make_shared<routing const>(r), std::move(chosen_by)};
 }
 
-/// Forgets what was recorded, and records the routes of all later training passes: 4 bytes for each
-/// expert that a token chooses, as long as the model exists.
+/// Deletes what was recorded, and records the routes of all later training passes. Each expert that
+/// a token chooses takes 4 bytes, which stay in memory as long as the model exists.
 template <class Model>
 void record_routes(Model const& model) {
   model.mixtures().recorded.clear();
@@ -61,9 +62,10 @@ inline bool has_mixtures(search::problem const& net) {
   return false;
 }
 
-/// Gives the passes that a book names the routes that it has, until this function is called again. An
-/// empty book gives none. Expects the same book on all ranks of a stage. Throws ashlar::error if an
-/// element of the book does not route so many tokens to so many experts. Communicates nothing.
+/// Lets the passes that `book` names take the routes in the book, until this function is called
+/// again. An empty book lets the router choose all routes. Expects the same book on all ranks of a
+/// stage. Throws ashlar::error if the routes of an element in the book do not fit the element's
+/// numbers of tokens and experts in the net. Communicates nothing.
 template <class Model>
 void replay_routes(Model const& model, route_book book) {
   auto const& net = model.problem();

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// From the probabilities of a router to the routes of all tokens. A token's choices are `chosen`
-// numbers of experts in ascending order, and with a capacity also their gates. All ranks have the
-// choices of all tokens, so that they all find the same routes, the same tokens to drop and the same
-// faults.
+// Turns the probabilities of a router into the routes of all tokens. A token's choices are `chosen`
+// numbers of experts in ascending order, and with a capacity also the gates of these experts. All
+// ranks have the choices of all tokens, so that all ranks find the same routes, the same tokens to
+// drop and the same faults.
 
 #include <algorithm>
 #include <cmath>
@@ -22,13 +22,14 @@ namespace ashlar::nn {
 
 using ashlar::check_routes;
 
-/// Returns how many numbers a token's choices are.
+/// Returns how many numbers describe the choices of one token.
 constexpr int numbers_of_choices(moe_options const& o) {
   return o.capacity < dropless ? 2 * o.chosen : o.chosen;
 }
 
-/// Writes the choices of one token: the experts with the largest probabilities, and of equal ones
-/// those with the lower numbers. If a probability is not finite, the first choice is -1.
+/// Writes the choices of one token: the experts with the largest probabilities, and among equal
+/// probabilities the experts with the lower numbers. If a probability is not finite, the first
+/// choice is -1.
 template <class A>
 void choose(moe_options const& o, A const* probability, A* choices) {
   bool finite = true;
@@ -50,7 +51,8 @@ void choose(moe_options const& o, A const* probability, A* choices) {
 
 namespace detail {
 
-/// Takes from the experts the tokens that exceed their capacity.
+/// Drops tokens from experts that have more tokens than their capacity: sets the routes with the
+/// smallest gates to -1.
 template <class A>
 void drop_beyond_capacity(moe_options const& o, A const* choices, routing& routes) {
   int const numbers = numbers_of_choices(o);
@@ -74,9 +76,10 @@ void drop_beyond_capacity(moe_options const& o, A const* choices, routing& route
 
 }  // namespace detail
 
-/// Returns the routes that the choices of all tokens make. If a probability of a token was not finite,
-/// stores the number of the first such token in *fault and gives these tokens the experts with the
-/// lowest numbers. Throws ashlar::error if there is such a token and `fault` is null.
+/// Returns the routes that follow from the choices of all tokens. If the probabilities of a token
+/// were not finite, the token gets the experts with the lowest numbers, and *fault becomes the
+/// number of the first such token. Throws ashlar::error if there is such a token and `fault` is
+/// null.
 template <class A>
 routes_and_loads routes_from(moe_options const& o, A const* choices, std::int64_t tokens,
                              std::optional<std::int64_t>* fault = nullptr) {

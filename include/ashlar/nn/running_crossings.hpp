@@ -4,7 +4,7 @@
 #pragma once
 
 // The sends and receives of a program that are under way: crossings to and from other parts of a
-// pipeline's mesh. Each has the tensor that it sends or receives.
+// pipeline's mesh. Each running crossing holds the tensor that it sends or receives.
 
 #include <memory>
 #include <utility>
@@ -27,8 +27,8 @@ class running_crossings {
       plans_.push_back(prepared_for(plan, m.whole(), m.rank_of_whole()));
   }
 
-  /// Begins the crossing of an action. `sent` is the tensor that it sends. If it receives, `sent`
-  /// is null, and what arrives has elements of `type`.
+  /// Begins the crossing of an action. `sent` is the tensor to be sent. If the crossing receives a
+  /// tensor, `sent` is null, and `type` is the type of the received elements.
   void begin(basic_mesh<Processor> const& m, step::action const& a,
              any_tensor<Processor> const* sent, element_type type) {
     auto const& c = program_->crossing_of(a);
@@ -37,9 +37,11 @@ class running_crossings {
     auto& run = running_[static_cast<std::size_t>(a.crossing)];
     run.tensor = sent != nullptr ? *sent
                                  : any_tensor<Processor>(m, after.extents, after.from, type);
+    // The crossings of a program have even numbers. Crossings outside of programs have odd ones
+    // (mesh::next_crossing), so no two crossings under way have the same number.
     run.under_way = m.start_crossing(crossing, run.tensor.local_box(), run.tensor.data(),
                                      static_cast<std::size_t>(size_of(run.tensor.type())),
-                                     2 * c.number);  // even: next_crossing() gives odd ones
+                                     2 * c.number);
   }
   /// Waits for the crossing of an action, and returns its tensor. Adds the seconds of the wait to
   /// `waited`.
@@ -68,7 +70,7 @@ class running_crossings {
     std::unique_ptr<pending_operation> under_way;  // destroyed before the tensor
   };
   step::program const* program_;
-  std::vector<prepared_crossing> plans_;  // as program::crossing_plans
+  std::vector<prepared_crossing> plans_;  // in the order of program::crossing_plans
   std::vector<crossing_run> running_;     // one per crossing of the program
 };
 

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Runs a net that is planned for batches of one size on batches of any size: in parts of the
-// planned size, one after another. The last part is filled up with copies of its last sample, and
-// what the net returns for them is cut off. This is right for nets whose samples do not depend on
-// each other. Others (layer_spec::couples_rows) take whole parts only.
+// Runs a net that is planned for batches of one size on batches of any size. A batch is run in
+// parts of the planned size, one after another. The last part is filled up with copies of its last
+// sample, and the results for these copies are cut off. The other results are right only if samples
+// do not depend on each other. A net whose samples depend on each other (layer_spec::couples_rows)
+// takes whole parts only.
 
 #include <algorithm>
 #include <cstdint>

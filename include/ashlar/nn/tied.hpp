@@ -7,18 +7,19 @@
 //
 //   tied(embedding(vocabulary, features), body, output_embedding(features, vocabulary))
 //
-// Parameter 0 of the first layer is also parameter 0 of the last one. It is stored once, has one
-// state of the optimizer, counts once in the norm, and is in checkpoints by the name that it has in
-// the first layer. Its initial values are those of the first layer.
+// Parameter 0 of the first layer is also parameter 0 of the last one. The parameter is stored once,
+// has one optimizer state, counts once in the norm, and has in checkpoints the name that the first
+// layer gives it. Its initial values are those of the first layer.
 //
-//   gradients    Each use has a sum of its own. Both are reduced over the ranks to the placement
-//                at which the parameter is stored. Then the sum of the last layer is added to that
-//                of the first one, on one stage as in a pipeline. So both give the same bits.
+//   gradients    Each use has a gradient sum of its own. Both sums are reduced over the ranks to
+//                the placement at which the parameter is updated. Then the sum of the last layer is
+//                added to the sum of the first one. This order is the same with and without
+//                pipeline stages, and so are the bits.
 //   placements   A plan may let the two layers read the parameter at different placements. Its
 //                stored placement is the same for both (search/tied_storage.hpp).
 //   pipelines    If the two layers are in stages on different ranks, the parameter crosses to the
 //                last layer at the begin of each step, and the gradient of the last layer crosses
-//                back at its end (step/build_stage.hpp).
+//                back at the end of the step (step/build_stage.hpp).
 
 #include <utility>
 
@@ -37,7 +38,7 @@ class tied_chain : public chain<First, Rest...> {
       : base(std::move(first), std::move(rest)...) {}
 
   /// Throws ashlar::error if the first parameters of the two layers have different extents, or if
-  /// one of them is in another tie.
+  /// one of these parameters is in another tie.
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
     int const first = problem.size();
@@ -62,7 +63,7 @@ constexpr bool last_is_single() {
 }  // namespace detail
 
 /// Returns a sequence of layers, such as a GPT, whose first and last layer have one parameter in
-/// common: parameter 0 of both. Their extents must be equal.
+/// common: parameter 0 of both. The extents of the two parameters 0 must be equal.
 template <class First, class Second, class... Rest>
 constexpr auto tied(First first, Second second, Rest... rest) {
   static_assert(blueprint<First> && detail::last_is_single<First, Second, Rest...>(),

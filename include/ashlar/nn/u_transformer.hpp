@@ -11,15 +11,16 @@
 //   level k      skip(block, skip(halve, level k + 1, double), block), block
 //   innermost    skip(block, skip(middle), block), block
 //
-// A skip concatenates its input with what its inner part makes of it (skip.hpp). Each of the two
-// blocks behind the skips of a level takes up the result of one of them. A block is
+// A skip concatenates its input with the output of its inner part (skip.hpp). Each level has two
+// skips, one inside the other, and a block after each skip that reads its output. A block is
 //
 //   convolutions      x + convolve(gelu(group_norm(convolve(gelu(group_norm(x)))))), 3 x 3
-//   and attention     among pixels, to the context and a perceptron, each as x + f(layer_norm(x))
+//   and attention     among pixels, attention to the context, then a perceptron, each of the three
+//                     as x + f(layer_norm(x))
 //
-// A convolution of 1 x 1 before a block gives its input the channels of the level. Only the first
-// block of the outermost level needs none. The blocks of the innermost level have no attention; its
-// middle is convolutions, attention, convolutions.
+// A convolution of 1 x 1 before a block changes its input to the number of channels of the level.
+// Only the first block of the outermost level needs no such convolution. The blocks of the
+// innermost level have no attention; its middle is convolutions, attention, convolutions.
 //
 // The context belongs to the batch (context_attention.hpp). Plans may recompute the convolutions and
 // the attention of each block (segment.hpp).
@@ -27,8 +28,9 @@
 // The paper says that its net has 2.1 billion parameters, attention after the convolutions of a
 // U-Net, and skips from the i-th layer to the i-th from last. The defaults for images, channels and
 // context are those of the program that its authors published with Alpa; this net then has 2.06
-// billion parameters. The paper leaves open heads, groups, the perceptrons and whether the net gets
-// the time of a diffusion, so these are our choice: the time is left out.
+// billion parameters. The paper does not give the numbers of heads and groups and the sizes of the
+// perceptrons, so we chose them. It does not say whether the net also gets the time step of a
+// diffusion; ours does not.
 
 #include <array>
 #include <cstddef>
@@ -82,8 +84,8 @@ class u_transformer_parts {
                          add(pixel_cross_attention(channels, o_.heads, o_.context)),
                          add(perceptron(channels, 4 * channels)), channels_first()));
   }
-  /// Returns a block of level K, whose input has `from` channels. Unless it `Widens`, they are the
-  /// channels of the level.
+  /// Returns a block of level K, whose input has `from` channels. If `Widens` is false, `from` must
+  /// be the number of channels of the level.
   template <int K, bool Widens>
   constexpr auto block(std::int64_t from) const {
     std::int64_t const c = channels<K>();

@@ -25,8 +25,8 @@
 //
 // All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
 // that split a dim along which a window slides are tried with the halos that a program would
-// exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec). This
-// function is meant for tests and takes milliseconds to seconds. It runs on the host only.
+// exchange. Meshes whose shards would cut blocks of channels are skipped (step::block_spec).
+// nn::verify is meant for tests and takes milliseconds to seconds. It runs on the host only.
 
 #include <array>
 #include <cstdlib>
@@ -217,9 +217,9 @@ inline void throw_first(mesh const& m, int piece, std::string const& mine) {
 
 }  // namespace detail
 
-/// Tries every row of a layer's rules on an input of extents x, in elements of type T (double or
-/// float). Small extents make splits uneven and keep the test fast.
-/// Communicates nothing. Throws ashlar::error for the first row or pass that is wrong.
+/// Tries every signature row of a layer on an input of extents x, in elements of type T (double or
+/// float). Small extents make splits uneven and keep the test fast. Communicates nothing. Throws
+/// ashlar::error for the first row or pass that is wrong.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank],
             verify_options const& options = {}) {
@@ -230,8 +230,8 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
 }
 
 /// Makes the same trials as the overload without a mesh, but divides them among the ranks of `m`.
-/// Throws on every rank. Communicates: two small collectives over the mesh, and the error message
-/// if there is one.
+/// If a trial finds a fault, throws its error on every rank. Communicates: two small collectives
+/// over the mesh, and the error message if there is one.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {

@@ -23,12 +23,13 @@ device::image_extents local_images(X const& x) {
 }
 
 /// Returns the extents of this rank's part of the images x, for the window that makes this rank's
-/// part of y. x has its halo if its rows are split. Works also with gradients instead of x and y.
+/// part of y. If the rows of images are split, x includes its halo. x and y may also be gradients.
 template <class X, class Y>
 device::image_extents local_images(X const& x, Y const& y, device::window const& w) {
   auto e = local_images(x);
-  // The rows that x has, and those from the first window's first row to the last one's last row.
-  // Where the windows begin above x or end below it, there is padding.
+  // `rows` are the rows that this rank has of x, and `places` those that it has of y. This rank's
+  // windows cover the rows from places.begin * stride - padding to `end`. Rows that the windows
+  // cover but x does not have are padding.
   interval const rows = x.local_box()[2], places = y.local_box()[2];
   e.missing_above = e.missing_below = w.padding;
   if (places.size == 0) return e;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Letters for the dims of tensors, by which signature tables say which dims of operands and of a result
-// are the same, and the rule by which element-wise operators match the dims of two operands (NumPy's
-// broadcasting). The dims are matched from the last one on:
+// Letters for the dims of tensors. In signature tables, dims of operands and of a result that have
+// the same letter are the same dim. This file also has the rule by which element-wise operators
+// match the dims of two operands (NumPy's broadcasting). The dims are matched from the last one on:
 //
 //   extents          result    the operand that is repeated
 //   512x8  +     8   512x8     the second one, along dim 0, which it lacks
@@ -19,8 +19,8 @@
 
 namespace ashlar {
 
-/// Up to max_rank letters, one for each dim of a tensor. The letter '1' stands for a dim of extent 1
-/// along which the tensor is repeated, or which a sum has left.
+/// Up to max_rank letters, one for each dim of a tensor. The letter '1' stands for a dim of extent
+/// 1, along which the tensor is repeated, or to which a sum has reduced a dim.
 struct dim_letters {
   char text[max_rank + 1]{};
   int length = 0;
@@ -42,15 +42,16 @@ struct dim_letters {
   }
 };
 
-/// Returns `rank` letters: those of a tensor's dims in order.
+/// Returns the letters a, b, c, ... for the dims of a tensor with `rank` dims.
 constexpr dim_letters first_letters(int rank) {
   dim_letters letters;
   for (int d = 0; d < rank; ++d) letters.push_back(static_cast<char>('a' + d));
   return letters;
 }
 
-/// Returns the letters of an operand of extents `x` in a result of extents `out`, whose dims have the
-/// first letters and are matched from the last one on.
+/// Returns the letters of an operand of extents `x` that is repeated to the extents `out` of a
+/// result. The dims of the result have the letters a, b, c, ..., and the dims of the operand are
+/// matched with them from the last one on.
 constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
   dim_letters letters;
   for (int d = 0, e = out.rank() - x.rank(); d < x.rank(); ++d, ++e)
@@ -62,7 +63,7 @@ constexpr dim_letters repeated_letters(shape const& x, shape const& out) {
 struct matched_dims {
   shape extents;
   dim_letters x, y;
-  int failing_dim = -1;  ///< a dim of the result whose extents differ while neither is 1; -1: none
+  int failing_dim = -1;  ///< a dim in which the extents differ and neither is 1; -1: none
 };
 
 /// Matches the dims of two operands of extents `x` and `y` from the last one on.

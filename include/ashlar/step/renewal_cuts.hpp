@@ -3,11 +3,12 @@
 
 #pragma once
 
-// The best division of renewed parameters into buckets, if they travel while the next forward pass
-// runs. All parameters are ready at time 0. A link carries the buckets one after another in the order
-// in which the pass needs the parameters, and the pass waits for each parameter before its first
-// use. A bucket costs one latency: many small buckets arrive late, and a large one keeps the pass
-// waiting for its last parameter.
+// Divides renewed parameters into buckets. A renewed parameter is one that is redistributed, after
+// its update, to the placement at which it is stored. Here these redistributions run during the
+// next forward pass. All parameters are ready at time 0. A link carries the buckets one after
+// another, in the order in which the pass first uses the parameters, and the pass waits for each
+// parameter before its first use. Each bucket costs one latency. So many small buckets arrive late,
+// whereas a large bucket makes the pass wait until all its parameters have arrived.
 //
 // With k buckets, of which the last one ends with parameter j, this bucket arrives at
 //
@@ -17,8 +18,9 @@
 //
 //   F(j, k) = min over i < j of  max(F(i, k - 1), A(j, k)) + work of i + 1 .. j
 //
-// where the work of i is that between the first uses of i and of i + 1. The pass ends at the
-// least F(n, k). For some k this is exact for consecutive buckets in the order of use.
+// where the work of i is the computation between the first uses of parameters i and i + 1. With n
+// parameters, the pass ends at the least F(n, k) over all k. No division into buckets of
+// consecutive parameters is faster.
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +30,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct renewed_parameter {
-  double seconds = 0;  ///< of its transfer, without the latency
+  double seconds = 0;  ///< seconds of its transfer, without the latency
   double work = 0;     ///< seconds of computation from its first use to that of the next parameter
 };
 
@@ -37,9 +39,9 @@ struct renewal_division {
   double seconds = 0;     ///< when the last computation ends
 };
 
-/// Returns the buckets with which the forward pass ends earliest, of equal ones those of the fewest
-/// buckets. Expects parameters in the order of their first use. `latency` is that of each bucket, in
-/// seconds. Takes time proportional to the cube of the number of parameters at most.
+/// Returns the buckets with which the forward pass ends earliest; among equally good divisions, the
+/// one with the fewest buckets. Expects parameters in the order of their first use. `latency` is
+/// the latency of one bucket in seconds. The run time is at most cubic in the number of parameters.
 constexpr renewal_division renewal_cuts(std::vector<renewed_parameter> const& parameters,
                                         double latency) {
   auto const n = parameters.size();
@@ -54,11 +56,11 @@ constexpr renewal_division renewal_cuts(std::vector<renewed_parameter> const& pa
   best.seconds = never;
   std::vector<double> before(n + 1, never);  // F(., k - 1)
   before[0] = 0;
-  std::vector<std::vector<int>> begins;  // per number of buckets and end: where the last one begins
+  std::vector<std::vector<int>> begins;  // [buckets - 1][end]: where the last one begins
   std::size_t buckets = 0;
   for (std::size_t k = 1; k <= n; ++k) {
     double const sent = double(k) * latency;
-    // With k or more buckets the pass cannot end before all have arrived.
+    // The pass cannot end before all k buckets have arrived, and more buckets arrive even later.
     if (sent + arrived[n] + parameters[n - 1].work >= best.seconds) break;
     std::vector<double> now(n + 1, never);
     begins.emplace_back(n + 1, -1);

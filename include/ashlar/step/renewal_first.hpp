@@ -3,23 +3,26 @@
 
 #pragma once
 
-// A pass that lets renewals run under the forward pass of the next step. A renewal is the
-// redistribution of a parameter from where it is updated to where it is stored. In the given program
-// all renewals follow the updates, and every rank waits for them. In the new one they stand at the
-// begin of the step, and each ends before the first action that reads the stored parameter:
+// A pass that overlaps renewals with the forward pass of the next step. A renewal is the
+// redistribution of a parameter from the placement of its update to the placement of its storage.
+// In the given program all renewals follow the updates, and every rank waits for them. In the new
+// program the renewals are at the begin of the step, and each renewal ends before the first action
+// that reads the stored parameter:
 //
-//   begin_move   at the begin, in the order of first use, some buckets at a time; each further
-//                bucket begins when the oldest one under way ends
-//   end_move     of all renewals of a bucket: before the first action that reads one of them
-//   buckets      renewals with the same steps, cut so that the forward pass waits least
-//                (renewal_cuts.hpp). Renewals with other steps are cut as if they had the links for
-//                themselves
+//   buckets      Renewals with the same collective steps form buckets, cut so that the forward pass
+//                waits least (renewal_cuts.hpp). The cuts assume that no other renewals use the
+//                links.
+//   begin_move   The first buckets, at most `under_way`, begin with the step. The others follow in
+//                the order of first use: each begins when the oldest bucket under way ends.
+//   end_move     All renewals of a bucket end before the first action that reads one of its
+//                parameters.
 //
-// The new program has program::renews_first. What is stored between two of its steps is as old as
-// the step before, so whoever reads it there renews it first (nn::model). The first step renews
-// parameters that are new already, so that all steps move the same bytes.
+// The flag program::renews_first marks the new program. Between two of its steps, stored parameters
+// lack the last update, so code that reads them there must renew them first (nn::model). The first
+// step renews parameters although they are up to date, so that all steps move the same bytes.
 //
-// Programs of a pipeline's parts are left as they are, since tied parameters cross between them.
+// The pass does not change the programs of a pipeline's parts, since tied parameters cross between
+// the parts.
 
 #include <algorithm>
 #include <vector>
@@ -36,8 +39,8 @@ namespace step_detail {
 
 class renewal_first_pass {
  public:
-  /// At most this many renewals with the same steps are cut one by one. If there are more,
-  /// neighbours that are needed one after the other stay together.
+  /// Up to this many renewals with the same steps may each be in another bucket. If there are more,
+  /// renewals whose parameters are used one after the other are joined before the cuts are chosen.
   static constexpr std::size_t most_cut = 128;
 
   constexpr renewal_first_pass(program const& p, machine const& m, int under_way)
@@ -113,7 +116,7 @@ class renewal_first_pass {
   }
 
   constexpr void make_buckets() {
-    std::vector<std::vector<renewal>> queues;  // of renewals with the same steps
+    std::vector<std::vector<renewal>> queues;  // each has renewals with the same steps
     for (auto const& r : in_order_of_use()) {
       std::size_t q = 0;
       while (q < queues.size() && !travel_together(path(queues[q][0].move), path(r.move))) ++q;
@@ -182,9 +185,9 @@ class renewal_first_pass {
 
 }  // namespace step_detail
 
-/// Returns the program in which renewals run under the forward pass, at most `under_way` >= 1
-/// buckets at a time. Expects a program whose renewals follow its updates. Work between two uses
-/// counts forward passes on machine `m`.
+/// Returns the program in which renewals overlap with the forward pass, at most `under_way` >= 1
+/// buckets at a time. Expects a program whose renewals follow its updates. Machine `m` gives the
+/// seconds of the forward computations between the uses of two parameters.
 ///
 ///   limit   The most memory that a rank may use, in bytes; 0 means no limit. If the new program
 ///           would exceed this limit, the result contains the given program.

@@ -12,8 +12,8 @@
 //
 // All layers compute as before. The seconds, the bytes and the memory of the plan are predicted
 // anew. The seconds are those of a step in which nothing overlaps. No lower bound is known for the
-// new plan, since the bound of the given plan holds only for plans that update parameters where they
-// store them. A memory limit of the machine is not looked at: the caller compares it with the
+// new plan, since the bound of the given plan holds only for plans that update parameters where
+// they store them. The memory limit of the machine is ignored: the caller must compare it with the
 // memory of the new plan.
 
 #include <string>
@@ -24,15 +24,15 @@
 
 namespace ashlar::sync {
 
-/// Returns the placement of a parameter that is stored as its layer reads it. A value that is read
-/// partial is stored replicated.
+/// Returns the placement at which a parameter is stored if it is stored as its layer reads it. A
+/// parameter that the layer reads as a partial sum is stored replicated.
 constexpr placement stored_as_used(search::parameter_choice const& p) {
   return ashlar::detail::reduced(p.use);
 }
 
-/// Returns whether ranks along axis `a` would store the same part of a parameter that is stored at
-/// `stored`, so that one of them, or each for a part, can update it for all. This is not so if the
-/// gradient is split along the axis.
+/// Returns whether the ranks along axis `a` can share out the update of a parameter that is stored
+/// at `stored`. They can if they store the same part of the parameter, unless its gradient is split
+/// along the axis. Then one rank can update the part for all, or each rank a piece of it.
 constexpr bool can_divide(search::parameter_choice const& p, placement const& stored,
                           topology const& t, int a) {
   return t.extent(a) > 1 && stored[a].is_broadcast() && !p.grad[a].is_split();
@@ -48,9 +48,10 @@ constexpr void check_plan_of(char const* caller, search::basic_problem<N> const&
 
 /// Returns the plan `chosen` of `net` after change(parameter, extents) has changed `store` and
 /// `update` of every parameter, with its costs on machine `m`. `change` is called once for each
-/// parameter, in the order of the net; both uses of a tied parameter get what it decides for the
-/// first one. `builder` is the caller's name. Communicates nothing. Throws ashlar::error if
-/// `chosen` is a plan of another net, or if a parameter cannot be stored or updated there.
+/// parameter, in the order of the net. Both uses of a tied parameter get the placements that
+/// `change` chooses for the first use. `builder` is the caller's name. Communicates nothing. Throws
+/// ashlar::error if `chosen` is a plan of another net, or if a parameter cannot have the new
+/// placements.
 template <int N, class Change>
 constexpr search::basic_plan<N>
 changed_plan(char const* builder, search::basic_problem<N> const& net, search::basic_plan<N> chosen,

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Deals parameters out to owners so that the busiest rank owns as few elements as possible. All
-// ranks count alike.
+// Deals parameters out to owners so that the busiest rank owns as few elements as possible. An
+// owner is the rank that updates a parameter. No rank is preferred.
 //
 //   up to 24 parameters, all owned along the same axes    branch and bound from the greedy dealing;
 //                                                         optimal unless the result has a gap
@@ -30,9 +30,9 @@ namespace ashlar::sync {
 
 /// Numbers dealt out to owners.
 struct dealt_numbers {
-  std::vector<int> owner;  ///< of each number
-  std::int64_t most = 0;   ///< the sum of the busiest owner
-  std::int64_t bound = 0;  ///< no dealing has a busiest owner with less
+  std::vector<int> owner;  ///< the owner of each number
+  std::int64_t most = 0;   ///< the sum of the busiest owner's numbers
+  std::int64_t bound = 0;  ///< a lower bound of `most` over all dealings
   constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
 };
 
@@ -80,8 +80,8 @@ class number_dealer {
     now_[static_cast<std::size_t>(i)] = owner;
   }
 
-  /// Tries all owners for the numbers from place `at` of the order on. `most` is the load of the
-  /// busiest owner so far.
+  /// Tries all owners for the numbers at positions `at` and later in order_. `most` is the load of
+  /// the busiest owner so far.
   constexpr void search(std::size_t at, std::int64_t most) {
     if (at == order_.size()) {
       best_.most = most;
@@ -91,7 +91,7 @@ class number_dealer {
     int const i = order_[at];
     for (std::size_t k = 0; k < load_.size(); ++k) {
       if (best_.most == best_.bound || ++steps_ >= most_steps) return;
-      bool tried = false;  // an owner with the same load
+      bool tried = false;  // whether an owner with this load was tried
       for (std::size_t other = 0; other < k; ++other) tried = tried || load_[other] == load_[k];
       if (tried || load_[k] + number(i) >= best_.most) continue;
       put(i, static_cast<int>(k), 1);
@@ -110,8 +110,9 @@ class number_dealer {
 
 }  // namespace detail
 
-/// Deals numbers, none below 0, out to `owners` >= 1 owners so that the largest sum is least. Up to
-/// `exact_up_to` numbers the result is optimal, unless it has a gap. Communicates nothing.
+/// Deals numbers out to `owners` >= 1 owners so that the largest sum of an owner is least. Requires
+/// numbers of 0 or more. For up to `exact_up_to` numbers the result is optimal, unless it has a
+/// gap. Communicates nothing.
 constexpr dealt_numbers deal(std::vector<std::int64_t> const& numbers, int owners,
                              int exact_up_to = 24) {
   return detail::number_dealer(numbers, owners).run(exact_up_to);
@@ -120,15 +121,15 @@ constexpr dealt_numbers deal(std::vector<std::int64_t> const& numbers, int owner
 /// A parameter that is to have an owner along some axes of a mesh.
 struct ownable {
   shape extents;
-  placement whole;    ///< its placement along the other axes
-  unsigned axes = 0;  ///< those along which it is owned: bit a is set for axis a
+  placement whole;    ///< the placement along the axes without an owner
+  unsigned axes = 0;  ///< the axes with an owner: bit a is set for axis a
 };
 
-/// Parameters dealt out to owners. The counts are elements of the busiest rank.
+/// Parameters dealt out to owners, and how good the dealing is.
 struct dealt_owners {
   std::vector<placement> at;  ///< the placement of each parameter
-  std::int64_t most = 0;      ///< on the busiest rank
-  std::int64_t bound = 0;     ///< no dealing has a busiest rank with fewer
+  std::int64_t most = 0;      ///< the elements that the busiest rank owns
+  std::int64_t bound = 0;     ///< a lower bound of `most` over all dealings
   constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
 };
 
@@ -148,8 +149,8 @@ constexpr placement owned_by(ownable const& p, topology const& t, int k) {
   return at;
 }
 
-/// Returns the number of the owner whose coordinates along some axes are those of a rank at `c`. -1:
-/// no placement can name it.
+/// Returns the number of the owner that has the coordinates `c` along the axes in `axes`. Returns
+/// -1 if no placement can name this owner.
 constexpr int owner_number(coordinates const& c, unsigned axes, topology const& t) {
   int k = 0;
   for (int a = 0; a < t.axes(); ++a) {
@@ -175,7 +176,7 @@ constexpr dealt_owners deal_mixed(std::vector<ownable> const& list, topology con
     std::int64_t elements;
   };
   std::vector<entry> order;
-  double sum = 0;  // over all ranks, however the parameters are dealt out
+  double sum = 0;  // over all ranks; the same for every dealing
   dealt_owners made;
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto const& p = list[i];

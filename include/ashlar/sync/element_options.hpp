@@ -3,18 +3,19 @@
 
 #pragma once
 
-// The ways to synchronize the parameters of one element of a chain, with what each one costs:
+// The options of one element of a chain. An option is a way to synchronize all parameters of the
+// element, that is, one strategy for each parameter. Each option has its costs:
 //
-//   seconds   of all redistributions of its parameters in a step without overlap
-//   bytes     the memory of the element (step/memory.hpp), whose placements are otherwise fixed
+//   seconds   of all redistributions of the element's parameters in a step without overlap
+//   bytes     the memory of the element (step/memory.hpp); all other placements are fixed
 //
-// Both of a tied parameter's uses are given one strategy by the caller, so the options of an element
-// with a tied parameter are those of this strategy.
+// The caller gives both uses of a tied parameter one strategy. An element with a tied parameter has
+// only options with this strategy.
 //
-// A strategy of one parameter is dropped if another one takes no more seconds, and no more of any
-// kind of memory. Then so is an option of the element. What remains can be part of an optimum:
-// whatever the other elements do, neither the seconds nor the memory of a step grow if one of its
-// elements needs less (memory_fold.hpp).
+// A strategy of one parameter is dropped if another strategy takes no more seconds and no more of
+// any kind of memory. Options of the element are dropped in the same way. No optimum is lost: if
+// one element needs less, neither the seconds nor the memory of the step grow, whatever the other
+// elements need (memory_fold.hpp).
 
 #include <utility>
 #include <vector>
@@ -25,7 +26,7 @@
 namespace ashlar::sync {
 namespace detail {
 
-/// Seconds that differ by less than this fraction are equal but for rounding.
+/// Seconds that differ by no more than this fraction count as equal: they differ by rounding only.
 inline constexpr double rounding = 1e-12;
 
 constexpr bool at_most(double a, double b) { return a <= b * (1 + rounding); }
@@ -33,7 +34,7 @@ constexpr bool at_most(double a, double b) { return a <= b * (1 + rounding); }
 /// What one strategy of one parameter costs, whatever the other parameters of its element do.
 struct parameter_option {
   search::parameter_choice placements;
-  double seconds = 0;        ///< of its redistributions in a step
+  double seconds = 0;        ///< seconds of the redistributions in a step
   std::int64_t lasting = 0;  ///< bytes that are held for the whole step
   std::int64_t held[4]{};    ///< bytes that a phase keeps until its end: forward, backward, ...
   std::int64_t most[4]{};    ///< bytes that a phase needs at most
@@ -46,7 +47,7 @@ struct parameter_option {
   }
 };
 
-/// A way to synchronize all parameters of an element.
+/// A way to synchronize all parameters of an element: one strategy for each parameter.
 struct element_option {
   inplace_vector<search::parameter_choice, max_parameters> parameters;
   double seconds = 0;
@@ -107,7 +108,7 @@ class element_options {
            chosen_[i] == chosen_[k];
   }
 
-  /// Returns the strategies of parameter `index` of element i that no other one dominates.
+  /// Returns the strategies of parameter `index` of element i that no other strategy dominates.
   constexpr std::vector<parameter_option> of_parameter(int i, int index) const {
     std::vector<parameter_option> list;
     for (auto const& s : strategies(chosen_[i].parameters[index],
@@ -147,7 +148,7 @@ class element_options {
     return made;
   }
 
-  /// Returns the options of element i. `of(index)` returns those of its parameter `index`.
+  /// Returns the options of element i. of(index) returns the strategies of its parameter `index`.
   template <class Of>
   constexpr std::vector<element_option> combined(int i, Of const& of) const {
     std::vector<element_option> list(1);

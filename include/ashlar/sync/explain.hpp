@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Reports of how the gradients of a plan are synchronized, as tables with a line for each parameter:
+// Reports how the gradients of a plan are synchronized, as tables with a line for each parameter:
 //
-//   explain(problem, plan, machine)            all parameters
-//   explain(problem, before, after, machine)   all parameters; those that differ have a second line,
-//                                              for the plan before
-//   diff(problem, before, after, machine)      only those that differ
+//   explain(problem, plan, machine)            all parameters of a plan
+//   explain(problem, before, after, machine)   all parameters of the plan `after`. A parameter that
+//                                              has another strategy in the plan `before` gets a
+//                                              second line for `before`.
+//   diff(problem, before, after, machine)      only the parameters whose strategies differ
 //
 // In wide tables the placements of a parameter are on a line of their own. Equal parameters with
-// equal placements share a line. For each parameter of a line there are:
+// equal placements share a line. The columns are:
 //
 //   received   bytes that the busiest rank receives in a step
-//   seconds    of the parameter's redistributions, one after the other
-//   exposed    the part of these for which ranks wait: with problem::overlap by the timeline of the
-//              program, else all of them
+//   seconds    seconds of the parameter's redistributions, one after the other
+//   exposed    the part of these seconds for which ranks wait: with problem::overlap from the
+//              timeline of the program, otherwise all of them
 
 #include <string>
 #include <utility>
@@ -29,8 +30,8 @@
 
 namespace ashlar::sync {
 
-/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner along
-/// gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
+/// Returns the name of a parameter's strategy, such as "all-reduce", "ZeRO-1 along gpu", "owner
+/// along gpu, read at use", or "local" if every rank has the whole gradient of what it stores.
 inline std::string strategy_text(search::parameter_choice const& p, topology const& t) {
   auto const& at = p.updated_at();
   std::string axes;
@@ -50,7 +51,7 @@ inline std::string strategy_text(search::parameter_choice const& p, topology con
 
 namespace detail {
 
-/// A parameter of a report, or several equal ones: their sums.
+/// A parameter of a report, or the sums of several equal parameters.
 struct explained_parameter {
   std::string name;
   shape extents;
@@ -60,7 +61,7 @@ struct explained_parameter {
 };
 
 struct explained_plan {
-  std::vector<explained_parameter> parameters;  ///< each by itself, in the order of the net
+  std::vector<explained_parameter> parameters;  ///< in the order of the net
   double seconds = 0;                           ///< of a step
   double received = 0;                          ///< bytes that all these parameters receive
 };
@@ -109,7 +110,8 @@ inline std::string route_text(search::parameter_choice const& p) {
          " -> " + to_string(p.use);
 }
 
-/// A line of a table: a parameter after, and before if this is another one.
+/// A line of a table: a parameter in the plan `after` (now), and in the plan `before` if its
+/// strategy differs.
 struct explained_line {
   explained_parameter now, before;
   bool differs = false;

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Hybrid sharding: ZeRO along one axis of the mesh, mostly that of the ranks of a node, and
-// all-reduces along the others. So values travel only along this axis:
+// Hybrid sharding: ZeRO along one axis of the mesh, usually the axis of the ranks of a node, and
+// all-reduces along the other axes. So the values of parameters travel only along the one axis:
 //
 //   reads        gradient            update     store      back, along gpu
 //   local        [P,P] -> [B,S(0)]   [B,S(0)]   [B,B]      [B,S(0)] -> [B,B] once a step
 //   at use       [P,P] -> [B,S(0)]   [B,S(0)]   [B,S(0)]   [B,S(0)] -> [B,B] in each pass
 //
-// A parameter that its layer reads split along this axis, as in tensor parallelism, is divided
-// already. It is stored and updated as it is read, as all_reduce does. So is one whose gradient is
+// Some parameters are stored and updated as their layer reads them, as with all_reduce: those that
+// the layer reads split along this axis, as in tensor parallelism, and those whose gradient is
 // split along this axis.
 
 #include <string_view>

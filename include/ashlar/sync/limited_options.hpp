@@ -6,18 +6,20 @@
 // Chooses an option for each element of a chain so that a step takes the fewest seconds and fits in
 // memory. The seconds of options add up, and the fold of memory_fold.hpp gives the memory.
 //
-//   labels      A label is a choice of options for the first elements, with its seconds and the
-//               memory so far. One with no fewer seconds and no less of any memory than another is
-//               dropped.
-//   bound       A label is also dropped if a lower bound of its seconds is not below those of the
-//               best choice known. With a price of p seconds a byte of lasting memory, the seconds
-//               of the other elements are at least
+//   labels      A label is a choice of options for the first elements, with its seconds and its
+//               memory so far. A label is dropped if another label has no more seconds and no more
+//               memory of any kind.
+//   bound       A label is also dropped if a lower bound of the seconds of all its completions is
+//               not below the seconds of the best known choice. Lasting memory is held for the
+//               whole step. If a byte of it has a price of p seconds, the other elements take at
+//               least
 //                 sum of min over options of (seconds + p * lasting)  -  p * (free bytes)
-//               The search takes the p for which the bound of the whole chain is greatest
+//               The search uses the p for which the bound of the whole chain is greatest
 //               (Lagrangian relaxation).
-//   effort      Labels are extended about `effort` times. So only some are kept after each element,
-//               those with the least bounds. The least bound of a label that was dropped for this reason bounds the
-//               seconds of every choice. Without such labels, the result is exact.
+//   effort      Labels are extended about `effort` times. So after each element only the labels
+//               with the least bounds are kept. Of the labels that are dropped for this reason, the
+//               least bound is a lower bound of every choice that was not examined. If there are no
+//               such labels, the result is exact.
 
 #include <algorithm>
 #include <limits>
@@ -28,14 +30,15 @@
 namespace ashlar::sync {
 namespace detail {
 
-/// The options that were chosen: picks[i] is the number of that of element i. No picks: none fits.
+/// A choice of options: element i has its option number picks[i]. If `picks` is empty, no choice
+/// fits in memory.
 struct chosen_options {
   std::vector<int> picks;
   double seconds = 0;  ///< sum over the elements
   double bound = 0;    ///< no choice that fits has fewer seconds than this
 };
 
-/// The options of all elements. Alike elements share one list.
+/// The options of all elements. Elements with the same options share one list.
 struct option_lists {
   std::vector<std::vector<element_option>> lists;
   std::vector<int> list_of;  ///< the index of each element's list
@@ -63,7 +66,8 @@ class limited_search {
         [&](int i) { return crossing_of(chosen_, i); });
   }
 
-  /// Returns the choice of the fewest seconds; of equal ones, that of the least lasting memory.
+  /// Returns the choice with the fewest seconds. If several have the same seconds, returns the one
+  /// with the least lasting memory.
   constexpr chosen_options fastest() const { return cheapest(0); }
 
   /// Returns the memory of the choice with the least lasting memory.
@@ -92,9 +96,10 @@ class limited_search {
 
   constexpr int size() const { return net_.size(); }
 
-  /// Returns how many labels to keep after each element, so that `effort` of them are extended.
+  /// Returns how many labels to keep after each element, so that there are about `effort`
+  /// extensions.
   constexpr int labels_for(int effort) const {
-    int extensions = 1;  // of one label for each element
+    int extensions = 1;  // if one label is kept after each element
     for (int i = 0; i < size(); ++i) extensions += static_cast<int>(options_[i].size());
     return std::max(4, effort / extensions);
   }
@@ -123,8 +128,8 @@ class limited_search {
     return it.seconds + price * double(it.bytes.lasting);
   }
 
-  /// Returns a lower bound of the memory of any choice without its lasting bytes: that of options
-  /// that have the least of every kind of memory.
+  /// Returns a lower bound of the memory of any choice, not counting lasting bytes. It is the
+  /// memory of elements that have the least of every other kind of memory.
   constexpr std::int64_t memory_beside_lasting() const {
     std::vector<search::element_bytes> least;
     for (auto const& list : options_.lists) {
@@ -145,8 +150,8 @@ class limited_search {
         [&](int i) { return crossing_of(chosen_, i); });
   }
 
-  /// Returns the price of a byte for which the bound of the whole chain is greatest: the least one
-  /// at which the cheapest options have few enough lasting bytes.
+  /// Returns the price of a byte for which the bound of the whole chain is greatest. It is the
+  /// least price at which the lasting bytes of the cheapest options fit.
   constexpr double best_price() const {
     std::int64_t const free = limit_ - least_beside_;
     auto const fits = [&](double price) {
@@ -167,8 +172,8 @@ class limited_search {
     return high;
   }
 
-  /// Fills in the least that the elements from i on add to seconds, to lasting bytes, and to
-  /// seconds + price * lasting bytes.
+  /// Computes, for each i, the least that the elements i, i + 1, ... add to the seconds, to the
+  /// lasting bytes, and to seconds + price * lasting bytes.
   constexpr void fill_bounds() {
     auto const n = static_cast<std::size_t>(size());
     least_seconds_.assign(n + 1, 0);
@@ -189,9 +194,9 @@ class limited_search {
     }
   }
 
-  /// Tries mixtures of the cheapest options at two prices: one at which they do not fit, and one at
-  /// which they do. Equal elements have the same cheapest option at any price, so that without
-  /// mixtures either all or none of them would save memory.
+  /// Tries mixtures of the cheapest options at two prices. At the lower price these options do not
+  /// fit in memory, at the higher one they do. Mixtures are needed because equal elements have the
+  /// same cheapest option at any price: without mixtures, all of them would save memory, or none.
   constexpr void try_cheapest(chosen_options& best) const {
     double price = price_ > 0 ? price_ : 1e-15;
     auto fast = cheapest(price * (1 - 1e-6)).picks;
@@ -233,8 +238,8 @@ class limited_search {
     best.seconds = seconds;
   }
 
-  /// Returns a lower bound of the seconds of all choices that begin like a label of the elements
-  /// before `next`. Infinite: none of them fits.
+  /// Returns a lower bound of the seconds of all completions of a label. The label has options for
+  /// the elements before `next`. Returns infinity if no completion fits in memory.
   constexpr double bound_of(label const& it, int next) const {
     auto const at = static_cast<std::size_t>(next);
     std::int64_t const used = std::max(it.memory.peak, it.lasting + least_beside_);
@@ -301,7 +306,7 @@ class limited_search {
     best.bound = std::min(best.seconds, lost);
   }
 
-  /// Returns the labels that no other one dominates, but at most `most_labels_`.
+  /// Returns the labels that no other label dominates, but at most `most_labels_` of them.
   constexpr std::vector<label> undominated(std::vector<label> const& made, int i,
                                            double& lost) const {
     struct place {

@@ -11,9 +11,10 @@
 //   seconds >= w * busy inside nodes + (1 - w) * busy between nodes
 //
 // The right side of the second line is a sum over the moves of a step. Each parameter counts with
-// the strategy for which it is least. Passes may put moves of parameters into common messages, and
-// may gather a parameter once for all passes of a step (prefetch.hpp). So messages of parameters
-// take no seconds here, and a gather counts once. Passes leave all other moves as they are.
+// the strategy for which its part of the sum is least. Program passes may put moves of parameters
+// into common messages, and may gather a parameter once for a whole step (prefetch.hpp). So here a
+// message of a parameter has no latency, and a gather counts once. Program passes do not change any
+// other moves.
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The strategies of a plan's parameters with which a step takes the fewest seconds:
+// Finds the strategies of a plan's parameters with which a step takes the fewest seconds:
 //
 //   sync::optimum const best = sync::optimal(problem, plan, machine);   // also constexpr
 //
@@ -25,10 +25,10 @@ struct optimal_options {
   int most_priced = 64;  ///< plans whose timeline is computed, if problem::overlap is set
 };
 
-/// Returns the plan `chosen` of `net` with the strategies of the fewest seconds on machine `m`, and
-/// how many seconds fewer others take at most. Communicates nothing. Throws ashlar::error if
-/// `chosen` is a plan of another net, or if no strategies are found that fit in the memory of the
-/// machine (0: no limit).
+/// Returns the plan `chosen` of `net` with the strategies that take the fewest seconds on machine
+/// `m`, and a bound of how much faster other strategies can be. Communicates nothing. Throws
+/// ashlar::error if `chosen` is a plan of another net, or if no strategies are found that fit in
+/// the memory of the machine (0: no limit).
 template <int N>
 constexpr basic_optimum<N> optimal(search::basic_problem<N> const& net,
                                    search::basic_plan<N> const& chosen, machine const& m,

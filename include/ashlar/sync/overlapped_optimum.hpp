@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The strategies of a plan's parameters with which a step takes few seconds if communication
+// Searches strategies of a plan's parameters with which a step takes few seconds if communication
 // overlaps with computations (problem::overlap). The seconds are those of the timeline of the
-// program, after the passes of step/overlapped.hpp. They do not add up, so this is a search without
-// a guarantee, beside a bound that tells how good the result is (link_bound.hpp):
+// program, after the passes of step/overlapped.hpp. They are not a sum over the parameters, so the
+// search need not find the optimum. A lower bound tells how good the result is (link_bound.hpp):
 //
 //   start     the best of the serial optimum and of the builders (all-reduce, ZeRO-1 and 3, owners,
 //             and hybrid sharding along each axis)
-//   changes   equal parameters, such as those of all blocks of a net, get another strategy together;
-//             a change that saves seconds is kept. Groups with the most elements come first, until a
-//             round changes nothing or enough plans have been priced
+//   changes   Equal parameters, such as those of all blocks of a net, form a group and get another
+//             strategy together. A change that saves seconds is kept. A round tries all groups,
+//             those with the most elements first. The search ends when a round changes nothing or
+//             enough plans have been priced.
 //
 // Plans whose programs exceed the memory limit are passed over.
 
@@ -43,7 +44,7 @@ class overlapped_optimum {
     try {
       consider(serial_optimum<search::dynamic_size>(net_, start_, machine_, effort).run().chosen);
     } catch (error const& e) {
-      refused = e;  // passes may need less memory than the serial program, but hardly ever do
+      refused = e;  // with passes, the program may still fit, but hardly ever does
     }
     auto unlimited = machine_;
     unlimited.memory = 0;

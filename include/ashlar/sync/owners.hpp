@@ -10,17 +10,17 @@
 //   local copies  P -> O(k)      O(k)     B       O(k) -> B once a step, after the update
 //   at use        P -> O(k)      O(k)     O(k)    O(k) -> B in each pass
 //
-// On several axes an owner has one coordinate along each: [P,P] -> [O(i),O(j)]. The gradient goes
-// there along one axis after the other, and the value back. A plan does not say along which axis
-// first: the planner of redistributions decides, and prices both orders alike. So no plan can demand
-// that one rank of each node is the transfer station to the owner.
+// On several axes an owner has one coordinate along each axis: [P,P] -> [O(i),O(j)]. The gradient
+// goes to the owner along one axis after the other, and the value comes back in the same way. The
+// planner of redistributions chooses the order of the axes, and all orders have the same price. So
+// a plan cannot demand that gradients are first summed on one rank of each node.
 //
 // A parameter is owned along every axis that replicates it, unless its gradient is split there.
-// Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp), exactly if
-// they are few. `balance_of` states how good the dealing of a plan is.
+// Parameters are dealt out so that the busiest rank owns few elements (deal_owners.hpp). For few
+// parameters the dealing is optimal. `balance_of` states how good the dealing of a plan is.
 //
 // The predicted memory counts each parameter as if the busiest rank owned it (step/memory.hpp), so
-// it is an upper bound.
+// the prediction is an upper bound.
 
 #include <algorithm>
 #include <vector>
@@ -30,12 +30,12 @@
 
 namespace ashlar::sync {
 
-/// How ranks read parameters that other ranks update: from copies of their own, which are renewed
-/// once a step, or from those ranks in each pass.
+/// How a rank reads parameters that other ranks update: from local copies, which are renewed once a
+/// step, or from the other ranks in each pass.
 enum class reads : signed char { local_copies, at_use };
 
-/// Returns the parameters of a plan for which is_owned(placements) returns true, in the order of the
-/// net, as they can be dealt out to owners. The later uses of tied parameters are none.
+/// Returns the parameters of a plan for which is_owned(placements) returns true, in the order of
+/// the net, in the form that deal_owners needs. Leaves out the later uses of tied parameters.
 template <int N, class Owned>
 constexpr std::vector<ownable> ownables(search::basic_problem<N> const& net,
                                         search::basic_plan<N> const& chosen, Owned is_owned) {
@@ -76,8 +76,8 @@ struct owners {
 
 /// How evenly a plan deals parameters out to owners. The counts are elements.
 struct owner_balance {
-  std::int64_t most = 0;   ///< that the busiest rank owns
-  std::int64_t bound = 0;  ///< no dealing has a busiest rank with fewer
+  std::int64_t most = 0;   ///< the elements that the busiest rank owns
+  std::int64_t bound = 0;  ///< a lower bound of `most` over all dealings
   constexpr double gap() const { return most > 0 ? 1 - double(bound) / double(most) : 0; }
 };
 

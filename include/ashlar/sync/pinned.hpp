@@ -8,8 +8,9 @@
 //   plan = sync::pinned(problem, plan, machine, "embedding.table", sync::owners{});
 //
 // A name is ELEMENT.PARAMETER. ELEMENT is written as in pins of the search (search/pin.hpp): a
-// number, a range such as 3..9, a name, or a pattern such as l*. All elements that it names and that
-// have the parameter are changed. The later use of a tied parameter stands for the first one.
+// number, a range such as 3..9, a name, or a pattern such as l*. The strategy changes in
+// all elements that ELEMENT names and that have the parameter. For a tied parameter, the later use
+// and the first use mean the same parameter.
 
 #include <string>
 #include <string_view>

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The strategies of all parameters of a plan with which a step takes the fewest seconds if nothing
-// overlaps, within the memory of the machine. The seconds of parameters add up. So without a memory
-// limit each parameter has its fastest strategy. If this needs too much memory, limited_options.hpp
-// searches.
+// Finds the strategies of all parameters of a plan with which a step takes the fewest seconds if
+// nothing overlaps, within the memory of the machine. The seconds of a step are a sum over the
+// parameters. So without a memory limit each parameter gets its fastest strategy. If these
+// strategies need too much memory, limited_options.hpp searches others.
 //
 // The two uses of a tied parameter have one strategy. All combinations of strategies of the tied
 // parameters are tried. Strategies that another one dominates in both uses are left out.
@@ -25,11 +25,12 @@ namespace ashlar::sync {
 template <int N>
 struct basic_optimum {
   search::basic_plan<N> chosen;
-  /// No strategies among those of strategies.hpp that fit in memory take fewer seconds than this.
-  /// All else is as in the plan.
+  /// A lower bound of the seconds of a step with any strategies of strategies.hpp that fit in
+  /// memory. All else is as in the plan.
   double bound = 0;
-  /// They take at most this fraction fewer seconds than the chosen ones. 0: these are optimal.
-  /// (chosen.gap is that of the plan: it stays 1, since other layouts are not considered.)
+  /// Other strategies take at most this fraction fewer seconds than the chosen strategies. 0: the
+  /// chosen strategies are optimal. (chosen.gap is another gap, between layouts. It stays 1, since
+  /// other layouts are not considered.)
   double gap = 0;
 };
 using optimum = basic_optimum<search::dynamic_size>;
@@ -95,9 +96,8 @@ class serial_optimum {
     return all;
   }
 
-  /// Returns the best of some strategies if memory does not count: that of the fewest seconds, and
-  /// of equal ones that of the least lasting memory. `cost(k)` and `lasting(k)` are those of
-  /// strategy k of `n`.
+  /// Returns the number of the fastest of `n` strategies; among equally fast ones, the number of
+  /// the one with the least lasting memory. Strategy k takes cost(k) seconds and lasting(k) bytes.
   template <class Cost, class Lasting>
   static constexpr std::size_t fastest(std::size_t n, Cost cost, Lasting lasting) {
     std::size_t best = 0;
@@ -108,8 +108,8 @@ class serial_optimum {
     return best;
   }
 
-  /// The strategies to be considered: of each parameter of the first element of each list, and of
-  /// each tie.
+  /// The strategies to be considered, for each parameter of the first element of each list of
+  /// options, and for each tie.
   struct considered {
     std::vector<std::vector<option_list>> parameters;
     std::vector<tied_options> ties;
@@ -169,14 +169,14 @@ class serial_optimum {
     return made;
   }
 
-  /// Returns the optimum of strategies of which there is one for each parameter.
+  /// Returns the optimum if `all` has one strategy for each parameter.
   constexpr basic_optimum<N> of_fewest_seconds(considered const& all) const {
     auto const lists = lists_with(all, std::vector<int>(all.ties.size(), 0));
     return made_of(lists, limited_search<N>(net_, chosen_, lists, 1).fastest());
   }
 
-  /// Changes the numbers of the ties' strategies to the next combination. Returns whether there is
-  /// one.
+  /// Changes `now`, the numbers of the ties' strategies, to the next combination. Returns false if
+  /// there is no other combination.
   static constexpr bool go_on(std::vector<int>& now, considered const& all) {
     for (std::size_t k = 0; k < now.size(); ++k) {
       if (++now[k] < static_cast<int>(all.ties[k].first.size())) return true;
@@ -265,8 +265,8 @@ class serial_optimum {
   search::planned_moves prices_;
   element_options<N, search::planned_moves> options_;
   int effort_;
-  std::vector<int> first_;    // of each list, its first element
-  std::vector<int> list_of_;  // of each element
+  std::vector<int> first_;    // the first element of each list
+  std::vector<int> list_of_;  // the list of each element
 };
 
 }  // namespace detail

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The strategies among which `optimal` chooses for one parameter. A is a set of mesh axes along
-// which the ranks can share out its update (can_divide in changed_plan.hpp):
+// The strategies among which `optimal` chooses for one parameter. In the table, A is a set of mesh
+// axes along which the ranks can share out the parameter's update (can_divide in changed_plan.hpp):
 //
 //   strategy                         update           store
 //   all-reduce                       as used          as used
 //   ZeRO-1, ZeRO-3 along A           S(0) along A     as used, or the same as update
 //   owners, copies or read at use    O along all A    as used, or the same as update
 //
-// A is every set of such axes: if it is one axis of several, this is hybrid sharding. The axes of A
+// All such sets A are tried. ZeRO along one of several axes is hybrid sharding. The axes of A
 // divide dim 0 either in the order of the mesh or in the opposite order. On a mesh with two tiers
 // of links, only one of these orders allows a reduction inside the nodes first.
 //

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The strategies of ZeRO (Rajbhandari et al., SC 2020), in which the ranks share out the update of
-// a parameter that they would all do alike:
+// The strategies of ZeRO (Rajbhandari et al., SC 2020). Without ZeRO, all ranks do the same update
+// of a replicated parameter. With ZeRO, each rank updates a part of it:
 //
 //   stage   gradient    update   store   back
 //   1, 2    P -> S(0)   S(0)     B       S(0) -> B once a step, after the update
@@ -12,7 +12,7 @@
 //
 // Stages 1 and 2 are one strategy here. In both, a rank keeps the sum of the whole gradient until
 // the end of the backward pass, since the sum over the micro-batches is made before the sum over
-// the ranks. They differ in the paper in when this memory is freed.
+// the ranks. In the paper, the two stages differ in when this memory is freed.
 //
 // Together the two redistributions of stages 1 and 2 receive as many bytes as one all-reduce. A
 // parameter is divided along every axis that replicates it, unless its gradient is split there.

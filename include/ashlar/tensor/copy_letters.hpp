@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Copies a shard to another order of its dims, which letters name. einsum.hpp and evaluate.hpp do so with
-// operands of products that lie in no order which the product's kernel reads.
+// Copies a shard to another order of its dims, which are named by letters. einsum.hpp and
+// evaluate.hpp need this for products: the matrix kernel cannot read every order of an operand's
+// dims.
 
 #include <array>
 
@@ -13,7 +14,7 @@
 
 namespace ashlar::detail {
 
-/// Extents by letter: of whole tensors, or of a rank's shards.
+/// The extent of the dim that each letter names, of whole tensors or of a rank's shards.
 struct letter_extents {
   std::array<std::int64_t, 128> of{};
 
@@ -26,8 +27,8 @@ struct letter_extents {
   }
 };
 
-/// Copies an array whose dims are the letters `from` to one whose dims are the letters `to`, which are
-/// the same in another order.
+/// Copies the array x, whose dims have the letters `from`, to y, whose dims have the letters `to`.
+/// `to` must be `from` in another order.
 template <class Processor, class T>
 void copy_letters(Processor const& on, letter_extents const& local, dim_letters const& from,
                   T const* x, dim_letters const& to, T* y) {

@@ -4,15 +4,16 @@
 #pragma once
 
 // Computes the nodes of a formula (signature/formula/graph.hpp) on this rank's shards, with the
-// operations of the mesh's processor. It knows no placement: the rows of the formula guarantee that
-// each operator is local, so its result on shards is a shard of its result. Nothing is
-// communicated.
+// operations of the mesh's processor. The signature rows of the formula guarantee that each
+// operator is local: the operator on shards of its operands makes a shard of its result. So this
+// code needs no placements and communicates nothing.
 //
 // The extents of all shards follow from those of the leaves. A result is computed into the caller's
-// memory if it is wanted there, otherwise into the memory of one of its operands if that is no
-// longer needed, otherwise into a block of the mesh's memory that is released after its last use.
-// Groups of operators on the same rows are computed a few rows at a time, and what only they need is
-// never written to memory (signature/formula/row_groups.hpp).
+// memory if the caller wants it there. Otherwise it takes the memory of an operand that is no
+// longer needed, or else a block of the mesh's memory that is released after the last use of the
+// result. Operators on the same rows form groups, which are computed a few rows at a time. Results
+// that only nodes of one group need are never written to memory
+// (signature/formula/row_groups.hpp).
 
 #include <algorithm>
 #include <array>
@@ -38,7 +39,8 @@ class evaluation {
 
   /// States the extents of this rank's shard of x (node f.x) or of a weight.
   void set_extents(int leaf, local_extents const& extents) { at(leaf).extents = extents; }
-  /// Computes the extents of all other shards. Call it after set_extents and before all below.
+  /// Computes the extents of all other shards. Must be called after set_extents and before any of
+  /// the functions below.
   void infer_extents() {
     for (int i = 0; i < g_.size(); ++i) infer(i);
   }
@@ -49,14 +51,15 @@ class evaluation {
     return n;
   }
 
-  /// Gives the values of a leaf, or of a node that an earlier pass kept.
+  /// Makes `values` the values of node i, a leaf or a node that an earlier pass kept.
   void read(int i, T const* values) { at(i).data = values; }
-  /// Asks for the values of a node in `target`.
+  /// Makes run() write the values of node i to `target`.
   void write_to(int i, T* target) { wanted_.push_back({i, target, nullptr}); }
-  /// Asks that the values of a node be added to `sum`.
+  /// Makes run() add the values of node i to `sum`.
   void add_to(int i, accumulated* sum) { wanted_.push_back({i, nullptr, sum}); }
 
-  /// Computes the nodes of a pass, and what was asked for.
+  /// Computes the nodes of a pass, and writes or adds the values for which write_to and add_to were
+  /// called.
   void run(pass_nodes const& pass) {
     for (int i = 0; i < g_.size(); ++i) {
       if (!pass.computes[i]) continue;
@@ -122,7 +125,7 @@ class evaluation {
     }
   }
 
-  /// Returns memory for the result of node i, whose operands are still there.
+  /// Returns memory for the result of node i. The operands of node i must still be in memory.
   T* place(int i) {
     for (auto& w : wanted_)
       if (w.node == i && w.target != nullptr && !w.done) {
@@ -195,22 +198,23 @@ class evaluation {
     if (n.reads_b()) used(n.b);
   }
 
-  /// The elements of the widest result of a group that are computed before the next result is, so
-  /// that those of the whole group fit into the first level of a cache.
+  /// A group of nodes is computed a few rows at a time. This is the number of elements that these
+  /// rows have in the widest result of the group. It is so small that the rows of all results of
+  /// the group fit into the first level of a cache.
   static constexpr std::int64_t tile = 2048;
 
   /// Where the rows of one node are while its group is computed.
   struct row_place {
-    T* first = nullptr;       ///< of the rows that are being computed, or of all rows
-    bool is_scratch = false;  ///< whether only the rows that are being computed have a place
-    int slot = 0;             ///< the number of that place
-    std::unique_ptr<accumulated[]> sums;  ///< of a sum of rows in a wider type
+    T* first = nullptr;       ///< the first row in memory
+    bool is_scratch = false;  ///< whether memory holds only the rows that are being computed
+    int slot = 0;             ///< if is_scratch: the number of the slot that holds these rows
+    std::unique_ptr<accumulated[]> sums;  ///< the sum of rows so far, if its type is wider than T
   };
 
-  /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time. Results
-  /// that no other node needs are never written to memory.
+  /// Computes the nodes of a group (signature/formula/row_groups.hpp), a few rows at a time.
+  /// Results that no other node needs are never written to memory.
   void compute_group(int const* nodes, int count) {
-    std::array<int, max_nodes> inside{};  // uses by nodes of the group that are still to come
+    std::array<int, max_nodes> inside{};  // future uses by nodes of the group
     std::int64_t widest = 1;
     for (int p = 0; p < count; ++p) {
       node const& n = g_[nodes[p]];
@@ -231,7 +235,8 @@ class evaluation {
       row_place& here = places[static_cast<std::size_t>(p)];
       place_of[static_cast<std::size_t>(i)] = &here;
       here.is_scratch = at(i).uses == inside[static_cast<std::size_t>(i)];
-      // A slot is free after its last use, or before it where the result may replace the operand.
+      // A slot is free after its last use. If a result may overwrite its operand, the operand's
+      // slot is free before this use, so that the result gets the same slot.
       auto const release = [&](int u, bool before) {
         auto const k = static_cast<std::size_t>(u);
         if (place_of[k] == nullptr || !place_of[k]->is_scratch || inside[k] != 0 || slot[k] < 0)
@@ -321,7 +326,8 @@ class evaluation {
     else return to.sums.get();
   }
 
-  /// Returns the strides of node `from` in the dims of node `to`: 0 where it is repeated.
+  /// Returns the strides of node `from` for a loop over the dims of node `to`. The stride is 0 in a
+  /// dim along which `from` is repeated.
   stride_list strides_in(dim_letters const& letters, int from, int to) const {
     return ashlar::detail::repeated_strides(letters, g_[to].extents.rank(),
                                             [&](int d) { return size(from, d); });
@@ -341,7 +347,8 @@ class evaluation {
     return local;
   }
 
-  /// Adds a product to the only place where it is wanted. Returns whether it did.
+  /// If the only use of product i is to be added to a sum (add_to), multiplies into this sum and
+  /// returns true. Otherwise returns false.
   bool adds_product(int i) {
     if constexpr (std::is_same_v<T, accumulated>) {
       if (at(i).uses != 1 || order_of_contraction(g_[i]).c.copied) return false;
@@ -363,7 +370,8 @@ class evaluation {
     detail::multiply(mesh_, n, letter_extents_of(n), at(n.a).data, at(n.b).data, beta, z);
   }
 
-  /// Writes or adds the values of a node that could not be computed in place.
+  /// Copies the values of a node to the wanted memory or adds them to the wanted sum, if they were
+  /// not computed there.
   void finish(wish& w) {
     T const* const values = at(w.node).data;
     std::int64_t const n = elements(w.node);

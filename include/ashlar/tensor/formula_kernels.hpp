@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The kernels with which evaluate.hpp computes operators of formulas on shards. Nothing is communicated.
+// The kernels with which evaluate.hpp computes operators of formulas on shards. They communicate
+// nothing.
 
 #include <array>
 #include <memory>
@@ -38,7 +39,8 @@ void with_function(function f, Use const& use) {
   }
 }
 
-/// Writes an array with the given strides to all elements of a loop.
+/// Writes the array `from`, read with the given strides, to the elements of z in the order of the
+/// loop. A stride of 0 repeats the array along a dim.
 template <class Mesh, class T>
 void repeat(Mesh const& m, ashlar::detail::repeated_loop const& loop, stride_list const& strides,
             T const* from, T* z) {
@@ -50,7 +52,7 @@ void repeat(Mesh const& m, ashlar::detail::repeated_loop const& loop, stride_lis
                target.data());
 }
 
-/// Computes z, each element from one of u and, if the operator has two operands, one of v.
+/// Computes z, the result of an element-wise operator of u and, if it has two operands, v.
 template <class Mesh, class T>
 void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loop const& loop,
                       T const* u, T const* v, T* z) {
@@ -84,11 +86,11 @@ void compute_elements(Mesh const& m, node const& n, ashlar::detail::repeated_loo
     case operation::multiply: return pairs(device::product_of{});
     case operation::divide: return pairs(device::quotient_of{});
     case operation::equal: return pairs(device::equal_of{});
-    default: return;  // the others are no operators of single elements
+    default: return;  // all other operators are not element-wise
   }
 }
 
-/// Adds rows of x to `target`, a row of `columns` sums.
+/// Adds each of the `rows` rows of x to `target`, one row of `columns` sums.
 template <class T>
 void add_rows(accumulation_t<T>* target, T const* x, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t r = 0; r < rows; ++r, x += columns)
@@ -118,14 +120,16 @@ void compute_rows(Mesh const& m, node const& n, std::int64_t rows, T const* u, T
   compute_elements(m, n, loop, u, v, z);
 }
 
-/// Computes z, the sum or the maximum of u over dims. Neighbouring dims are reduced together.
+/// Computes z, the sum or the maximum of u over the dims that z lacks or has with extent 1.
+/// Neighbouring reduced dims are reduced together.
 template <class Mesh, class T>
 void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, reduction op,
             T const* u, T* z) {
   int const rank = n.in_a.length;
   auto const size = [&](int d) { return local[n.in_a.text[d]]; };
   auto const summed = [&](int d) { return !n.out.has(n.in_a.text[d]); };
-  // Each round sums the last run of summed dims, so `inner` is what follows the run.
+  // Each round reduces the last run of neighbouring reduced dims. `inner` is the number of elements
+  // in the dims behind the run.
   std::int64_t inner = 1, rest = local.product(n.in_a);
   std::unique_ptr<buffer<T>> previous;
   for (int d = rank - 1; d >= 0;) {
@@ -146,8 +150,9 @@ void reduce(Mesh const& m, node const& n, ashlar::detail::letter_extents const& 
   }
 }
 
-/// Computes z = u v + beta z by matrices, as the letters say (signature/einsum.hpp). An operand or a
-/// result that lies in another order is copied; if the result does, beta must be 0.
+/// Computes z = u v + beta z as a product of matrices, whose dims follow from the letters
+/// (signature/einsum.hpp). An operand whose dims are in an order that gemm cannot read is copied
+/// first. If the result is such a tensor, it is copied at the end, and beta must be 0.
 template <class Mesh, class T>
 void multiply(Mesh const& m, node const& n, ashlar::detail::letter_extents const& local, T const* u,
               T const* v, accumulation_t<T> beta, T* z) {
@@ -178,7 +183,7 @@ void multiply(Mesh const& m, node const& n, ashlar::detail::letter_extents const
       gemm_batched_strided<T>(on, transposed_a, transposed_b, batch, height, k, inner, 1, a, in_a,
                               height * inner, b, in_b, inner * k, beta, target, k, height * k);
   };
-  if (order.c.transposed)  // the transpose of z is that of v times that of u
+  if (order.c.transposed)  // z is transposed: zᵀ = vᵀ uᵀ
     product(!order.b.transposed, !order.a.transposed, columns, rows, v, in_v, u, in_u);
   else product(order.a.transposed, order.b.transposed, rows, columns, u, in_u, v, in_v);
   if (order.c.copied)

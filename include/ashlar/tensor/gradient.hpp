@@ -98,7 +98,7 @@ template <class F, class... X>
 inline constexpr bool has_typed_gradient = all_static<X...> && std::is_empty_v<F> &&
                                            std::is_default_constructible_v<F>;
 
-/// Throws ashlar::error that names the operator that is not local.
+/// Throws an ashlar::error that names the operator that is not local.
 [[noreturn]] inline void refuse_gradient(formulas::differentiated_formula const& f,
                                          formulas::formula_placements const& at,
                                          topology const& mesh) {

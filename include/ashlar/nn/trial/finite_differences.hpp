@@ -6,7 +6,7 @@
 // Compares the gradients that a layer's backward pass makes with finite differences of its forward
 // pass, for nn::verify. Both passes run in one process. The differentiated function is the summed
 // loss, or the sum of y · dy. The formula uses points at distances h and 2 h on both sides. Its
-// error is about h^4 + ε / h.
+// error is about h^4 + ε / h, where ε is the rounding error of the forward pass.
 
 #include <ashlar/nn/trial/judge.hpp>
 #include <ashlar/nn/trial/simulated_layer.hpp>
@@ -15,7 +15,7 @@ namespace ashlar::nn::detail {
 
 /// Computes the function to be differentiated from the results of a forward pass: the summed loss,
 /// or the sum of y · dy. Trials pass their results to a judge, which compares them (judge.hpp).
-/// This class has the same interface, but compares nothing.
+/// This class has the interface of a judge, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;

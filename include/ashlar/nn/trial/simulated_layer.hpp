@@ -5,16 +5,16 @@
 
 // A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run for one
 // rank after the other, on shards of whole tensors. The class layer_node runs them, as in training.
-// Between the parts of a forward pass, this class redistributes the layer's statistics. It gives x
-// its halo before the forward pass, and adds up the halos of dx after the backward pass. A judge
-// compares the results of the passes with the right values (judge.hpp):
+// Between the parts of a forward pass, this class redistributes the layer's statistics. Before the
+// forward pass, this class gives x its halo, and after the backward pass, it adds up the halos of
+// dx. A judge compares the results of the passes with the right values (judge.hpp):
 //
 //   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
 //                                                               tensor
 //   void judge.total(sum)                                       gets the loss summed over the ranks
 //
-// After every pass of a rank it checks that the pass has not written to an input or outside of a
-// shard. It also checks that each result has the placement that the signature row states.
+// After every pass of a rank, this class checks that the pass has not written to an input or
+// outside of a shard, and that each result has the placement that the signature row states.
 
 #include <array>
 #include <cstring>
@@ -110,8 +110,8 @@ class simulated_layer {
     }
   }
 
-  /// Runs each backward pass that the layer has. A spec whose backward pass is whole says that the
-  /// parameters' gradients cannot be computed alone, so a training never does this.
+  /// Runs each backward pass that the layer has, except weight_gradient if the spec says that the
+  /// backward pass is whole. Training never runs weight_gradient of such a layer.
   template <class Judge>
   void backward(Judge& judge) {
     if (node::has_backward()) gradients(step::action_kind::backward, "backward", judge);

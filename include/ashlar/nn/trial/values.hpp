@@ -6,13 +6,14 @@
 // Functions for nn::verify, which simulates the ranks of a mesh in one process. They cut whole
 // tensors into the shards that the ranks would have, and compare shards with whole tensors.
 //
-//   cut       Fills a rank's shard from a whole tensor, according to the shard's placement.
-//             The addends of a partial sum are uneven and have both signs. For a partial maximum
-//             (minimum), one rank has the value and the others have less (more). Which rank has the
-//             value differs between elements.
-//   halos_added   Adds up the gradients of overlapping parts of a tensor.
-//   compare   Compares the shards of all ranks with a whole tensor. Every replica is compared.
-//             Partial values are reduced first.
+//   cut           Fills a rank's shard from a whole tensor, according to the shard's placement. The
+//                 ranks' addends of a partial sum differ in size and in sign. For a partial maximum
+//                 (minimum), one rank has the value and the others have less (more). Which rank has
+//                 the value differs between elements.
+//   halos_added   Removes the halos of gradients: adds the values that several ranks have for the
+//                 same element.
+//   compare       Compares the shards of all ranks with a whole tensor. Every replica is compared.
+//                 Partial values are reduced first.
 //
 // All numbers are handled as double, whatever the element type.
 
@@ -142,8 +143,8 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   set_shard(to, shard);
 }
 
-/// Returns the tensor that the ranks' tensors with halos add up to, as the program's add_halo does:
-/// each rank has the sum of what all ranks computed for an element that it owns.
+/// Returns the shards without halos of all ranks, as the program's action add_halo makes them: a
+/// rank gets, for each element that it owns, the sum of what all ranks computed for the element.
 inline std::vector<host_tensor> halos_added(std::vector<host_tensor> const& with_halo,
                                             halo_layout const& layout) {
   auto const& t = with_halo[0].mesh().topology();
@@ -199,7 +200,7 @@ inline std::optional<difference> compare(std::vector<host_tensor> const& shards,
   auto const& t = shards[0].mesh().topology();
   auto const addends = partial_axes(p);
   double const scale = scale_of(expected);
-  std::map<int, std::vector<double>> made;  // reduced; by the first rank of each group
+  std::map<int, std::vector<double>> made;  // reduced values, by the first rank of each group
   for (int r = 0; r < t.ranks(); ++r) {
     int const first = t.rank_of(t.member(t.coordinates_of(r), addends, 0));
     auto const values = shard_values(shards[static_cast<std::size_t>(r)]);

@@ -16,16 +16,16 @@
 //   z = f(u)           du = dz f'(u)           z = u^a     du = dz a u^(a - 1)
 //   z = contract u v   du = contract dz v      dv = contract u dz
 //   z = sum u          du = dz, repeated
-//   z = max u          du = dz / n * m, where m is 1 where u = z and 0 elsewhere, and n is the sum of m
+//   z = max u          du = dz / n * m. Here m is 1 where u = z and 0 elsewhere; n = sum of m
 //   z = softmax u      du = z * (dz - sum(dz * z))
 //   z = permute u      du = dz in the order of u; likewise z = reshape u
 //
 // If an operand was repeated along dims, its adjoint is summed over them. If a node has several
 // uses, its adjoint is the sum over them.
 //
-// The adjoint of a sum has the same value along the summed dims. It stays in the extents that it
-// has, in which those of these dims are 1, as element-wise operators repeat it by themselves. It is
-// repeated explicitly where an operator needs all extents.
+// The adjoint of a sum's operand has the same value along the summed dims, so it keeps extent 1 in
+// these dims: element-wise operators repeat such a tensor by themselves. A repeat node is added
+// only where an operator needs all extents.
 
 #include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/graph.hpp>
@@ -38,7 +38,7 @@ struct differentiated_formula {
   int x = 0, y = 0, dy = 0, dx = 0;
   int target = -1;                                         ///< of a loss: the node of its targets
   inplace_vector<int, max_parameters> weights, gradients;  ///< nodes of weights and their gradients
-  char const* noun = "weight";  ///< how errors call a weight, followed by its name
+  char const* noun = "weight";  ///< what errors call a weight, before its name
   inplace_vector<char const*, max_parameters> weight_names;
   int forward = 0;  ///< nodes before this number are those of the formula itself
 
@@ -71,7 +71,8 @@ class differentiation {
   constexpr int product(int u, int v) { return add_pair(g_, operation::multiply, u, v); }
   constexpr int quotient(int u, int v) { return add_pair(g_, operation::divide, u, v); }
 
-  /// States the adjoint of each operator. `dz` may lack extents of z along which it has one value.
+  /// Adds to the adjoints of the operands of node z. `dz` is the adjoint of z. It may have extent 1
+  /// in dims along which its values are equal.
   constexpr void add_adjoints(int z, int dz) {
     node const n = g_[z];
     switch (n.what) {
@@ -209,8 +210,8 @@ constexpr void differentiate(differentiated_formula& f) {
   find_joined(f);
 }
 
-/// The nodes from which y and the gradients follow, and these themselves. A function may have
-/// computed others, which nothing needs.
+/// The nodes of y and of the gradients, and all nodes from which these are computed. A function may
+/// have added other nodes, which nothing needs.
 struct needed_nodes {
   bool has[max_nodes]{};
 

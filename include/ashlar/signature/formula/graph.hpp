@@ -27,7 +27,7 @@ namespace ashlar::formulas {
 /// The operators of formulas. Numbers are written as a, tensors as u and v.
 ///
 ///   input output_gradient weight   the tensors that a pass gets: x, the gradient of y, parameter k
-///   target         what a loss compares x with; it lies like x, and has no gradient
+///   target         the targets of a loss; they are placed like x, and have no gradient
 ///   scale          a u             divide_by   u / a
 ///   shift          u + a           divide_into a / u
 ///   power          u^a             power_gradient  v a u^(a - 1), where v is the gradient of u^a
@@ -36,11 +36,11 @@ namespace ashlar::formulas {
 ///   contract       the products of u and v, summed over the dims whose letters the result lacks
 ///   sum            the sum over dims that the result lacks, or has with extent 1
 ///   largest        the maximum over dims that the result has with extent 1
-///   equal          1 where u = v and 0 elsewhere; only in gradients, as it has none
+///   equal          1 where u = v and 0 elsewhere; has no gradient, so only gradients use it
 ///   softmax        of each row of the last dim
 ///   permute        u with its dims in another order
 ///   reshape        u with some neighbouring dims divided or merged, in the order of its elements
-///   repeat         u repeated to the extents of node b, of which nothing else is used
+///   repeat         u repeated to the extents of node b; the values of b are not used
 enum class operation : signed char {
   input,
   output_gradient,
@@ -126,8 +126,8 @@ struct node {
     return !is_leaf() && what != operation::contract && what != operation::sum &&
            what != operation::largest && what != operation::softmax;
   }
-  /// Returns whether the result may take the place of an operand of its size. It may, if element i of
-  /// the result needs nothing but element i of that operand.
+  /// Returns whether the result may overwrite an operand with as many elements. This is so if
+  /// element i of the result needs only element i of this operand.
   constexpr bool may_overwrite() const {
     return is_element_wise() && what != operation::repeat && what != operation::permute;
   }
@@ -139,11 +139,12 @@ inline constexpr int max_nodes = 128;  ///< the most nodes of a formula with its
 struct graph {
   char const* name = "formula";  ///< for errors
   inplace_vector<node, max_nodes> nodes;
-  /// The contractions that are computed into the sum that is their only use: a bias is written to all
-  /// rows of the sum first, and the product is added to it. adjoint.hpp finds them.
+  /// Whether node i is a contraction whose only use is a sum, such as that with a bias. The bias is
+  /// first written to all rows of the sum, and then the product is added to it. adjoint.hpp finds
+  /// these contractions.
   bool joins_sum[max_nodes]{};
 
-  /// Returns the operand of node i that is computed into it, or -1.
+  /// Returns the operand of node i that is a contraction with joins_sum, or -1 if there is none.
   constexpr int joined(int i) const {
     node const& n = nodes[i];
     if (n.what != operation::add) return -1;
@@ -165,8 +166,8 @@ struct graph {
   }
 };
 
-/// Returns the floating-point operations of node i: two for each product of a contraction. Those of
-/// other operators do not count.
+/// Returns the floating-point operations of node i: two for each product of a contraction, and 0
+/// for all other operators.
 constexpr double flops_of(graph const& g, int i) {
   node const& n = g[i];
   if (n.what != operation::contract) return 0;
@@ -285,8 +286,8 @@ constexpr int add_permutation(graph& g, int a, inplace_vector<int, max_rank> con
   return add_with_dims(g, operation::permute, a, in, out, extents);
 }
 
-/// Adds u with the dims `first` to `last` replaced by dims of the extents `parts`. The letters of all
-/// other dims are the same before and after.
+/// Adds u with the dims `first` to `last` replaced by dims of the extents `parts`. The letters of
+/// all other dims are the same before and after.
 constexpr int add_reshape(graph& g, int a, int first, int last, shape const& parts) {
   shape const x = g[a].extents;
   dim_letters in, out;

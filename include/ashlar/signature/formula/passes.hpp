@@ -6,14 +6,14 @@
 // What the passes of a formula compute, and what the forward pass keeps. The backward pass needs
 // some results of the forward pass. For each of them:
 //
-//   x and the weights      are there
-//   element-wise results   are computed again from what they were computed from, as they cost one
-//                          pass over memory, which reading a kept value would cost, too
+//   x and the weights      are available in the backward pass
+//   element-wise results   are computed again from their operands. This costs one pass over memory,
+//                          as reading a kept value would
 //   products and sums      are kept, and so is the sum of a product and a bias
 //
-// Results that have no place of their own are temporaries. An element-wise result takes the place
-// of an operand of its size that nothing needs any more. Results that only nodes of one group need
-// (row_groups.hpp) take no memory but a few rows, which do not count.
+// All other results are temporaries. An element-wise result overwrites an operand of its size that
+// is no longer needed. A result that only nodes of one group need (row_groups.hpp) takes the memory
+// of a few rows, which does not count.
 //
 // All counts are for the whole formula, before it is distributed.
 
@@ -39,8 +39,8 @@ constexpr einsum_order order_of_contraction(node const& n) {
 
 namespace detail {
 
-/// Marks what a pass needs to compute node i: nodes from `recomputed_from` on are computed, and of
-/// those before it the element-wise ones.
+/// Marks the nodes that a pass computes and reads to get node i. It computes nodes with a number of
+/// `recomputed_from` or more, and element-wise nodes. It reads all others.
 constexpr void need(graph const& g, int i, int recomputed_from, pass_nodes& pass) {
   if (i < 0 || pass.computes[i] || pass.reads[i]) return;
   node const& n = g[i];
@@ -73,8 +73,8 @@ constexpr pass_nodes backward_nodes(differentiated_formula const& f, backward_pa
   return pass;
 }
 
-/// Returns the nodes that the forward pass keeps besides x: those that are neither tensors of the
-/// pass nor computed again.
+/// Returns the nodes that the forward pass keeps besides x: the nodes of the formula that the
+/// backward pass reads and that are not leaves.
 constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const& f,
                                                     pass_nodes const& backward) {
   inplace_vector<int, max_nodes> kept;
@@ -83,11 +83,11 @@ constexpr inplace_vector<int, max_nodes> kept_nodes(differentiated_formula const
   return kept;
 }
 
-/// Returns the most elements that temporaries of a pass have at one time, while
-/// tensor/evaluate.hpp computes it. `placed` are nodes that are computed into a place of their own,
-/// and `added` those that are added to sums. Only nodes i with counts(i) count. A node takes the
-/// place of another one of its size only if alike(i, other), which says whether their shards have
-/// equally many elements, too.
+/// Returns the largest number of elements that the temporaries of a pass have at one time, while
+/// tensor/evaluate.hpp computes the pass. `placed` are the nodes that are computed into memory of
+/// the caller, and `added` the nodes that are added to sums. Only nodes i with counts(i) are
+/// counted. alike(i, k) says whether the shards of nodes i and k, which have equal sizes as whole
+/// tensors, are of equal size too; only then node i may overwrite node k.
 template <class Counts, class Alike>
 constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
                                 inplace_vector<int, max_nodes> const& placed,
@@ -162,7 +162,8 @@ constexpr double temporaries_of(graph const& g, pass_nodes const& pass,
   return most;
 }
 
-/// The part of the flops of y that a product must have for its extents to price all products.
+/// The smallest part of the flops of y with which a product is the dominant one. The cost model
+/// then prices all products with the extents of this product.
 inline constexpr double dominant_part = 0.75;
 
 /// The work of a pass.

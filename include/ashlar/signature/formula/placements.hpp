@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Where all tensors of a formula and of its gradient lie, given where x and the weights lie. Each
-// result follows from the signature table of its operator (`resolve` in signature/signature.hpp),
-// on all mesh axes and with shard orders. The gradient of y is split like y, and B where y is B or
-// P: every addend of a partial sum has the gradient of the sum.
+// Computes the placements of all tensors of a formula and of its gradient from the placements of x
+// and the weights. The placement of each result follows from the signature table of its operator
+// (`resolve` in signature/signature.hpp), on all mesh axes and with shard orders. The gradient of y
+// is split where y is split. It is B where y is B or P, since every addend of a partial sum has the
+// gradient of the sum.
 
 #include <ashlar/signature/formula/rows.hpp>
 

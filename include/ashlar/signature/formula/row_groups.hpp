@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Which nodes of a pass are computed together, a few rows at a time, so that results between them stay
-// in the cache and are never written to memory. A row is a line of the last dim; all dims before it count
-// the rows. In a group of nodes whose tensors have the same rows, these are computed row by row:
+// Forms groups of nodes that a pass computes together, a few rows at a time. So the results between
+// nodes of a group stay in the cache and are never written to memory. A row has the elements along
+// the last dim, and there is one row for each index of the dims before it. The tensors of a group
+// have the same rows. A group may contain these nodes:
 //
-//   element-wise    of operands with the same rows, which may be repeated along the last dim, and of
-//                   constants: operands that are repeated along all dims before the last one, as a bias
+//   element-wise    Each operand has the rows of the group and may be repeated along the last dim,
+//                   or is one row, such as a bias, that is repeated for all rows.
 //   along a row     sum and max over the last dim, softmax
-//   sum of rows     over all dims before the last one: complete after the group's last row
+//   sum of rows     The sum over all dims before the last one, complete after the last row.
 //
-// The nodes of a group are computed at the place of its last one. A node that needs a sum of rows of the
-// group comes after it. Every element is computed by the operations, in the order, that it would be
-// without groups, so groups change no bits.
+// In the order of the pass, a group is at the position of its last node. A node that needs a sum of
+// rows of the group comes after the group. Each element is computed by the same operations in the
+// same order as without groups, so results are the same bit by bit.
 
 #include <ashlar/signature/formula/graph.hpp>
 
@@ -60,11 +61,11 @@ constexpr bool is_of_rows(graph const& g, int i) {
   return fits(n.in_a) && (!n.reads_b() || fits(n.in_b));
 }
 
-/// The nodes of a pass in an order in which they are computed. Neighbours of one group are computed
-/// together.
+/// The nodes of a pass in the order in which they are computed. Consecutive nodes of one group are
+/// computed together.
 struct pass_order {
-  inplace_vector<int, max_nodes> nodes;  ///< without products that are computed with their sum
-  inplace_vector<int, max_nodes> group;  ///< of each of them; -1 if it is computed alone
+  inplace_vector<int, max_nodes> nodes;  ///< without contractions with graph::joins_sum
+  inplace_vector<int, max_nodes> group;  ///< the group of each node; -1: computed alone
 
   /// Returns the position after the group of the node at position `first`.
   constexpr int end_of_group(int first) const {
@@ -81,7 +82,7 @@ class row_grouping {
  public:
   constexpr row_grouping(graph const& g, bool const* computes) : g_(g) {
     for (int i = 0; i < g.size(); ++i) like_[i] = i;
-    // A node that is not computed says nothing about where its operands lie.
+    // Only nodes that are computed show that their operands are divided over the ranks alike.
     for (int i = 0; i < g.size(); ++i) {
       if (!computes[i] || !is_of_rows(g, i)) continue;
       node const& n = g[i];
@@ -96,7 +97,8 @@ class row_grouping {
   constexpr pass_order const& order() const { return order_; }
 
  private:
-  // Nodes whose rows are divided over the ranks alike, since an operator has both.
+  // Returns the representative of the nodes whose rows are divided over the ranks like those of
+  // node i. An operator and its operands with the same rows are divided alike.
   constexpr int first_like(int i) const {
     while (like_[i] != i) i = like_[i];
     return i;
@@ -118,7 +120,7 @@ class row_grouping {
       reads(g_[product].a);
       reads(g_[product].b);
     }
-    if (!sums && !is_of_rows(g_, i)) {  // comes before the open group if it can
+    if (!sums && !is_of_rows(g_, i)) {  // before the open group, unless the node needs the group
       if (needs) close();
       order_.nodes.push_back(i);
       order_.group.push_back(-1);
@@ -141,7 +143,7 @@ class row_grouping {
   graph const& g_;
   int like_[max_nodes]{};
   inplace_vector<int, max_nodes> open_;  ///< the group that is being formed
-  int rows_ = -1;                        ///< what its nodes are like
+  int rows_ = -1;                        ///< first_like of its nodes
   int groups_ = 0;
   pass_order order_;
 };

@@ -4,21 +4,21 @@
 #pragma once
 
 // The training rows of a formula (signature/training_row.hpp). A row places the tensors of a pass
-// along one mesh axis, and it is right if every operator of the formula and of its gradient is
-// local: if each has a row in its signature table. Given x, the weights and dy, the tables say
-// where every other tensor lies. So all placements of these few tensors are tried, in the order in
-// which the operators need them. A trial ends at the first operator without a row.
+// along one mesh axis. The row is right if every operator of the formula and of its gradient is
+// local, which means that the operator's signature table has a row with these placements. The
+// placements of x, the weights and dy determine all others. So all placements of these few tensors
+// are tried, in the order in which the operators need them. A trial ends at the first operator
+// without a row.
 //
 //   x         S(d), B, P           weight   S(d), B, P       dy    as y if y is split, else B or P
 //   dx        must be the split of x if x is split, else B or P; likewise the gradients of weights
 //
-// Of the rows that read weights as partial sums only those are kept in which these weights cannot
-// be read whole instead. They are the rows in which a weight is added to a tensor that is partial
-// in any case, such as the bias of a linear layer whose features are split.
+// A row that reads weights as partial sums is dropped if there is the same row with these weights
+// read whole. What remains are rows in which a weight is added to a tensor that is partial in any
+// case, such as the bias of a linear layer whose input features are split.
 //
-// Of the rows that split a tensor of the layer those are dropped in which every rank repeats
-// products that cost much, because the search prices a row as if the ranks divided all work of the
-// layer (step/work.hpp).
+// A row that splits a tensor of the layer is dropped if every rank repeats products that cost much,
+// because the search prices a row as if the ranks divided all work of the layer (step/work.hpp).
 //
 // A sum of several uses of a tensor needs all addends in one placement. That excludes rows that a
 // layer written by hand could have by completing one addend first.
@@ -62,11 +62,11 @@ constexpr signature_table table_of(graph const& g, int i) {
     case operation::contract: return contraction_signatures(a, b, out);
     case operation::sum:
     case operation::permute: return sum_signatures(a, out);
-    case operation::largest:  // without the rows of P(max), which training has no use for
+    case operation::largest:  // without P(max), which training does not use
       return only(sum_signatures(a, out), [](signature const& row) {
         return !row.in[0].is_partial() && !row.out.is_partial();
       });
-    case operation::reshape:  // whether shards of the dims that change fit depends on their extents
+    case operation::reshape:  // only dims that do not change may be split
       return only(sum_signatures(a, out), [](signature const& row) {
         return row.in[0].is_partial() == row.out.is_partial();
       });
@@ -77,7 +77,7 @@ constexpr signature_table table_of(graph const& g, int i) {
   }
 }
 
-/// Returns whether a gradient may lie at `gradient` if its tensor lies at `tensor`.
+/// Returns whether a gradient may have placement `gradient` if its tensor has placement `tensor`.
 constexpr bool is_gradient_of(axis_placement const& gradient, axis_placement const& tensor) {
   return tensor.is_split() ? same_role(gradient, tensor) : !gradient.is_split();
 }
@@ -89,19 +89,19 @@ struct node_set {
   constexpr void add(int i) { words[i / 64] |= std::uint64_t{1} << (i % 64); }
 };
 
-/// The part of a formula's flops that every rank may repeat in a row that splits a tensor.
+/// The largest part of a formula's flops that every rank may repeat in a row that splits a tensor.
 inline constexpr double most_repeated_flops = 1.0 / 16;
 
 namespace detail {
 
-/// A way in which all operators of a formula and of its gradient are local along one mesh axis.
+/// A training row with which all operators of a formula and of its gradient are local.
 struct local_row {
   training_row row;
   node_set split;          ///< the nodes whose results are split
   int repeated_node = -1;  ///< if every rank repeats too many flops: the product that costs most
 };
 
-/// Why no way is local.
+/// Why no training row is local.
 ///
 ///   no_row     an operator has no row in its table
 ///   gradient   the gradient of x or of a weight would not lie like its tensor
@@ -121,7 +121,7 @@ class row_search {
 
   constexpr explicit row_search(differentiated_formula const& f) : f_(f), g_(f.g) {
     needed_nodes const needed(f);
-    if (f.target >= 0) visit(f.x);  // says where the targets lie
+    if (f.target >= 0) visit(f.x);  // the targets are placed like x
     for (int i = 0; i < f.forward; ++i)
       if (needed.has[i] && !g_[i].is_leaf()) visit(i);
     visit(f.y);  // which may be x itself
@@ -137,14 +137,15 @@ class row_search {
       }
   }
 
-  /// Returns all ways, or all with x at `only_x` if it is not null.
+  /// Returns all local rows, or only those with x at *only_x if `only_x` is not null.
   constexpr row_list const& run(axis_placement const* only_x = nullptr) {
     only_x_ = only_x;
     try_from(0);
     return rows_;
   }
 
-  /// Returns where the trial ended that got furthest, after a run that found nothing.
+  /// Returns the obstacle at which the trial that got furthest ended. Call it after a run that
+  /// found no row.
   constexpr obstacle const& furthest() const { return obstacle_; }
 
  private:
@@ -200,7 +201,7 @@ class row_search {
     with(partial());
   }
 
-  /// Notes where a trial ended, if none got further.
+  /// Stores the obstacle at which a trial ended, unless an earlier trial got further.
   constexpr void end_at(int position, obstacle const& at) {
     if (position < furthest_) return;
     furthest_ = position;
@@ -231,8 +232,9 @@ class row_search {
     rows_.push_back(found);
   }
 
-  /// Returns the product that costs most of those that no rank divides if the nodes of `split` are
-  /// split. Returns -1 if these products cost no more than most_repeated_flops.
+  /// Every rank repeats the products that are not divided if the nodes of `split` are split.
+  /// Returns the most expensive of them, or -1 if together they cost no more than
+  /// most_repeated_flops.
   constexpr int repeated_node(node_set const& split) const {
     double repeated = 0, most = 0;
     int node = -1;
@@ -261,8 +263,8 @@ class row_search {
   double flops_ = 0;                        ///< of all products
 };
 
-/// Returns whether `whole` reads weights whole that `row` reads partial, and all else as `row`
-/// does.
+/// Returns whether `whole` differs from `row` only in that it reads weights whole that `row` reads
+/// partial.
 constexpr bool reads_whole_instead(training_row const& whole, training_row const& row) {
   bool differs = false;
   for (int k = 0; k < row.use.size(); ++k) {
@@ -275,14 +277,15 @@ constexpr bool reads_whole_instead(training_row const& whole, training_row const
 
 }  // namespace detail
 
-/// What a layer takes from the ways in which its formula is local.
+/// The training rows of a formula, and what they split.
 struct formula_rows {
   training_table table;
   inplace_vector<node_set, training_table::capacity()> split;  ///< of each row: its split nodes
-  /// Whether dim 0 of y depends on more than the same dim of x. No way splits both.
+  /// Whether an index of dim 0 of y depends on other indices of dim 0 of x. True if no row splits
+  /// dim 0 of both.
   bool couples_rows = true;
 
-  /// Returns whether the result of node i is split in all rows in which `holds`.
+  /// Returns whether the result of node i is split in all rows for which holds(row) is true.
   template <class Holds>
   constexpr bool splits(int i, Holds const& holds) const {
     for (int r = 0; r < table.size(); ++r)

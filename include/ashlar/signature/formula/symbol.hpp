@@ -16,7 +16,8 @@
 //   sum(u, d..)  mean(u, d..)     over the dims d.., which stay with extent 1; -1 is the last dim
 //   max(u, d..)  min(u, d..)      the same; equal maxima share the gradient
 //   softmax(u)  softmax(u, d)     along the last dim, or along dim d
-//   einsum<"bsd,df->bsf">(u, v)   products and sums by letters, as for tensors; einsum<"bsd->sbd">(u)
+//   einsum<"bsd,df->bsf">(u, v)   products and sums by letters, as for tensors
+//   einsum<"bsd->sbd">(u)         another order of dims, by letters
 //   permute<1, 0, 2>(u)           dims 1, 0 and 2 of u become dims 0, 1 and 2
 //   transpose<0, 2>(u)            with dims 0 and 2 swapped; transpose(u) of a matrix
 //   split_dim(u, d, {4, 8})       dim d of extent 32 becomes two dims of 4 and 8
@@ -24,8 +25,8 @@
 //
 //   expect_extent(u, d, n)        refuses u unless its dim d has extent n
 //
-// Nothing else compiles on symbols. For other operators of ashlar/tensor.hpp the compiler says
-// which ones formulas have. Extents that do not fit throw ashlar::error.
+// No other operator compiles on symbols. For the other operators of ashlar/tensor.hpp, the
+// compiler's message lists the operators of formulas. Extents that do not fit throw ashlar::error.
 
 #include <ashlar/signature/formula/symbol_dims.hpp>
 
@@ -190,7 +191,7 @@ ASHLAR_NO_FORMULA_ASSIGNMENT(*=)
 ASHLAR_NO_FORMULA_ASSIGNMENT(/=)
 #undef ASHLAR_NO_FORMULA_ASSIGNMENT
 
-// What tensors have and formulas do not. The names are those of ashlar/tensor.
+// Functions of ashlar/tensor that formulas do not have. Calling one on a symbol is a compile error.
 #define ASHLAR_NO_FORMULA_FUNCTION(name)                                                           \
   template <int... Number, int Rank, class... More>                                                \
   constexpr symbol<Rank> name(symbol<Rank> u, More const&...) {                                    \

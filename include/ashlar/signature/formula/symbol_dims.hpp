@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Operators of symbols that give a tensor other dims: their order, their number, or by letters. Also
-// softmax, which is along the last dim and swaps dims for another one. symbol.hpp lists them.
+// Operators of symbols that change the order or the number of a tensor's dims, or name the dims by
+// letters. Also softmax: it works along the last dim, and for another dim it swaps this dim with
+// the last one. symbol.hpp lists all operators.
 
 #include <ashlar/signature/einsum.hpp>
 #include <ashlar/signature/formula/symbol_type.hpp>
@@ -13,7 +14,8 @@ namespace ashlar::formulas {
 
 namespace detail {
 
-/// Returns u with its dims in the order `order`. Throws ashlar::error if it is not one of u's dims.
+/// Returns u with its dims in the order `order`. Throws ashlar::error if `order` is not a
+/// permutation of the dims of u.
 template <int Rank>
 constexpr symbol<Rank> permuted(symbol<Rank> u, inplace_vector<int, max_rank> const& order) {
   shape const& extents = u.in->nodes[u.node].extents;
@@ -72,7 +74,8 @@ constexpr symbol<Rank> softmax(symbol<Rank> u, int dim) {
 }
 
 /// Returns u with dim `dim` divided into dims of the given extents, of which the last one varies
-/// fastest. A rank must have the dim whole. Throws ashlar::error if their product is not its extent.
+/// fastest. No mesh axis may split the dim. Throws ashlar::error if the product of the extents is
+/// not the extent of the dim.
 template <int Rank, int Parts>
 constexpr auto split_dim(symbol<Rank> u, int dim, std::int64_t const (&extents)[Parts]) {
   int const d = detail::dim_of(u, dim, "split_dim");
@@ -87,7 +90,7 @@ constexpr auto split_dim(symbol<Rank> u, int dim, std::int64_t const (&extents)[
   return symbol<(Rank == any_rank ? any_rank : Rank + Parts - 1)>{
       u.in, detail::add_reshape(*u.in, u.node, d, d, parts)};
 }
-/// Returns u with its dims First to Last merged into one. A rank must have them whole.
+/// Returns u with its dims First to Last merged into one. No mesh axis may split these dims.
 template <int First, int Last, int Rank>
 constexpr auto flatten(symbol<Rank> u) {
   static_assert(First >= 0 && First <= Last && (Rank == any_rank || Last < Rank),
@@ -103,7 +106,7 @@ constexpr auto flatten(symbol<Rank> u) {
 
 namespace detail {
 
-/// Throws ashlar::error unless the letters of an operand are as many as its dims.
+/// Throws ashlar::error unless an operand has as many letters as dims.
 constexpr void expect_letters(graph const& g, int u, dim_letters const& letters) {
   if (g[u].extents.rank() != letters.length)
     throw error(g.name, "einsum names " + std::to_string(letters.length) + " dims as " +
@@ -113,8 +116,8 @@ constexpr void expect_letters(graph const& g, int u, dim_letters const& letters)
 
 }  // namespace detail
 
-/// Returns the product of u and v by the letters of Text, as einsum<"bsd,df->bsf">(u, v). A letter that
-/// the result lacks is summed over, and must be in both.
+/// Returns the product of u and v by the letters of Text, as einsum<"bsd,df->bsf">(u, v). The dims
+/// with a letter that the result lacks are summed over. Both operands must have this letter.
 template <einsum_text Text, int A, int B>
 constexpr auto einsum(symbol<A> u, symbol<B> v) {
   constexpr auto of = read_einsum(Text);

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The type of symbols (symbol.hpp), the sentence with which formulas refuse other operators, and how a
-// symbol's dims are named.
+// The type of symbols (symbol.hpp), the compiler message for operators that formulas do not have,
+// and the functions that read the numbers of a symbol's dims.
 
 #include <concepts>
 #include <type_traits>
