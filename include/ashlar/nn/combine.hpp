@@ -7,6 +7,8 @@
 // result is the sum of these rows, added in the order of the experts. If a plan splits the experts,
 // each rank makes partial sums.
 
+#include <algorithm>
+
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/routed.hpp>
 #include <ashlar/support/buffer.hpp>

@@ -22,7 +22,10 @@
 // on how many tokens of the whole micro-batch chose each expert, so they depend neither on the mesh
 // nor on the plan. The report of a step lists both losses apart from the loss of the net.
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/nn/routes.hpp>

@@ -16,6 +16,9 @@
 // each row if the function reduces rows to numbers, as sum(.., -1) does. The signature rows and the
 // gradient of the loss follow from the operators, as with nn::formula (nn/formula.hpp).
 
+#include <array>
+#include <memory>
+
 #include <ashlar/nn/formula.hpp>
 #include <ashlar/nn/loss.hpp>
 

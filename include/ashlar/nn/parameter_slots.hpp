@@ -9,6 +9,7 @@
 // replaces its tensor (nn/parameter.hpp). The slot of such a parameter is filled when a run begins
 // and emptied when the run ends, so that no execution keeps an old tensor.
 
+#include <memory>
 #include <utility>
 #include <vector>
 

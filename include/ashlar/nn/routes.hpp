@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <vector>
 
 #include <ashlar/layout/routing.hpp>
