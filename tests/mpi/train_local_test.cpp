@@ -194,7 +194,8 @@ TEST_CASE("a rank that passes the whole batch where others pass parts is told so
 
 TEST_CASE("other boxes are other parts of the batch, also where input and context are alike") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const box = m.local_box({m.ranks(), 3}, {ashlar::placements::S(0)});
+  auto const box = m.local_box({m.ranks(), 3},
+                               ashlar::placement::all_broadcast(1).with_split(0, 0));
   nn::batch_part const part{.input = box, .context = box, .target = box};
   train::local_batch<double, int> const local{.inputs = {1.0 + m.rank()}, .targets = {m.rank()}};
   CHECK_NOTHROW(train::detail::compare_parts(m, part, local, 0));
