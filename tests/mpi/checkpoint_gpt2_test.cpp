@@ -12,7 +12,6 @@
 #include <support/message_of.hpp>
 #include <support/nets.hpp>
 #include <support/placed.hpp>
-#include <support/published_tensors.hpp>
 #include <support/published_weights.hpp>
 #include <support/shared_folder.hpp>
 

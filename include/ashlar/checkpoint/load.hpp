@@ -247,8 +247,6 @@ void load_files(std::vector<std::filesystem::path> const& files, basic_mesh<Proc
     for (auto const& a : arrays) {
       views.push_back(views_of(a));
       for (auto& v : views.back())
-        if (!v.otherwise.empty() && !index.tensors.contains(v.tensor)) v.tensor = v.otherwise;
-      for (auto& v : views.back())
         if (!index.tensors.contains(v.tensor) && index.tensors.contains(v.otherwise))
           v.tensor = v.otherwise;
       detail::check_views(a, views.back(), [&](std::string const& name) {
