@@ -94,6 +94,8 @@ class model {
   std::uint64_t seed() const { return state_->seed; }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
+  /// Returns the elements of the net. They own the parameters.
+  auto const& elements() const { return state_->nodes; }
   /// Returns what the net's mixtures of experts tell about their passes.
   mixture_log& mixtures() const { return state_->mixtures; }
 

@@ -36,10 +36,13 @@ struct stream_counter {
 };
 
 /// The parameter of an earlier element that is parameter `index` of this element too, or null.
+/// `all_of` is the same element of a net that was placed before, of which this element reads all
+/// parameters, or null.
 template <class Processor>
 struct tied_parameter {
   parameter<Processor> const* first = nullptr;
   int index = 0;
+  element_node<Processor>* all_of = nullptr;
 };
 
 namespace detail {
@@ -122,7 +125,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     if (auto const halo = step::halo_layout_of(spec_, as_value(at_.dx()), m.topology());
         halo.has_halo() && m.is_here())
       dx_with_halo_ = halo.read_box(m.topology(), m.coordinate());
-    make_parameters(element, streams, path, tied);
+    if (tied.all_of != nullptr) this->share_parameters(*tied.all_of);
+    else make_parameters(element, streams, path, tied);
     if constexpr (requires { Layer::streams; }) {
       stream_ = streams.next;
       streams.next += Layer::streams;

@@ -32,9 +32,12 @@ struct net_builder {
   /// it.
   std::vector<std::pair<basic_mesh<Processor>, int>> stages{};
   inplace_vector<step::tie, step::max_ties> ties{};  ///< as problem::ties
+  /// The elements of the same net, placed before, whose parameters the new elements read; or null.
+  std::vector<std::unique_ptr<element_node<Processor>>> const* before = nullptr;
 
-  /// Returns the parameter of an earlier element that element number `element` reads too.
+  /// Returns the parameters of other elements that element number `element` reads too.
   tied_parameter<Processor> tied_of(int element) const {
+    if (before != nullptr) return {nullptr, 0, (*before)[static_cast<std::size_t>(element)].get()};
     for (auto const& t : ties)
       if (t.later == element)
         return {&nodes[static_cast<std::size_t>(t.first)]
